@@ -204,7 +204,7 @@ def _name(group: Sequence[ReceivedCall]) -> str:
     return call_name(group[0]) + (f", {len(group)} times" if len(group) > 1 else "")
 
 
-def _nearest(near: Near[Rule] | None) -> str:
+def _nearest(near: Near | None) -> str:
     """The nearest rule and its conditions that fail."""
     if near is None:
         return "there are no rules"
@@ -212,7 +212,7 @@ def _nearest(near: Near[Rule] | None) -> str:
     return f"nearest {one_line(near.where)}: {', '.join(failed) or _why_not(near.rule)}"
 
 
-def _verdict(near: Near[Rule]) -> str:
+def _verdict(near: Near) -> str:
     total = len(near.results)
     if near.held == total:
         return f"its conditions hold, but {_why_not(near.rule)}"

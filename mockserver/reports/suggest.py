@@ -20,7 +20,6 @@ from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.reports.expected import field_in_python, field_in_yaml, python, rule_in_python, rule_in_yaml
 from mockserver.rules.answer.checks import GENERATIVE
-from mockserver.rules.load import Rule
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
 
@@ -62,7 +61,7 @@ def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestio
     return None
 
 
-def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
+def change(near: Near, call: Call, secrets: Secrets) -> str | None:
     """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule, failed, when = near.rule, [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if not failed and rule.times is not None:

@@ -14,11 +14,10 @@ from mockserver.core.action import Faults
 from mockserver.core.json import Json
 from mockserver.rules.answer.checks import Known, check_dialects, check_features, check_operations, for_its_operations
 from mockserver.rules.answer.compile import CompiledThen, compile_then
-from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import Report, compile_when
 from mockserver.rules.schema import RulesFile, RuleSpec
-from mockserver.rules.templates import Templates
+from mockserver.rules.templates import CompileContext, Templates
 from mockserver.rules.validation_errors import complaints
 
 _NONE: Faults = {}

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import one_line, plural, shown
+from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import Condition
 
 MOST_LINES = 12  # results shown of one rule
@@ -23,35 +23,16 @@ _EFFORT = 20_000_000  # characters searched at most: a huge request is compared 
 _WORD = re.compile(r"\w+")
 
 
-class Named(Protocol):
-    """The parts of a rule that near misses need."""
-
-    @property
-    def name(self) -> str:
-        """Return its name, or an empty string."""
-
-    @property
-    def where(self) -> str:
-        """Return its file and line."""
-
-    @property
-    def when(self) -> Condition:
-        """Return its condition."""
-
-
-R = TypeVar("R", bound=Named)
-
-
 @dataclass(frozen=True, slots=True)
-class Near(Generic[R]):
+class Near:
     """A rule near to a call, with the result of each condition."""
 
-    rule: R
+    rule: Rule
     results: tuple[ConditionResult, ...]
 
     @property
     def name(self) -> str:
-        """Return the rule's name, or an empty string."""
+        """Return the rule's name."""
         return self.rule.name
 
     @property
@@ -65,7 +46,7 @@ class Near(Generic[R]):
         return sum(result.ok for result in self.results)
 
 
-def nearest(rules: Sequence[R], call: Call, *, limit: int = 3) -> tuple[Near[R], ...]:
+def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near, ...]:
     """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
@@ -80,11 +61,11 @@ def nearest(rules: Sequence[R], call: Call, *, limit: int = 3) -> tuple[Near[R],
     return tuple(Near(rules[-row], results) for _, row, results in best)
 
 
-def report(near: Sequence[Near[R]]) -> str:
+def report(near: Sequence[Near]) -> str:
     """Render the nearest rules as text: what held, what did not, and the actual values."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
-    told = [line for rule in near for line in _told(rule)]
+    told = [line for rule in near for line in _described(rule)]
     return "\n".join(("no rule answers this request; the nearest:", *told))
 
 
@@ -98,8 +79,8 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}"
 
 
-def _told(rule: Near[R]) -> Iterator[str]:
-    yield f"  {one_line(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
+def _described(rule: Near) -> Iterator[str]:
+    yield f"  {one_line(rule.where)} {shown(rule.name)}: {_verdict(rule)}"
     results = rule.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
@@ -109,7 +90,7 @@ def _told(rule: Near[R]) -> Iterator[str]:
         yield f"    ... and {len(rule.results) - MOST_LINES} more"
 
 
-def _verdict(rule: Near[R]) -> str:
+def _verdict(rule: Near) -> str:
     total = len(rule.results)
     if rule.held == total:
         return "its conditions hold, but its times are used up or its state is another"

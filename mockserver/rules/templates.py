@@ -1,21 +1,24 @@
 """Templates in rules: compiled when the rules are loaded, rendered for each call, sandboxed.
 
-What a client sends is only ever a value in here, never a template.
+What a client sends is only ever a value here, never a template. A CompileContext is where in a rule a text is.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from minijinja import Environment, TemplateError
 from pydantic_core import PydanticSerializationError, to_json
 
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import Mistakes, Path, did_you_mean
+from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core import tool_results
+from mockserver.core.action import Faults
 from mockserver.core.call import Call, Message
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
@@ -225,26 +228,67 @@ _LONGEST = 200  # characters of an error message
 Where = Callable[[int], str]  # maps a line of the text (from 1) to file and line
 
 
-class Origin(Protocol):
-    """Where in a rule a template is written."""
+@dataclass(frozen=True, slots=True)
+class CompileContext:
+    """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
 
-    @property
-    def rule(self) -> str:
-        """Return the rule's name."""
+    `faults` are those of delivery, by name; `profiles` the timings that have names, None: any name will do.
+    """
+
+    mistakes: Mistakes
+    templates: "Templates"
+    rule: str
+    path: Path = ()
+    groups: frozenset[str] = frozenset()
+    profiles: Profiles | None = field(default_factory=lambda: PROFILES)
+    faults: Faults = field(default_factory=dict)
+
+    def at(self, *steps: str | int) -> "CompileContext":
+        """Return the context below this one. Rules make many of them, and `replace` is three times slower."""
+        path = (*self.path, *steps)
+        return CompileContext(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
 
     @property
     def label(self) -> str:
-        """Return the path of the text inside the rule."""
+        """Return the path inside the rule: the label of its random streams, which moving the rule does not change."""
+        return "/".join(map(str, self.path[2:]))
 
     @property
-    def groups(self) -> frozenset[str]:
-        """Return the named groups of the rule's regular expressions."""
+    def inside(self) -> str:
+        """Return the path inside `then` as reports show it: `one_of[0].steps[2]`."""
+        steps = [step for step in self.path[3:] if step != "then"]
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+
+    def text(self, source: str) -> Compiled[str]:
+        """Compile the text at this position, which may be a template."""
+        return self.templates.compile(source, self)
+
+    def refuse(self, message: str) -> None:
+        """Report a mistake in the value at this position."""
+        self.mistakes.add(message, self.path)
+
+    def refuse_key(self, message: str) -> None:
+        """Report a mistake in the key at this position."""
+        self.mistakes.add(message, self.path, key=True)
+
+    def refuse_template(self, text: str) -> None:
+        """Report a mistake if the text looks like a template, which is not supported here."""
+        if is_template(text):
+            self.refuse("templates are not supported here: this is sent unchanged")
 
     def refuse_line(self, message: str, line: int) -> None:
-        """Report a mistake in a line (from 1) of the text."""
+        """Report a mistake in one line (from 1) of the text at this position."""
+        self.mistakes.add_place(message, self.mistakes.document.inside(self.path, line))
 
     def where(self) -> Where:
-        """Return the function that names the lines of the text."""
+        """Return a function that maps lines of the text here to file and line, without keeping the document."""
+        document = self.mistakes.document
+        start, first = document.place(self.path), document.inside(self.path, 1)
+        if start is None or first is None:
+            known_as = f"{document.file} {self.rule}"
+            return lambda _: known_as
+        file, at, is_block = start.file, first.line, first.line > start.line
+        return lambda line: f"{file}:{at + line - 1 if is_block else at}"
 
 
 class Templates:
@@ -257,8 +301,8 @@ class Templates:
     def _environment(self) -> Environment:
         return _environment()  # made when first needed: most rules have no templates
 
-    def compile(self, source: str, origin: Origin) -> Compiled[str]:
-        """Compile a text that may be a template; mistakes are reported to its origin."""
+    def compile(self, source: str, context: "CompileContext") -> Compiled[str]:
+        """Compile a text that may be a template; mistakes are reported to its context."""
         if not is_template(source):
             return constant(source)
         self._count += 1
@@ -267,40 +311,42 @@ class Templates:
             self._environment.add_template(name, source)
             variables = self._environment.undeclared_variables_in_template(name, nested=True)
         except TemplateError as error:
-            origin.refuse_line(f"this template cannot be read: {_detail(error)}", error.line or 1)
+            context.refuse_line(f"this template cannot be read: {_detail(error)}", error.line or 1)
             return constant(source)
         except UnicodeEncodeError:
-            origin.refuse_line("this template holds half of a character (a lone surrogate)", 1)
+            context.refuse_line("this template holds half of a character (a lone surrogate)", 1)
             return constant(source)
-        complaints = list(self._complaints(source, variables, origin))
+        complaints = list(self._complaints(source, variables, context))
         for complaint, culprit in complaints:
-            origin.refuse_line(complaint, _line_of(culprit, source))
-        return constant(source) if complaints else self._compiled(name, variables, origin)
+            context.refuse_line(complaint, _line_of(culprit, source))
+        return constant(source) if complaints else self._compiled(name, variables, context)
 
-    def _compiled(self, name: str, variables: Iterable[str], origin: Origin) -> Compiled[str]:
+    def _compiled(self, name: str, variables: Iterable[str], context: "CompileContext") -> Compiled[str]:
         roots = {variable.partition(".")[0] for variable in variables}
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
-        labels = (origin.rule, origin.label) if "fake" in roots else ()
+        labels = (context.rule, context.label) if "fake" in roots else ()
         render = self._environment.render_template
-        where = origin.where()
+        where = context.where()
 
         def make(scope: RenderContext) -> str:
-            context = {root: plain(value) for root, read in reads if (value := read(scope)) is not None}
+            values = {root: plain(value) for root, read in reads if (value := read(scope)) is not None}
             if labels:
-                context["fake"] = _fake(scope, labels)
-            return _rendered(lambda: render(name, **context), where)
+                values["fake"] = Fake(scope, labels)
+            return _rendered(lambda: render(name, **values), where)
 
         return Compiled(make)
 
-    def _complaints(self, source: str, variables: Iterable[str], origin: Origin) -> Iterator[tuple[str, str]]:
+    def _complaints(
+        self, source: str, variables: Iterable[str], context: "CompileContext"
+    ) -> Iterator[tuple[str, str]]:
         """Yield what compiles but would fail on every call, and the word that causes it."""
         for variable in sorted(variables):
             root, _, member = variable.partition(".")
             member = member.partition(".")[0]
-            if root == "fake" and member and member not in _fakes():
-                yield f'there is no "fake.{member}"{did_you_mean(member, _fakes())}', variable
-            elif root == "match" and member and member not in origin.groups:
-                yield _no_group(member, origin.groups), variable
+            if root == "fake" and member and member not in providers():
+                yield f'there is no "fake.{member}"{did_you_mean(member, providers())}', variable
+            elif root == "match" and member and member not in context.groups:
+                yield _no_group(member, context.groups), variable
             elif root in MEMBERS and member and member not in MEMBERS[root]:
                 hint = did_you_mean(member, MEMBERS[root]) or _listed(MEMBERS[root])
                 yield f'"{root}" has no "{member}"{hint}', variable
@@ -313,10 +359,10 @@ class Templates:
         code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
         for name in dict.fromkeys(_FILTER.findall(code)):
             if self._lacks(f"''|{name}", "UnknownFilter"):
-                yield f'there is no filter "{name}" in templates{did_you_mean(name, _FILTERS)}', name
+                yield f'there is no filter "{name}" in templates', name
         for name in dict.fromkeys(_TEST.findall(code)):
             if self._lacks(f"'' is {name}", "UnknownTest"):
-                yield f'there is no test "{name}" in templates{did_you_mean(name, _TESTS)}', name
+                yield f'there is no test "{name}" in templates', name
         for tag in dict.fromkeys(_LOADS.findall(source)):
             yield f'"{tag}" has nothing to load: every template stands alone', tag
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
@@ -401,16 +447,6 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
-def _fakes() -> Mapping[str, object]:
-
-    return providers()
-
-
-def _fake(scope: RenderContext, labels: tuple[str, ...]) -> object:
-
-    return Fake(scope, labels)
-
-
 def _no_group(name: str, groups: frozenset[str]) -> str:
     if not groups:
         return f'"match.{name}" is nothing: no regular expression of "when" has a named group, such as (?P<{name}>...)'
@@ -434,14 +470,39 @@ _TEST = re.compile(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
 _FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
 _LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
-# For "did you mean" only: minijinja does not list its filters and tests.
-_FILTERS = (
-    *("abs", "batch", "bool", "capitalize", "default", "dictsort", "first", "float", "groupby", "indent", "int"),
-    *("items", "join", "last", "length", "lines", "list", "lower", "map", "max", "min", "pprint", "reject"),
-    *("replace", "reverse", "round", "select", "slice", "sort", "split", "string", "sum", "title", "tojson", "trim"),
-    *("unique", "upper", "urlencode"),
-)
-_TESTS = (
-    *("defined", "divisibleby", "endingwith", "eq", "even", "false", "ge", "gt", "in", "iterable", "le", "lower", "lt"),
-    *("mapping", "ne", "none", "number", "odd", "sequence", "startingwith", "string", "true", "undefined", "upper"),
-)
+
+
+def json_text(value: Json, context: CompileContext) -> Compiled[str]:
+    """Compile a value to JSON text; values that JSON cannot express are reported to `context`."""
+    json_bytes(value, context)
+    return json_value(value, context).into(_dumped)
+
+
+def json_value(value: Json, context: CompileContext) -> Compiled[Json]:
+    """Compile a value with its texts rendered; a rendered text stays a text."""
+    match value:
+        case str():
+            return context.text(value)
+        case Mapping():
+            names = tuple(map(str, value))
+            inner = gathered(json_value(item, context.at(str(name))) for name, item in value.items())
+            return inner.into(lambda made: dict(zip(names, made, strict=True)))
+        case list() | tuple():
+            return gathered(json_value(item, context.at(index)) for index, item in enumerate(value)).into(list)
+        case float() if not math.isfinite(value):
+            context.refuse("JSON has no such number; write null or a text")
+            return constant(None)
+    return constant(value)
+
+
+def json_bytes(value: Json, context: CompileContext) -> bytes:
+    """Return the JSON of a value without templates."""
+    try:
+        return to_json(value)
+    except (PydanticSerializationError, ValueError) as error:
+        context.refuse(f"this cannot be JSON: {str(error)[:80]}")
+        return b"null"
+
+
+def _dumped(value: Json) -> str:
+    return to_json(value).decode()

@@ -14,9 +14,8 @@ from mockserver.core.plan import Part, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.delivery.faults import FAULTS
 from mockserver.model import GENERATORS
-from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.load import Rule, load
-from mockserver.rules.templates import Templates
+from mockserver.rules.templates import CompileContext, Templates
 from tests.kit.calls import call
 
 KNOWN = {

@@ -6,8 +6,7 @@ from mockserver.config.source import Document, Mistakes, read
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
-from mockserver.rules.answer.context import CompileContext, json_bytes, json_text
-from mockserver.rules.templates import Templates
+from mockserver.rules.templates import CompileContext, Templates, json_bytes, json_text
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, parts, said, scope, text, then_mistakes
 

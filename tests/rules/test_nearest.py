@@ -54,15 +54,6 @@ def test_a_rule_that_is_used_up_says_so() -> None:
     )
 
 
-def test_a_rule_without_a_name() -> None:
-    rule = Row("", "rules.yaml:7", compiled({"turn": 1}))
-    assert report(nearest([rule], call())) == (
-        "no rule answers this request; the nearest:\n"
-        "  rules.yaml:7: 0 of 1 condition holds\n"
-        "    MISS  turn equals 1: got 0"
-    )
-
-
 @pytest.mark.parametrize(
     ("tables", "order"),
     [

@@ -10,11 +10,11 @@ from mockserver.config.source import Path, did_you_mean
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Raw
-from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.match.conditions import All, Condition, implied
 from mockserver.rules.match.index import pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
+from mockserver.rules.templates import CompileContext
 
 SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
 

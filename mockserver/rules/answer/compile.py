@@ -15,7 +15,6 @@ from mockserver.model.prose.text import MAX_TEXT_TOKENS
 from mockserver.model.schema import schema_error
 from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import compile_content, cut_of, finished
-from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.answer.errors import (
     compile_error,
     compile_failed,
@@ -35,7 +34,7 @@ from mockserver.rules.schema import (
     TimingSpec,
     UsageSpec,
 )
-from mockserver.rules.templates import Compiled, combined, constant, gathered
+from mockserver.rules.templates import CompileContext, Compiled, combined, constant, gathered
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,11 @@ from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.text import plural
 from mockserver.core.tokens import Chunks
 from mockserver.core.tokens import Chunks as Cut
-from mockserver.rules.answer.context import CompileContext, json_text, json_value
 from mockserver.rules.answer.errors import check_filter, verdicts
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.rules.schema import Chunks as ChunksSpec
 from mockserver.rules.schema import ContentSpec, FilterSpec, PartSpec, SizeSpec, ToolCallSpec
-from mockserver.rules.templates import Compiled, combined, constant, gathered
+from mockserver.rules.templates import CompileContext, Compiled, combined, constant, gathered, json_text, json_value
 
 
 def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:

@@ -21,9 +21,8 @@ from mockserver.core.plan import (
     reason_of,
 )
 from mockserver.core.text import shown
-from mockserver.rules.answer.context import CompileContext, json_bytes
 from mockserver.rules.schema import AnnotateSpec, ErrorSpec, FailedSpec, FilterSpec, HarmsSpec, RawSpec, ThenSpec
-from mockserver.rules.templates import Compiled, constant
+from mockserver.rules.templates import CompileContext, Compiled, constant, json_bytes
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")

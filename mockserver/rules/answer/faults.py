@@ -17,9 +17,9 @@ from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.text import shown
-from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
 from mockserver.rules.table import Table
+from mockserver.rules.templates import CompileContext
 from mockserver.rules.validation_errors import complaints
 
 

@@ -3,6 +3,7 @@
 The keys are those of the Responses API; `core.hosted_tools` expands the short forms beside them.
 """
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
@@ -146,23 +147,23 @@ _KEYS: _Keys = {
 }
 
 
-def _table(about: str, example: str, keys: str, /, *, types: tuple[str, ...] = (), **own: Any) -> Any:
+def _table(about: str, example: str, keys: str, /, **own: Any) -> Any:
     """Return the model of a table with these keys, `?` after optional ones; those in `own` have types of their own."""
-    fields: dict[str, Any] = {"type": (Literal[types], ...)} if types else {}
+    fields: dict[str, Any] = {}
     for key in keys.split():
         name = key.removesuffix("?")
         kind, description = own.get(name) or _KEYS[name]
         may = key.endswith("?")
         fields[name] = (kind | None if may else kind, Field(None if may else ..., description=description))
-    table = create_model(f"{''.join(types) or keys.split()[0]}_table", __base__=Table, __doc__=about, **fields)
+    table = create_model(re.sub(r"\W", "", about.title()), __base__=Table, __doc__=about, **fields)
     table.example = example
     return table
 
 
 def _typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> Any:
-    """Return the model of a table with this `type`."""
+    """Return the model of a table with this `type`, which comes first unless the keys place it."""
     shown = f"{{type: {kind}, {example}}}" if example else f"{{type: {kind}}}"
-    return _table(about, shown, keys, types=(kind,), **own)
+    return _table(about, shown, keys if "type" in keys.split() else f"type {keys}", **own, type=(Literal[kind], None))
 
 
 def _either_type(*tables: Any) -> Any:
@@ -176,8 +177,8 @@ def _list(table: Any, **limits: Any) -> Any:
 _PRESSED = (_SOME, "names of the keys")
 _PATH = _list(_table("A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
 Action = _either_type(
-    _typed("click", "Click.", "x: 10, y: 20", "x y button? keys?"),
-    _typed("double_click", "Double-click.", "x: 10, y: 20", "x y keys?"),
+    _typed("click", "Click.", "x: 10, y: 20", "x y type button? keys?"),
+    _typed("double_click", "Double-click.", "x: 10, y: 20", "x y type keys?"),
     _typed(
         "drag",
         "Drag along a path.",
@@ -186,14 +187,14 @@ Action = _either_type(
         path=(_PATH, "where it leads, place by place"),
     ),
     _typed("keypress", "Press keys together.", "keys: [ctrl, c]", "keys", keys=_PRESSED),
-    _typed("move", "Move the pointer.", "x: 10, y: 20", "x y keys?"),
+    _typed("move", "Move the pointer.", "x: 10, y: 20", "x y type keys?"),
     _typed("screenshot", "Take a screenshot.", ""),
-    _typed("scroll", "Scroll.", "x: 10, y: 20, scroll_y: 100", "x y scroll_x? scroll_y? keys?"),
+    _typed("scroll", "Scroll.", "x: 10, y: 20, scroll_y: 100", "x y type scroll_x? scroll_y? keys?"),
     _typed("type", "Type a text.", "text: hello", "text"),
     _typed("wait", "Wait.", ""),
-    _typed("point_and_type", "Click and type a text.", "x: 10, y: 20, text: hello", "x y text"),
-    _typed("mouse_down", "Press the left button at a place.", "x: 10, y: 20", "x y"),
-    _typed("mouse_up", "Release the left button at a place.", "x: 10, y: 20", "x y"),
+    _typed("point_and_type", "Click and type a text.", "x: 10, y: 20, text: hello", "x y type text"),
+    _typed("mouse_down", "Press the left button at a place.", "x: 10, y: 20", "x y type"),
+    _typed("mouse_up", "Release the left button at a place.", "x: 10, y: 20", "x y type"),
     _typed("key_down", "Press keys.", "keys: [shift]", "keys", keys=_PRESSED),
     _typed("key_up", "Release keys.", "keys: [shift]", "keys", keys=_PRESSED),
 )
@@ -263,12 +264,13 @@ _EXEC = _table(
     type=(Literal["exec"], "exec"),
 )
 _SHELL = _table("Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?")
-_ENVIRONMENT = _table("Where commands run.", "{type: local}", "container_id?", types=("local", "container_reference"))
+_ENVIRONMENTS = (Literal["local", "container_reference"], None)
+_ENVIRONMENT = _table("Where commands run.", "{type: local}", "type container_id?", type=_ENVIRONMENTS)
 _OPERATION = _table(
     "A change of one file.",
     "{type: update_file, path: a.py, diff: '-a'}",
-    "path diff?",
-    types=("create_file", "update_file", "delete_file"),
+    "type path diff?",
+    type=(Literal["create_file", "update_file", "delete_file"], None),
 )
 _PRINTED = _table(
     "What one command printed, and how it ended.",

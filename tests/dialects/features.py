@@ -487,6 +487,7 @@ RESPONSE_FEATURES: Mapping[str, Feature] = {
     **{
         f"action-{kind}": Feature({"items": [{"type": "computer_call", "action": action}]}, needs="items")
         for kind, action in _examples(Action)
+        if kind not in ("wait", "mouse_up", "key_down", "key_up")  # they have the shapes of others
     },
     "items-and-text": Feature(
         {"items": [_ITEMS["reasoning"], _ITEMS["web_search_call"], {"type": "message", "text": _SEA}]}, needs="items"

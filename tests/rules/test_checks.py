@@ -17,29 +17,21 @@ ANSWERS = (
 
 BAD = {
     "{}": f"0: there is no answer here; write one of {ANSWERS}",
-    "{finish: stop}": f"0: there is no answer here; write one of {ANSWERS}",
     "{retry_after: 2s}": '0: "retry_after" goes with an error; add error: 429',
     "{content_filter: {on: completion}}": (
         '0: "content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
     ),
     "{text: a, json: {}}": '10: use "text" or "json", not both',
-    "{json: null, refusal: a}": '13: use "json" or "refusal", not both',
     "{text: a, error: 429}": '10: use "text" or "error", not both',
-    "{error: 429, text: a}": '1: use "text" or "error", not both',
     "{parts: [{text: a}], tool_calls: [{name: b}]}": '1: use "tool_calls" or "parts", not both',
     "{text: a, content_filter: {on: prompt}}": (
         '10: use "text" or "content_filter", not both, or write on: completion'
     ),
     "{error: 429, finish: stop}": '13: "finish" does not go with "error"',
-    "{text: a, retry_after: 1}": '10: "retry_after" does not go with "text"',
     "{parts: [{text: a}], reasoning: x}": (
         '21: "reasoning" does not go with "parts"; put {reasoning: ...} into the list'
     ),
     "{choices: [{text: a}], finish: stop}": '23: "finish" does not go with "choices"; put it into each choice',
-    "{choices: [{finish: stop}]}": (
-        "11: there is no answer here; write one of text, json, refusal, tool_calls, items, parts, content_filter"
-    ),
-    "{cassette: a, forward: true}": '14: use "cassette" or "forward", not both',
     "{cassette: a, headers: {a: b}}": (
         '14: "headers" does not go with "cassette"; an episode is replayed as it was recorded'
     ),
@@ -47,13 +39,11 @@ BAD = {
         '16: "timing" does not go with "forward"; the provider\'s answer is sent unchanged'
     ),
     "{raw: {body: a}, headers: {a: b}}": '17: "headers" does not go with "raw"; put it into "raw"',
-    "{steps: [{text: a}], timing: {total: 3}}": '21: "timing" does not go with "steps"; put it into each step',
     "{one_of: [{then: {text: a}}], model: x}": (
         '30: "model" does not go with "one_of"; put it into the "then" of each branch'
     ),
     "{faults: [cut], headers: {}}": '16: "headers" does not go with "faults"; add generate: auto',
     "{steps: [{text: a}], faults: [cut]}": '21: "faults" does not go with "steps"; put it into each step',
-    "{echo: true, logprobs: [-1]}": '13: "logprobs" does not go with "echo"',
 }  # fmt: skip
 
 
@@ -62,16 +52,10 @@ def test_exactly_one_answer_and_what_goes_with_it(then, mistake):
     assert then_mistakes(then) == [mistake]
 
 
-def test_everything_that_does_not_go_is_told():
-    assert len(then_mistakes("{error: 429, finish: stop, usage: {}, chunks: char}")) == 3
-
-
 GOOD = (
     "{faults: [cut], timing: {}}",
-    "{failed: true, faults: [cut]}",
     "{text: a, reasoning: b, annotations: [], logprobs: [-1], finish: stop, usage: {}, model: m, headers: {},"
     " chunks: char, timing: {}, annotate: {}, content_filter: {on: completion}}",
-    "{text: a, tool_calls: [{name: b}]}",
     "{json: null}",
     "{refusal: a, tool_calls: [{name: b}]}",
     "{parts: [{text: a}], annotations: [], logprobs: [-1], finish: stop, chunks: char}",
@@ -79,8 +63,6 @@ GOOD = (
     "{error: 429, retry_after: 1, headers: {}, timing: {}}",
     "{content_filter: {on: prompt}, annotate: {}, headers: {}, timing: {}}",
     "{generate: prose, finish: stop, usage: {}, model: m}",
-    "{echo: true, chunks: char}",
-    "{raw: {}, timing: {}}",
 )
 
 
@@ -97,12 +79,10 @@ def test_every_key_of_then_has_its_place():
 
 FOR = {
     "{then: {text: a}}": set(GENERATIVE),
-    "{then: {error: 429}}": set(GENERATIVE),
     "{then: {embedding: [1]}}": {"embeddings"},
     "{when: {model: gpt-4o}, then: {moderation: {}}}": {"moderations"},
     "{then: {steps: [{embedding: [1]}, {error: 429}]}}": {"embeddings"},
     "{then: {one_of: [{then: {moderation: []}}]}}": {"moderations"},
-    "{when: {operation: embeddings}, then: {error: 429}}": {"embeddings"},
     "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},
     "{when: {path: '*'}, then: {embedding: [1]}}": set(OPERATIONS),
 }
@@ -117,7 +97,6 @@ def test_what_a_rule_is_for(rule, operations):
 TEXT = "use it for chat, completions, responses"
 BAD_OPERATIONS = {
     "{operation: embeddings}": ("{text: a}", f'"text" cannot answer the operation "embeddings"; {TEXT}'),
-    "{operation: moderations}": ("{echo: true}", f'"echo" cannot answer the operation "moderations"; {TEXT}'),
     "{operation: chat}": (
         "{embedding: [1]}",
         '"embedding" cannot answer the operation "chat"; use it for embeddings',
@@ -158,16 +137,6 @@ def test_what_the_operations_asked_for_have_no_place_for_is_told(when, then, tol
     assert mistake.startswith(told)
 
 
-def test_what_one_of_the_operations_can_send_may_stand():
-    assert loaded("rules:\n  - when: {operation: [chat, responses]}\n    then: {text: a, failed: true}\n")
-
-
-def test_inside_steps_too():
-    text = "rules:\n  - when: {operation: embeddings}\n    then: {steps: [{embedding: [1]}, {text: a}]}\n"
-    (told,) = mistakes(text)
-    assert told.startswith('3:39: "text" cannot answer the operation "embeddings"')
-
-
 def test_mixed_answers_are_told_where_nothing_is_pinned():
     (told,) = mistakes("rules:\n  - then: {steps: [{text: a}, {embedding: [1]}]}\n")
     assert told == '2:32: "embedding" cannot answer the operation "chat"; use it for embeddings'
@@ -204,15 +173,10 @@ USES = {
     "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "filter severities; skytells can",
     "{content_filter: {on: prompt}}": "3:12: " + CANNOT + "filtered content; skytells, azure can",
     "{tool_calls: [{name: a, input: b}]}": ("3:35: " + CANNOT + "calls of custom tools; openai can"),
-    "{parts: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
-    "{parts: [{tool_call: {name: a, input: b}}]}": ("3:42: " + CANNOT + "calls of custom tools; openai can"),
-    "{items: [{type: message, text: a}]}": "3:12: " + CANNOT + "response items; openai can",
     "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "response items; openai can"),
     "{text: a, failed: true}": "3:21: " + CANNOT + "an answer that breaks off; openai can",
     "{embedding: [1]}": "3:12: " + CANNOT + "embeddings; openai can",
-    "{moderation: {}}": "3:12: " + CANNOT + "moderations; openai can",
     "{choices: [{text: a}, {refusal: b}]}": "3:34: " + CANNOT + "a refusal; openai can",
-    "{steps: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
     "{one_of: [{then: {refusal: b}}]}": "3:29: " + CANNOT + "a refusal; openai can",
 }
 
@@ -228,39 +192,13 @@ def test_however_the_dialect_is_named(dialect):
     assert len(wrong(f"{{all: [{{dialect: {dialect}}}, {{model: x}}]}}", "{refusal: a}")) == 1
 
 
-def test_reasoning_is_counted_even_where_no_client_reads_it():
-    assert loaded("rules: [{when: {dialect: plain}, then: {text: a, reasoning: b}}]")
-
-
-@pytest.mark.parametrize(
-    "when", ["{}", "{dialect: p*}", "{dialect: {glob: pl*n}}", "{dialect: openai}", "{dialect: 3}"]
-)
-def test_where_nothing_is_pinned_everything_may_stand(when):
-    if "3" in when:
-        assert "cannot send" not in " ".join(wrong(when, "{refusal: a}"))
-    else:
-        assert loaded(f"rules: [{{when: {when}, then: {{refusal: a}}}}]")
-
-
 UNKNOWN = {
     "{dialect: openia}": '2:21: unknown dialect "openia"; did you mean "openai"?',
     "{dialect: zzz}": '2:21: unknown dialect "zzz"; it is one of openai, skytells, azure, plain',
     "{dialect: {equals: azur}}": '2:30: unknown dialect "azur"; did you mean "azure"?',
-    "{dialect: {in: [azure, opnai]}}": '2:34: unknown dialect "opnai"; did you mean "openai"?',
-    "{dialect: [azure, opnai]}": '2:29: unknown dialect "opnai"; did you mean "openai"?',
 }
 
 
 @pytest.mark.parametrize(("when", "mistake"), UNKNOWN.items())
 def test_unknown_dialects(when, mistake):
     assert wrong(when, "{text: a}") == [mistake]
-
-
-def test_a_feature_that_no_dialect_has_offers_none():
-    from mockserver.config.errors import RuleError
-    from mockserver.config.source import read
-    from mockserver.rules.load import load
-
-    document = read("rules: [{when: {dialect: a}, then: {refusal: b}}]", "r.yaml")
-    with pytest.raises(RuleError, match=r'"a", which cannot send a refusal  \['):
-        load([document], {"a": frozenset()})

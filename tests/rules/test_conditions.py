@@ -24,23 +24,16 @@ DAY: dict[str, Any] = {"last_user": {"regex": "(?P<day>What)"}}
         (YES, {}),
         (NO, None),
         (CITY, {"city": "Paris"}),
-        ({**YES, **CITY}, {"city": "Paris"}),
         ({**NO, **CITY}, None),
         ({"all": [CITY, DAY]}, {"city": "Paris", "day": "What"}),
-        ({"all": [YES, NO]}, None),
-        ({"any": [NO, YES]}, {}),
         ({"any": [NO, CITY, DAY]}, {"city": "Paris"}),
-        ({"any": [NO, {}]}, {}),
         ({"any": [NO, NO]}, None),
         ({"any": [NO, CITY], **YES}, {"city": "Paris"}),
         ({"not": NO}, {}),
-        ({"not": YES}, None),
         ({"not": CITY}, None),
         ({"not": {**YES, "stream": True}}, {}),
         ({"not": {"any": [NO, YES]}}, None),
-        ({"not": {"any": [NO, NO]}}, {}),
         ({"not": {"not": YES}}, {}),
-        ({"not": {"header.absent": "x"}}, {}),
         ({"header.absent": {"exists": False}}, {}),
         ({"not": {"header.absent": {"exists": False}}}, None),
     ],
@@ -52,12 +45,6 @@ def test_holds(when: dict[str, Any], groups: dict[str, str] | None) -> None:
     results = condition.results(ASKED)
     assert (held, total) == (sum(finding.ok for finding in results), len(results))
     assert (held == total) == (groups is not None)
-
-
-def test_groups_cannot_be_changed_by_who_gets_them() -> None:
-    groups: Any = compiled(YES).holds(ASKED)
-    with pytest.raises(TypeError):
-        groups["city"] = "Rome"
 
 
 def test_findings_are_all_there_without_a_short_cut() -> None:
@@ -115,8 +102,6 @@ def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_exp
         ({**YES, "attempt": 2}, {"model", "attempt"}),
         ({"header.x-id": "1", "param.a.b": 1}, {"header", "param"}),
         ({"tool_result": {"name": "x", "json": {"exists": True}}}, {"tool_result"}),
-        ({"body": {"a.b": 1}}, {"body"}),
-        ({"any": [YES, {"turn": 1}]}, {"model", "turn"}),
         ({"any": [YES, {"not": {"turn": 1}}], "all": [{"key": "x"}]}, {"model", "turn", "key"}),
     ],
 )

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from mockserver.config.source import Document, Mistakes, read
+from mockserver.config.source import Mistakes, read
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
 from mockserver.rules.templates import CompileContext, Templates, json_bytes, json_text
 from tests.kit.calls import call
-from tests.kit.rules import context, draft, parts, said, scope, text, then_mistakes
+from tests.kit.rules import context, draft, parts, said, scope, then_mistakes
 
 
 def use(name, arguments, identity="", kind="function"):
@@ -17,7 +17,6 @@ def use(name, arguments, identity="", kind="function"):
 
 MADE = {
     "{text: hi}": (Text("hi"),),
-    "{text: ''}": (Text(""),),
     "{json: {a: 1}}": (Text('{"a":1}'),),
     "{json: null}": (Text("null"),),
     "{refusal: never}": (Refusal("never"),),
@@ -39,12 +38,9 @@ MADE = {
         Text("b"),
         Refusal("c"),
     ),
-    "{text: hi, chunks: char}": (Text("hi", "char"),),
     "{text: hi, chunks: {size: 1}}": (Text("hi", 1),),
     "{text: hi, chunks: [h, i]}": (Text("hi", ("h", "i")),),
     "{text: hi, reasoning: hm, chunks: [h, i]}": (Reasoning("hm"), Text("hi", ("h", "i"))),
-    "{json: [1], chunks: ['[1', ']']}": (Text("[1]", ("[1", "]")),),
-    "{refusal: no, chunks: word}": (Refusal("no", "word"),),
     "{tool_calls: [{name: f, arguments: {}}], chunks: ['{', '}']}": (ToolUse(ToolCall("", "f", "{}"), ("{", "}")),),
     "{parts: [{text: ab, chunks: [a, b]}, {text: c}], chunks: char}": (Text("ab", ("a", "b")), Text("c", "char")),
 }  # fmt: skip
@@ -96,26 +92,12 @@ def test_arguments_of_a_tool_that_takes_free_text():
     assert first.call.arguments
 
 
-def test_arguments_of_a_tool_that_is_not_offered():
-    assert parts(AUTO) == (use("f", "{}", "c"), use("f", "{}"))
-
-
-def test_a_generator_without_a_call_leaves_arguments_empty():
-    made = scope(call("hi", tools=["f"]))
-    silent = made.__class__(made.call, {}, made.seed, lambda kind, options, index: DraftChoice(()))
-    assert parts(AUTO, silent) == (use("f", "{}", "c"), use("f", "{}"))
-
-
 BAD = {
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
-    "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": ('24: use "input" or "arguments", not both'),
     "{text: abc, chunks: [a, bd]}": (
         '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'
-    ),
-    "{text: abc, chunks: [a, b]}": (
-        '20: these pieces do not join to the text: after 2 characters they have nothing more, the text has "c"'
     ),
     "{text: '{{ last_user }}', chunks: [a, b]}": (
         "34: pieces need a text without templates; use token, word, char or {size: 7}"
@@ -123,34 +105,12 @@ BAD = {
     "{text: a, tool_calls: [{name: b, arguments: {}}], chunks: [a]}": (
         "58: pieces apply to one text, and there are several; give each its own chunks under parts"
     ),
-    "{parts: [{text: ab, chunks: [a]}]}": (
-        '28: these pieces do not join to the text: after 1 character they have nothing more, the text has "b"'
-    ),
-    "{text: a, content_filter: {on: completion, category: jailbreak}}": (
-        '53: "jailbreak" applies to the prompt only; write on: prompt'
-    ),
-    "{text: a, annotations: [{u: '{{ x'}]}": (
-        "28: this template cannot be read: unexpected end of input, expected end of variable block"
-    ),
 }
 
 
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_contents_that_cannot_be(then, mistake):
     assert then_mistakes(then) == [mistake]
-
-
-TOOL_CALLS = {
-    "{name: f, arguments: {a: 1}}": ToolCall("", "f", '{"a":1}'),
-    "{name: f, arguments: '{', id: c}": ToolCall("c", "f", "{"),
-    "{name: f, input: free}": ToolCall("", "f", "free", "custom"),
-    "{name: f}": ToolCall("", "f", "{}"),
-}
-
-
-@pytest.mark.parametrize(("call", "made"), TOOL_CALLS.items())
-def test_calls(call, made):
-    assert parts(f"{{tool_calls: [{call}]}}") == (ToolUse(made),)
 
 
 def test_further_calls_of_one_tool_take_what_else_is_listed():
@@ -161,35 +121,19 @@ def test_further_calls_of_one_tool_take_what_else_is_listed():
     assert made[3].call.id == "c"
 
 
-def test_names_are_no_templates():
-    assert then_mistakes("{tool_calls: [{name: f, id: '{{ last_user }}'}]}") == [
-        "28: templates are not supported here: this is sent unchanged"
-    ]
-
-
 @pytest.mark.parametrize(
     ("value", "made"),
     [
         ({"b": 1, "a": [True, None, 1.5, "é"]}, '{"b":1,"a":[true,null,1.5,"é"]}'),
-        ("x", '"x"'),
         (None, "null"),
-        ([], "[]"),
         ((1, 2), "[1,2]"),
         (10**30, str(10**30)),
-        ({1: {}}, '{"1":{}}'),
     ],
 )
 def test_what_holds_no_template_is_known(value, made):
     here = context(value)
     assert json_text(value, here).known == (made,)
     assert said(here) == []
-
-
-def test_texts_inside_are_templates_and_stay_texts():
-    made = scope(call('say "hi"'))
-    assert text('{json: {a: "{{ last_user }}", b: ["{{ call.turn }}"], "{{ x }}": 1}}', made) == (
-        '{"a":"say \\"hi\\"","b":["0"],"{{ x }}":1}'
-    )
 
 
 def test_what_json_cannot_say():
@@ -211,21 +155,9 @@ def at(*path):
     return CompileContext(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 0)).at(*path)
 
 
-def test_a_site_below_another():
-    there = at("then").at("text")
-    assert there.path == ("rules", 0, "then", "text")
-    assert there.label == "then/text"
-    assert there.rule == "a rule"
-
-
 def test_the_path_inside_then():
     assert at("then", "one_of", 0, "then", "steps", 2).inside == "one_of[0].steps[2]"
     assert at("then").inside == ""
-
-
-def test_moving_a_rule_changes_no_label():
-    moved = CompileContext(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 7, "then", "text"))
-    assert moved.label == at("then", "text").label
 
 
 def test_complaints_stand_where_they_belong():
@@ -248,13 +180,3 @@ def test_complaints_about_a_line_of_a_block():
 )
 def test_how_lines_are_called(key, line, called):
     assert at("then", key).where()(line) == called
-
-
-def test_without_a_file_the_rule_is_named():
-    there = CompileContext(Mistakes(Document.of({}, "<test>")), Templates(), "a rule", ("rules", 0))
-    assert there.where()(3) == "<test> a rule"
-
-
-def test_text_may_be_a_template():
-    assert at("then", "text").text("plain").known == ("plain",)
-    assert not at("then", "text").text("{{ last_user }}").known

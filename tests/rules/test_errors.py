@@ -1,7 +1,7 @@
 import pytest
 
 from mockserver.core.http import Frame
-from mockserver.core.plan import Broken, Failure, Raw, Text, Verdict
+from mockserver.core.plan import Broken, Failure, Raw, Verdict
 from mockserver.rules.answer.errors import compile_headers, verdicts
 from mockserver.rules.schema import AnnotateSpec, FilterSpec
 from tests.kit.calls import call
@@ -9,8 +9,6 @@ from tests.kit.rules import context, draft, respond, said, scope, then_mistakes
 
 MADE = {
     "{error: 429}": Failure("rate_limit", status=429),
-    "{error: 418}": Failure("bad_parameter", status=418),
-    "{error: 599}": Failure("server_error", status=599),
     "{error: 429, retry_after: 2s}": Failure("rate_limit", status=429, retry_after=2.0),
     "{error: quota, headers: {X-A: b}}": Failure("quota", headers=(("x-a", "b"),)),
     "{error: {status: 422, message: 'No {{ call.model }}.'}}": Failure(
@@ -22,9 +20,6 @@ MADE = {
         )
     ),
     "{error: {reason: rate_limit, status: 503, code: 7}}": Failure("rate_limit", status=503, code=7),
-    "{content_filter: {on: prompt}}": Failure(
-        "content_filter", details={"safety": (Verdict("violence", "high", filtered=True),)}
-    ),
     "{content_filter: {on: prompt, category: jailbreak}, annotate: {prompt: {hate: low}}, headers: {a: b}}": Failure(
         "content_filter",
         details={"safety": (Verdict("jailbreak", filtered=True, detected=True), Verdict("hate", "low"))},
@@ -38,15 +33,6 @@ def test_the_failures_that_rules_state(then, failure):
     assert respond(then, scope(call("hi"))).outcome == failure
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["invalid_key", "model_not_found", "context_length", "rate_limit", "quota", "unprocessable", "content_filter",
-     "overloaded", "timeout"],
-)  # fmt: skip
-def test_the_short_names(name):
-    assert respond(f"{{error: {name}}}").outcome == Failure(name)
-
-
 def test_each_call_gets_a_failure_of_its_own():
     from tests.kit.rules import loaded
 
@@ -56,7 +42,6 @@ def test_each_call_gets_a_failure_of_its_own():
 
 BAD = {
     "{error: 200}": ("8: 200 is not an error status; write 400 to 599, or a table with a status and a message"),
-    "{error: 4.5}": '8: "error" expects a whole number, not 4.5',
     "{error: rate_limt}": '8: unknown error "rate_limt"; did you mean "rate_limit"?',
     "{error: '429'}": '8: unknown error "429"; write the number without quotes',
     "{error: unmatched}": (
@@ -64,13 +49,7 @@ BAD = {
         "billing, forbidden, model_not_found, unknown_model, timeout, conflict, too_large, unsupported_media_type, "
         "unprocessable, rate_limit, quota, server_error, bad_gateway, overloaded, gateway_timeout"
     ),
-    "{error: {message: x}}": '8: "error" needs a status, such as {status: 429, message: Slow down}',
-    "{error: {reason: ratelimit}}": '17: unknown error "ratelimit"; did you mean "rate_limit"?',
     "{error: {status: 429, retry_after: 1}, retry_after: 2}": ('39: "retry_after" is already inside "error"; keep one'),
-    "{error: {status: 429, message: '{{ x }}'}}": (
-        '31: there is no "x" in templates; it is one of match, call, last_user, last_message, system, messages, '
-        "tool_result, tool_results, tools, body, fake"
-    ),
     "{error: 429, headers: {'a b': c}}": (
         '30: "a b" is not a valid header name: use only letters, digits and !#$%&\'*+.^_`|~-'
     ),
@@ -84,12 +63,9 @@ def test_failures_that_cannot_be(then, mistake):
 
 BROKEN = {
     "{text: a, failed: true}": Broken(),
-    "{text: a, failed: {}}": Broken(),
     "{text: a, failed: {code: rate_limit_exceeded}}": Broken("rate_limit_exceeded"),
     "{text: a, failed: {message: 'No {{ call.model }}.', event: error}}": Broken(message="No gpt-4o.", event=True),
-    "{parts: [{text: a}], failed: true}": Broken(),
     "{echo: true, failed: true}": Broken(),
-    "{generate: words, failed: true}": Broken(),
     "{text: a}": None,
 }
 
@@ -99,19 +75,10 @@ def test_how_an_answer_breaks_off(then, broken):
     assert draft(then, scope(call("hi"))).broken == broken
 
 
-def test_an_answer_can_break_off_before_it_says_anything():
-    made = draft("{failed: true, usage: {prompt_tokens: 3}}")
-    assert (made.choices[0].parts, made.broken) == ((), Broken())
-    made = draft("{failed: true, reasoning: hm, items: [{type: message, text: a}]}")
-    assert made.choices[0].parts[1:] == (Text("a", apart=True),)
-
-
 NOT_BROKEN = {
     "{text: a, failed: false}": '18: "failed" expects true, not false',
     "{text: a, failed: soon}": '18: "failed" expects true, or a table with a code and a message, not "soon"',
-    "{text: a, failed: {event: x}}": '26: "event" expects error, not "x"',
     "{text: a, failed: {code: '{{ x }}'}}": "25: templates are not supported here: this is sent unchanged",
-    "{error: 429, failed: true}": '13: "failed" does not go with "error"',
     "{choices: [{text: a}], failed: true}": (
         '23: "failed" does not go with "choices"; an answer breaks off as a whole, so use a single text'
     ),
@@ -123,30 +90,13 @@ def test_what_cannot_break_off(then, mistake):
     assert then_mistakes(then) == [mistake]
 
 
-def test_names_in_lower_case_values_as_text():
-    here = context()
-    assert compile_headers({"X-A": "b", "retry-after": 2}, here) == (("x-a", "b"), ("retry-after", "2"))
-    assert compile_headers(None, here) == ()
-    assert said(here) == []
-
-
 NAMES = "use only letters, digits and !#$%&'*+.^_`|~-"
 
 BAD_HEADERS = {
     ("a b", "x"): f'"a b" is not a valid header name: {NAMES}',
-    ("", "x"): f'"" is not a valid header name: {NAMES}',
-    ("ü", "x"): f'"ü" is not a valid header name: {NAMES}',
-    ("a\r\nb", "x"): f'"a\\r\\nb" is not a valid header name: {NAMES}',
     ("Content-Length", "3"): 'the server writes "content-length" itself; leave it out',
-    ("transfer-encoding", "chunked"): 'the server writes "transfer-encoding" itself; leave it out',
     ("a", "b\r\nc: d"): '"b\\r\\nc: d" is not a valid header value: it must be one line without control characters',
-    ("a", "b\0"): '"b\\u0000" is not a valid header value: it must be one line without control characters',
-    ("a", "b\x1b[2J"): '"b\\u001b[2J" is not a valid header value: it must be one line without control characters',
-    ("a", "b\x7f"): '"b\\u007f" is not a valid header value: it must be one line without control characters',
-    ("a", "b\tc"): '"b\\tc" is not a valid header value: it must be one line without control characters',
     ("Connection", "close"): 'the server writes "connection" itself; leave it out',
-    ("Upgrade", "h2c"): 'the server writes "upgrade" itself; leave it out',
-    ("trailer", "x"): 'the server writes "trailer" itself; leave it out',
     ("a", " b"): '" b" is not a valid header value: use ASCII without leading or trailing spaces',
     ("a", "{{ last_user }}"): "templates are not supported here: this is sent unchanged",
     ("a", "bü"): '"bü" is not a valid header value: use ASCII without leading or trailing spaces',
@@ -169,14 +119,12 @@ RAW = {
     "{raw: {body: '{{ last_user }} é'}}": Raw(200, TEXT, "{{ last_user }} é".encode()),
     "{raw: {status: 503, body: {a: [1]}}}": Raw(503, JSON, b'{"a":[1]}'),
     "{raw: {body: null}}": Raw(200, TEXT, b"null"),
-    "{raw: {status: 204}}": Raw(204, TEXT),
     "{raw: {headers: {Content-Type: text/html, x-a: b}, body: <p>}}": Raw(
         200, (("content-type", "text/html"), ("x-a", "b")), b"<p>"
     ),
     '{raw: {frames: ["data: {\\n\\n", {a: 1}, 2]}}': Raw(
         200, EVENTS, frames=(b"data: {\n\n", Frame(b'{"a":1}'), Frame(b"2"))
     ),
-    "{raw: {frames: []}}": Raw(200, EVENTS, frames=()),
 }
 
 
@@ -186,9 +134,7 @@ def test_bytes_as_given(then, raw):
 
 
 BAD_RAW = {
-    "{raw: hello}": '6: "raw" expects a table, not "hello"; write {status: 200, body: hello}',
     "{raw: {body: a, frames: [b]}}": '16: "body" and "frames" are two bodies; keep one',
-    "{raw: {status: 42}}": '15: "status" expects at least 200, not 42',
     "{raw: {headers: {a: b, connection: close}}}": '35: the server writes "connection" itself; leave it out',
 }
 
@@ -199,17 +145,6 @@ def test_raw_replies_that_cannot_be(then, mistake):
 
 
 VIOLENCE = FilterSpec(on="completion", severity="medium")
-
-
-def test_a_trip_is_of_one_side():
-    assert verdicts(None, VIOLENCE, "completion") == (Verdict("violence", "medium", filtered=True),)
-    assert verdicts(None, VIOLENCE, "prompt") == ()
-    assert verdicts(None, FilterSpec(on="prompt"), "prompt") == (Verdict("violence", "high", filtered=True),)
-
-
-def test_a_detection_has_no_severity():
-    trip = FilterSpec(on="prompt", category="jailbreak")
-    assert verdicts(None, trip, "prompt") == (Verdict("jailbreak", filtered=True, detected=True),)
 
 
 def test_annotations_are_of_their_side_and_after_the_trip():
@@ -241,8 +176,6 @@ BAD_TRIPS = {
     "{content_filter: {on: prompt, after_tokens: 3}}": (
         '30: "after_tokens" counts the completion\'s tokens; with on: prompt there is none'
     ),
-    "{content_filter: {on: prompt, severity: safe}}": '40: "severity" expects low, medium or high, not "safe"',
-    "{text: a, annotate: {prompt: {violence: 3}}}": '40: "violence" expects safe, low, medium or high, not 3',
     "{text: a, annotate: {completion: {jailbreak: true}}}": (
         '34: unknown key "jailbreak"; "completion" takes hate, self_harm, sexual, violence, '
         "protected_material_text, protected_material_code"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.call import Call
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.match.index import FewIndex, JoinedIndex, RuleIndex, pinned
+from mockserver.rules.match.index import JoinedIndex, RuleIndex, pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 
@@ -18,30 +18,19 @@ ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n":
 # Tables that cannot hold for ASKED, each found out by the index alone.
 LEFT_OUT: list[dict[str, Any]] = [
     {"model": "o3"},
-    {"model": {"equals": "O3", "ignore_case": True}},
     {"model": ["o3", "o4-m*"]},
     {"model": "o3-*"},
-    {"turn": 3},
     {"stream": True},
     {"last_user": {"contains": "order 00043"}},
-    {"last_user": {"contains": ["order", "invoice"]}},
     {"last_user": "*order 00043*"},
     {"last_user": {"starts_with": "When"}},
-    {"last_user": {"ends_with": "5!?"}},
     {"last_user": {"regex": r"order 00043 (?P<x>\w+)"}},
     {"last_user": {"contains": "STRASSEN", "ignore_case": True}},
-    {"last_user": {"contains": "is  invoice", "ignore_space": True}},
     {"tools": "get_sky"},
     {"tools": {"includes": ["get_order", "get_the_sky"]}},
     {"param.n": 2},
     {"param.stop": {"includes": "c"}},
-    {"param.n": {"includes": "c"}},
-    {"param.o": "c"},
-    {"param.n": "*cde*"},
-    {"header.absent": "1"},
     {"body": {"n": 2}},
-    {"tool_result": {"name": "get_order"}},
-    {"operation": "chat", "last_user": {"contains": "order 00043"}},
     {"any": [{"last_user": "*order 00043*"}, {"model": "o3"}]},
     {"all": [{"model": "gpt-4o"}, {"model": "gpt-4o-mini"}]},
 ]
@@ -50,13 +39,10 @@ LEFT_OUT: list[dict[str, Any]] = [
 TRIED: list[dict[str, Any]] = [
     {"last_user": {"contains": "zz"}},
     {"last_user": {"regex": "q|z"}},
-    {"last_user": {"regex": "INVOICE", "ignore_case": True}},
     {"model": {"in": ["*x*", "o3"]}},
     {"not": {"model": "gpt-4o"}},
     {"turn": {"gt": 3}},
-    {"param.o": {"equals": {"x": 2}}},
     {"param.stop": {"includes": 1}},
-    {"tools": []},
     {"any": [{"model": "o3"}, {"turn": {"gt": 3}}]},
     {"last_user": {"contains": "\ud800\ud800\ud800"}},
 ]
@@ -66,24 +52,19 @@ HOLDING: list[dict[str, Any]] = [
     {"model": "gpt-4o"},
     {"model": {"equals": "GPT-4O", "ignore_case": True}},
     {"model": ["o3", "gpt*"]},
-    {"model": ["o3", "gpt-4o"]},
     {"turn": 0},
     {"turn": [0, 1]},
-    {"stream": False},
     {"last_user": {"contains": "order 00042"}},
-    {"last_user": {"contains": ["order", "Where"]}},
     {"last_user": "Where*order*5?"},
     {"last_user": {"regex": r"order (?P<number>\d+)"}},
     {"last_user": {"contains": "STRASSE", "ignore_case": True}},
     {"last_user": {"contains": " is   order", "ignore_space": True}},
-    {"last_user": {"contains": "IS\nORDER", "ignore_space": True, "ignore_case": True}},
     {"tools": {"includes": "GET_ORDER", "ignore_case": True}},
     {"tools": "get_*"},
     {"param.stop": {"includes": ["a", "b"]}},
     {"param.n": 1},
     {"param.n": 1.0},
     {"any": [{"model": "o3"}, {"last_user": {"contains": "order"}}]},
-    {"not": {"model": "o3"}},
 ]
 
 
@@ -109,16 +90,6 @@ def test_candidates_come_in_order_and_once() -> None:
     found = candidates(tables, ASKED)
     assert found == sorted(set(found))
     assert set(range(len(LEFT_OUT), len(tables))) <= set(found)
-
-
-def test_of_a_few_each_is_a_candidate() -> None:
-    joined = JoinedIndex(FewIndex(2), 2, FewIndex(1))
-    assert list(FewIndex(3).candidates(ASKED)) == [0, 1, 2]
-    assert list(joined.candidates(ASKED)) == [0, 1, 2]
-
-
-def test_no_rules_no_candidates() -> None:
-    assert candidates([], ASKED) == []
 
 
 def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> None:

@@ -22,11 +22,8 @@ def remarks(*rules: str) -> list[str]:
         ("when: {}", "when: {model: a}"),
         ("when: {model: a}", "when: {model: a}"),
         ("when: {model: 'gpt*'}", "when: {model: gpt-4o}"),
-        ("when: {model: a}", "when: {model: a, stream: true}"),
         ("when: {last_user: {contains: a}}", "when: {last_user: {contains: a, starts_with: b}}"),
-        ("when: {}", "when: {operation: chat}"),
         ("when: {}", "when: {operation: {in: [chat, responses]}, model: a}"),
-        ("when: {path: /a}", "when: {path: /a, key: a}"),
         ("when: {any: [{model: a}, {model: b}]}", "when: {any: [{model: a}, {model: b}], stream: true}"),
     ],
 )
@@ -38,14 +35,12 @@ def test_a_rule_behind_a_wider_one_never_answers(earlier: str, later: str) -> No
     ("earlier", "later"),
     [
         ("when: {model: a}", "when: {}"),
-        ("when: {model: a}", "when: {model: b}"),
         ("when: {model: gpt-4o}", "when: {model: 'gpt*'}"),
         ("when: {model: 'a*'}", "when: {model: '*b'}"),
         ("when: {model: 'a[b]*'}", "when: {model: ab}"),
         ("when: {last_user: {contains: a, ignore_case: true}}", "when: {last_user: {starts_with: b}}"),
         ("when: {not: {model: a}}", "when: {model: b}"),
         ("when: {}", "when: {path: /v1/models}"),
-        ("when: {}", "when: {path: '*'}"),
         ("when: {body: '*'}", "when: {body: user}"),
     ],
 )
@@ -57,8 +52,6 @@ def test_no_remark_without_proof(earlier: str, later: str) -> None:
     ("then", "shadows"),
     [
         ("{faults: [cut]}", False),
-        ("{timing: {first_token: 1s}}", False),
-        ("{text: a, faults: [cut]}", True),
         ("{steps: [{text: a}, {faults: [cut]}]}", False),
         ("{steps: [{text: a}, {text: b}]}", True),
         ("{one_of: [{then: {text: a}}, {then: {timing: {first_token: 1s}}}]}", False),

@@ -9,7 +9,7 @@ from mockserver.config.source import Document, read
 from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.load import Rule, State, load
 from tests.kit.calls import call
-from tests.kit.rules import KNOWN, loaded, mistakes, scope
+from tests.kit.rules import KNOWN, loaded, scope
 
 FILE = """\
 version: 1
@@ -30,20 +30,6 @@ def test_a_rule_knows_its_name_and_place():
     assert (rest.name, rest.where, rest.source) == ("rule 2", "rules.yaml:9", "rule rules.yaml:9")
     assert str(weather.place) == "rules.yaml:4:5"
     assert weather.spec["when"] == {"last_user": {"regex": "weather in (?P<city>[a-z]+)", "ignore_case": True}}
-
-
-def test_a_rule_answers_what_it_matches():
-    weather, _ = loaded(FILE)
-    made = call("Weather in Rome?")
-    groups = weather.when.holds(made)
-    assert groups == {"city": "Rome"}
-    assert weather.then.respond(scope(made, groups)).outcome.choices[0].parts[0].text == "Fine in Rome."
-
-
-def test_a_rule_that_counts():
-    weather, rest = loaded(FILE)
-    assert (weather.times, weather.state, weather.counts) == (2, State("asked", "told"), True)
-    assert (rest.times, rest.state, rest.counts) == (None, None, False)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +57,7 @@ def operations(when):
     ("when", "expected"),
     [
         ("{}", set(GENERATIVE)),
-        ("{last_user: hi}", set(GENERATIVE)),
         ("{last_user: hi, model: gpt*}", set(GENERATIVE)),
-        ("{last_user: no}", set()),
-        ("{operation: models}", {"models"}),
         ("{any: [{operation: model}, {last_user: no}]}", {"model"}),
         ("{not: {operation: chat}}", {"completions", "responses", "models", "model"}),
         ("{path: '*'}", {*GENERATIVE, "models", "model"}),
@@ -100,12 +83,6 @@ def test_several_files_in_order():
     documents = [read("rules: [{name: a, then: {text: a}}]", "a.yaml"), read("rules: [{then: {text: b}}]", "b.yaml")]
     rules = load(documents, KNOWN)
     assert [(rule.name, rule.where) for rule in rules] == [("a", "a.yaml:1"), ("rule 2", "b.yaml:1")]
-
-
-def test_no_name_is_that_of_a_rule_without_one():
-    assert mistakes("rules:\n  - {name: rule 2, times: 1, then: {text: a}}\n  - {times: 1, then: {text: b}}\n") == [
-        '3:5: the name "rule 2" is taken: r.yaml:2 has it already; a rule without a name is called by its number'
-    ]
 
 
 def test_names_are_taken_once_across_files():
@@ -207,7 +184,6 @@ VALUES = st.recursive(
 )
 THENS = st.dictionaries(WORDS, VALUES, min_size=1, max_size=3)
 RULES = st.fixed_dictionaries({"then": THENS | VALUES}, optional={"when": VALUES, "name": VALUES, "times": VALUES})
-LINES = [*FILE.splitlines(keepends=True), "  - then: {error: 429}\n", "    x: [\n", "\n"]
 FILES = VALUES | st.fixed_dictionaries({"rules": st.lists(RULES | VALUES, max_size=3)})
 
 
@@ -225,18 +201,3 @@ def test_any_structure_loads_or_is_refused(content):
 def assert_told(error: MockserverError) -> None:
     assert error.mistakes
     assert all(mistake.message for mistake in error.mistakes)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=2_000)
-@given(st.lists(st.sampled_from(LINES)))
-def test_any_shuffled_file_loads_or_is_refused(lines):
-    try:
-        loaded("".join(lines))
-    except MockserverError as error:
-        assert_told(error)
-
-
-def test_a_mistake_in_when_points_at_its_key():
-    assert mistakes("rules:\n  - when:\n      model: {contain: x}\n    then: {text: a}\n") == [
-        '3:15: unknown predicate "contain"; did you mean "contains"?'
-    ]

@@ -79,11 +79,6 @@ def test_a_huge_request_is_held_against_fewer_rules() -> None:
     assert nearest(rows(tables), call("x"))[0].name == "r101"
 
 
-def test_what_is_absent_has_no_words() -> None:
-    tables = [{"header.x": f"value {n}"} for n in range(100)]
-    assert [near.name for near in nearest(rows(tables), ASKED)] == ["r1", "r2", "r3"]
-
-
 def test_a_rule_of_many_conditions_is_cut_and_keeps_its_misses() -> None:
     table = {f"param.p{n}": {"exists": n == 19} for n in range(20)}
     text = told([table], ASKED).splitlines()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from mockserver.core.call import Message
 from mockserver.rules.json_schema import when_schema
-from mockserver.rules.match.fields import FIELDS, OPERATIONS
+from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.match.predicates import PREDICATES
-from tests.kit.calls import Web, call, told
+from tests.kit.calls import Web, call
 
 ASKED = call(
     Message("system", "Be brief."),
@@ -29,42 +29,25 @@ ASKED = call(
         # bare values
         ({"model": "gpt-4o"}, True),
         ({"model": "gpt-*"}, True),
-        ({"model": "GPT-4o"}, False),
         ({"model": ["o3", "gpt-*"]}, True),
-        ({"model": ["o3"]}, False),
         ({"turn": 0}, True),
-        ({"turn": [1, 2]}, False),
         ({"stream": False}, True),
         ({"tools": "get_weather"}, True),
         ({"tools": "*_time"}, True),
-        ({"tools": "get_sky"}, False),
         ({"tools": ["get_weather", "get_time"]}, True),
         ({"tools": ["get_weather"]}, False),
-        ({"param.temperature": 0.5}, True),
         ({"param.temperature": [0, 0.5]}, True),
         ({"param.stop": {"equals": ["a"]}}, True),
-        ({"param.format.type": "js*"}, True),
         ({"header.X-Id": "7"}, True),
         # tables
         ({"last_user": {"contains": "weather", "ends_with": "?"}}, True),
-        ({"last_user": {"contains": "weather", "ends_with": "!"}}, False),
         ({"last_user": {"contains": "WEATHER", "ignore_case": True}}, True),
-        ({"last_user": {"contains": "WEATHER", "ignore_case": False}}, False),
-        ({"last_user": {"contains": "the  weather", "ignore_space": True}}, True),
         ({"param.format": {"subset": {"type": "json"}}}, True),
         ({"param.temperature": {"gte": 0.5, "lt": 1}}, True),
-        ({"param.absent": {"lt": 1}}, False),
         ({"tools": {"length": {"gte": 2}}}, True),
-        ({"tools": {"exists": True}}, True),
-        # body
         ({"body": "temperature"}, True),
-        ({"body": "zero"}, True),
         ({"body": "empty"}, False),
-        ({"body": "absent"}, False),
-        ({"body": "temperature > `1`"}, False),
         ({"body": {"stop[0]": "a", "temperature": {"lt": 1}}}, True),
-        ({"body": {"stop[0]": "b"}}, False),
-        # tool_result
         ({"tool_result": {"exists": False}}, True),
         ({"tool_result": {"name": "*"}}, False),
     ],
@@ -75,44 +58,20 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "holds"),
-    [
-        ({"name": "get_weather"}, True),
-        ({"name": "get_*", "text": {"contains": "sky"}, "json": {"subset": {"sky": "blue"}}}, True),
-        ({"exists": True}, True),
-        ({"exists": True, "name": "x"}, False),
-        ({"json": {"schema": {"required": ["city"]}}}, False),
-    ],
-)
-def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
-    when = {"tool_result": spec}
-    assert mistakes(when) == []
-    assert (compile_when(when, print).holds(call(*told('{"sky": "blue"}'))) is not None) is holds
-
-
-@pytest.mark.parametrize(
     ("when", "path", "message"),
     [
         ("model", (), 'expected a table of fields, not "model"'),
-        (None, (), "expected a table of fields, not null"),
         ({"last_usr": "x"}, ("last_usr",), 'unknown field "last_usr"; did you mean "last_user"?'),
         ({"prompt": "x"}, ("prompt",), 'unknown field "prompt"; write "last_user"'),
-        ({"messages": "x"}, ("messages",), 'unknown field "messages"; write "conversation"'),
         (
             {"temperature": 0},
             ("temperature",),
             'unknown field "temperature"; a field of the request\'s body is "param.temperature"',
         ),
-        ({5: "x"}, (5,), 'unknown field "5"'),
-        ({"header": {"x": "1"}}, ("header",), 'unknown field "header"; did you mean "header.<name>"?'),
         ({"header.ж": "1"}, ("header.ж",), '"ж" cannot be the name of a header'),
-        ({"nto": {}}, ("nto",), 'unknown field "nto"; did you mean "not"?'),
         ({"model": 4}, ("model",), '"model" is text, not 4; put it in quotes'),
         ({"model": ["a", 4]}, ("model",), '"in" expects a list of values, each text, not ["a", 4]'),
         ({"turn": "1*"}, ("turn",), '"turn" is a number, not "1*"'),
-        ({"turn": True}, ("turn",), '"turn" is a number, not true'),
-        ({"stream": "yes"}, ("stream",), '"stream" is true or false, not "yes"'),
-        ({"tools": [1]}, ("tools",), '"tools" is a list of texts, not [1]'),
         ({"tools": 1}, ("tools",), '"includes" expects an element, or a list of elements, not 1'),
         (
             {"model": None},
@@ -137,29 +96,14 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
             'unknown predicate "not"; put it around the field: not: {last_user: ...}',
         ),
         ({"operation": "chats"}, ("operation",), '"operation" is never "chats"; did you mean "chat"?'),
-        (
-            {"operation": {"in": ["chat", "x"]}},
-            ("operation", "in"),
-            f'"operation" is never "x"; it is one of {", ".join(OPERATIONS)}',
-        ),
-        (
-            {"response_format": "json"},
-            ("response_format",),
-            '"response_format" is never "json"; it is one of text, json_object, json_schema',
-        ),
         ({"model": {"lt": 1}}, ("model", "lt"), '"lt" cannot apply to "model", which is text'),
-        ({"turn": {"contains": "1"}}, ("turn", "contains"), '"contains" cannot apply to "turn", which is a number'),
         (
             {"tools": {"contains": "x"}},
             ("tools", "contains"),
             '"contains" cannot apply to "tools", which is a list of texts; did you mean "includes"?',
         ),
         ({"turn": {"lt": "1"}}, ("turn", "lt"), '"lt" expects a number, not "1"'),
-        ({"model": {"exists": "no"}}, ("model", "exists"), '"exists" expects true or false, not "no"'),
-        ({"model": {"in": []}}, ("model", "in"), '"in" expects a list of values, each text, not []'),
-        ({"model": {"contains": [1]}}, ("model", "contains"), '"contains" expects text, or a list of texts, not [1]'),
         ({"model": {"equals": None}}, ("model", "equals"), '"model" is text, not null'),
-        ({"param.a": {"equals": None}}, ("param.a", "equals"), '"param.a" is JSON, not null'),
         (
             {"model": {"length": {"les": 1}}},
             ("model", "length", "les"),
@@ -177,11 +121,6 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
             '"ignore_case" has no effect here: no text is compared',
         ),
         (
-            {"turn": {"equals": 1, "ignore_space": True}},
-            ("turn", "ignore_space"),
-            '"ignore_space" has no effect here: no text is compared',
-        ),
-        (
             {"model": {"equals": "a", "ignore_case": "yes"}},
             ("model", "ignore_case"),
             '"ignore_case" expects true or false, not "yes"',
@@ -192,44 +131,23 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
             'if "exists" is false, no other predicate can hold',
         ),
         ({"turn": {"gt": 3, "lt": 2}}, ("turn", "lt"), "no number is more than 3 and less than 2"),
-        ({"turn": {"gte": 2, "lt": 2}}, ("turn", "lt"), "no number is at least 2 and less than 2"),
         (
             {"model": {"length": {"gte": 2, "lte": 1}}},
             ("model", "length", "lte"),
             "no number is at least 2 and at most 1",
         ),
         ({"any": []}, ("any",), '"any" expects a list of tables, each like `when` itself, not []'),
-        (
-            {"all": {"model": "a"}},
-            ("all",),
-            '"all" expects a list of tables, each like `when` itself, not {"model": "a"}',
-        ),
         ({"any": [{}, {"modl": "a"}]}, ("any", 1, "modl"), 'unknown field "modl"; did you mean "model"?'),
-        ({"any": ["a"]}, ("any", 0), 'expected a table of fields, not "a"'),
         ({"not": {}}, ("not",), '"not" without a condition never holds'),
-        ({"not": {"modl": "a"}}, ("not", "modl"), 'unknown field "modl"; did you mean "model"?'),
         (
             {"tool_result": "x"},
             ("tool_result",),
             '"tool_result" expects a table of name, text, json, exists, not "x"',
         ),
         ({"tool_result": {"nam": "x"}}, ("tool_result", "nam"), '"tool_result" has no "nam"; did you mean "name"?'),
-        (
-            {"tool_result": {"qqq": "x"}},
-            ("tool_result", "qqq"),
-            '"tool_result" has no "qqq"; it has name, text, json, exists',
-        ),
-        ({"tool_result": {"exists": 1}}, ("tool_result", "exists"), '"exists" expects true or false, not 1'),
         ({"tool_result": {"name": 1}}, ("tool_result", "name"), '"tool_result.name" is text, not 1; put it in quotes'),
         ({"body": 1}, ("body",), '"body" expects a JMESPath expression, or a table of them, not 1'),
         ({"body": "a["}, ("body",), "cannot read the expression: Incomplete expression at column 2"),
-        ({"body": {"a[": 1}}, ("body", "a["), "cannot read the expression: Incomplete expression at column 2"),
-        ({"body": {"a": {"lt": "b"}}}, ("body", "a", "lt"), '"lt" expects a number, not "b"'),
-        (
-            {"turn": "x" * 100},
-            ("turn",),
-            f'"turn" is a number, not "{"x" * 79}…"',
-        ),
     ],
 )
 def test_mistakes(when: Any, path: tuple[str | int, ...], message: str) -> None:
@@ -245,11 +163,6 @@ def test_all_mistakes_are_told_at_once() -> None:
         ("any", 0, "stream"),
         ("body",),
     ]
-
-
-@pytest.mark.parametrize("when", [{"turn": {"gte": 2, "lte": 2}}, {"turn": {"gt": 1, "lt": 2}}, {"tools": []}])
-def test_no_mistakes(when: dict[str, Any]) -> None:
-    assert mistakes(when) == []
 
 
 ANYTHING = st.recursive(
@@ -281,16 +194,12 @@ GOOD: list[Any] = [
     {},
     {"operation": "chat", "last_user": {"regex": r"weather in (?P<city>\w+)"}, "tools": {"includes": "get_weather"}},
     {"tool_result": {"name": "get_weather"}},
-    {"tool_result": {"exists": True}},
     {"tool_result": {"json": {"subset": {"a": 1}}, "text": "*"}},
     {"model": ["a*", "b"], "turn": [0, 1], "stream": True, "tools": ["a"]},
-    {"tools": "a"},
     {"tools": {"includes": ["a", "b*"], "ignore_case": True}},
     {"model": {"contains": ["a", "b"], "ignore_case": True, "ignore_space": False}},
-    {"model": {"length": {"gt": 1}}, "conversation": {"length": 3}},
     {"param.temperature": {"gte": 0, "lt": 1}, "param.x.y": "z", "header.x-id": "1", "query.a": "b", "metadata.k": 1},
     {"param.a": {"schema": {"type": "string"}}, "param.b": {"equals": {"c": [1]}}},
-    {"body": "length(messages)"},
     {"body": {"a": 1, "b": {"in": [1, 2]}}},
     {"any": [{"model": "a"}, {"not": {"stream": True}}], "all": [{}]},
 ]
@@ -300,29 +209,17 @@ BAD: list[Any] = [
     {"modl": "a"},
     {"model": 1},
     {"model": None},
-    {"model": {}},
-    {"model": {"ignore_case": True}},
     {"model": {"contain": "a"}},
-    {"model": {"lt": 1}},
-    {"model": {"in": "a"}},
     {"model": {"in": []}},
     {"model": {"length": {"les": 1}}},
-    {"turn": "1"},
     {"turn": {"ignore_case": True, "equals": 1}},
-    {"stream": "yes"},
     {"tools": {"contains": "a"}},
-    {"tools": [1]},
     {"header.": "a"},
-    {"header.a": 1},
     {"param.a": {"type": "x"}},
-    {"param.a": None},
     {"tool_result": "a"},
-    {"tool_result": {}},
     {"tool_result": {"nam": "a"}},
     {"body": 1},
-    {"body": {}},
     {"any": []},
-    {"any": {"model": "a"}},
     {"any": [{"modl": "a"}]},
     {"not": {}},
 ]

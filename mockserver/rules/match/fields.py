@@ -260,7 +260,7 @@ FIELDS: Mapping[str, Field | Family] = {
         "tool_result", "json", _tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
     ),
     "response_format": Field(
-        "response_format", "text", attrgetter("response_format"), "type of the response format", {}, FORMATS
+        "response_format", "text", attrgetter("options.response_format"), "type of the response format", {}, FORMATS
     ),
     "previous_response": Field(
         "previous_response", "text", attrgetter("previous"), "`previous_response_id` of the request"

@@ -4,64 +4,55 @@ Fields that OpenAI does not have belong to the provider's dialect.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Required
 
-from pydantic import ConfigDict, Field, Tag, TypeAdapter
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._chat.models import Biases, Penalty, Stops, StreamOptions, String
+from mockserver.dialects._chat.models import Biases, Penalty, Seed, Stops, StreamOptions
 from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
 from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._shared.fields import STRING, integer, label, maybe, number, one_of, several, strict_shape
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
 from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
 
 MAX_PROMPTS = 2048
-Texts = Annotated[list[str], Field(max_length=MAX_PROMPTS, min_length=1, fail_fast=True)]
-Tokens = Annotated[list[int], Field(min_length=1, fail_fast=True)]
-ListsOfTokens = Annotated[list[Tokens], Field(max_length=MAX_PROMPTS, min_length=1, fail_fast=True)]
-Prompts = (
-    String
-    | Annotated[Texts, Tag("<an array of strings>")]
-    | Annotated[Tokens, Tag("<an array of integers>")]
-    | Annotated[ListsOfTokens, Tag("<an array of integer arrays>")]
+Tokens = several(int, 1)
+Prompts = one_of(
+    STRING,
+    label("<an array of strings>", several(str, 1, MAX_PROMPTS)),
+    label("<an array of integers>", Tokens),
+    label("<an array of integer arrays>", several(Tokens, 1, MAX_PROMPTS)),
 )
 
-
-class CompletionBody(TypedDict, total=False):
-    """`POST /completions` (`wire/openai.md` section 5)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    model: Required[str]
-    prompt: Required[Prompts | None]
-    best_of: Annotated[int, Field(ge=0, le=20)] | None
-    echo: bool | None
-    frequency_penalty: Penalty | None
-    logit_bias: Biases | None
-    logprobs: Annotated[int, Field(ge=0, le=5)] | None
-    max_tokens: Annotated[int, Field(ge=0)] | None
-    n: Annotated[int, Field(ge=1, le=128)] | None
-    presence_penalty: Penalty | None
-    seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None
-    stop: String | Annotated[Stops, Tag("<an array of strings>")] | None
-    stream: bool | None
-    stream_options: StreamOptions | None
-    suffix: str | None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None
-    user: str | None
-
-
+# `POST /completions` (`wire/openai.md` section 5).
+CompletionBody = strict_shape(
+    model=str,
+    prompt=Prompts | None,
+    best_of=maybe(integer(0, 20)),
+    echo=maybe(bool),
+    frequency_penalty=maybe(Penalty),
+    logit_bias=maybe(Biases),
+    logprobs=maybe(integer(0, 5)),
+    max_tokens=maybe(integer(0)),
+    n=maybe(integer(1, 128)),
+    presence_penalty=maybe(Penalty),
+    seed=maybe(Seed),
+    stop=maybe(Stops),
+    stream=maybe(bool),
+    stream_options=maybe(StreamOptions),
+    suffix=maybe(str),
+    temperature=maybe(number(0, 2)),
+    top_p=maybe(number(0, 1)),
+    user=maybe(str),
+)
 COMPLETION = TypeAdapter(CompletionBody)
 COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)
-
 
 Body = Mapping[str, Json]
 MAX_COMPLETION_CHOICES = 2048  # for all prompts together

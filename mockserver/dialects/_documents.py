@@ -1,18 +1,29 @@
 """Requests for embeddings to Calls, for OpenAI and its look-alikes; Azure's own request too."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, Required
+from typing import Any
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._chat.models import String, TextPart
+from mockserver.dialects._chat.models import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._shared.fields import (
+    by_key,
+    by_tag,
+    integer,
+    label,
+    maybe,
+    several,
+    shape,
+    strict_shape,
+    text_or,
+    words,
+)
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
 
 MAX_INPUTS = 2048
@@ -25,41 +36,35 @@ def _embedding_input_tag(value: Any) -> str:
     return {int: "<numbers>", list: "<arrays>"}.get(type(first), "<strings>")
 
 
-_Few = Field(min_length=1, max_length=MAX_INPUTS, fail_fast=True)
-Tokens = Annotated[list[Annotated[int, Field(ge=0)]], _Few]
-Inputs = Annotated[
-    Annotated[list[str], _Few, Tag("<strings>")]
-    | Annotated[Tokens, Tag("<numbers>")]
-    | Annotated[list[Tokens], _Few, Tag("<arrays>")],
-    Discriminator(_embedding_input_tag),
-]
-Dimensions = Annotated[int, Field(ge=1, le=MAX_DIMENSIONS)]
+def _few(kind: Any) -> Any:
+    return several(kind, 1, MAX_INPUTS)
 
 
-class EmbeddingBody(TypedDict, total=False):
-    """`POST /embeddings` (`wire/openai.md` section 8)."""
+Tokens = _few(integer(0))
+Inputs = by_tag(
+    _embedding_input_tag,
+    label("<strings>", _few(str)),
+    label("<numbers>", Tokens),
+    label("<arrays>", _few(Tokens)),
+)
+Dimensions = maybe(integer(1, MAX_DIMENSIONS))
 
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    input: Required[String | Annotated[Inputs, Tag("<an array>")]]
-    model: Required[str]
-    encoding_format: Literal["float", "base64"] | None
-    dimensions: Dimensions | None
-    user: str | None
-
-
-class AzureEmbeddingBody(TypedDict, total=False):
-    """`POST /embeddings` (`wire/azure-inference.md` section 5)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    input: Required[Annotated[list[str], _Few]]
-    model: str | None
-    encoding_format: Literal["base64", "binary", "float", "int8", "ubinary", "uint8"] | None
-    dimensions: Dimensions | None
-    input_type: Literal["text", "query", "document"] | None
-
-
+# `POST /embeddings` (`wire/openai.md` section 8).
+EmbeddingBody = strict_shape(
+    input=text_or("<an array>", Inputs),
+    model=str,
+    encoding_format=maybe(words("float", "base64")),
+    dimensions=Dimensions,
+    user=maybe(str),
+)
+# The same of Azure's own API (`wire/azure-inference.md` section 5).
+AzureEmbeddingBody = strict_shape(
+    input=_few(str),
+    model=maybe(str),
+    encoding_format=maybe(words("base64", "binary", "float", "int8", "ubinary", "uint8")),
+    dimensions=Dimensions,
+    input_type=maybe(words("text", "query", "document")),
+)
 EMBEDDING, AZURE_EMBEDDING = TypeAdapter(EmbeddingBody), TypeAdapter(AzureEmbeddingBody)
 EMBEDDING_FIELDS = frozenset(EmbeddingBody.__annotations__)
 AZURE_EMBEDDING_FIELDS = frozenset(AzureEmbeddingBody.__annotations__)
@@ -148,35 +153,15 @@ _BOOKKEEPING = ("encoding_format", "user")
 DEFAULT_MODERATION_MODEL = "omni-moderation-latest"
 
 
-class Address(TypedDict):
-    url: str
-
-
-class Image(TypedDict):
-    type: Literal["image_url"]
-    image_url: Address
-
-
 def _moderation_input_tag(value: Any) -> str:
     return "<parts>" if isinstance(value, list) and value and isinstance(value[0], dict) else "<strings>"
 
 
-Part = Annotated[TextPart | Image, Field(discriminator="type")]
-ModerationInputs = Annotated[
-    Annotated[list[str], _Few, Tag("<strings>")] | Annotated[list[Part], _Few, Tag("<parts>")],
-    Discriminator(_moderation_input_tag),
-]
+Part = by_key("type", TextPart, shape(type=words("image_url"), image_url=shape(url=str)))
+ModerationInputs = by_tag(_moderation_input_tag, label("<strings>", _few(str)), label("<parts>", _few(Part)))
 
-
-class ModerationBody(TypedDict, total=False):
-    """`POST /moderations` (`wire/openai.md` section 8)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    input: Required[String | Annotated[ModerationInputs, Tag("<an array>")]]
-    model: str | None
-
-
+# `POST /moderations` (`wire/openai.md` section 8).
+ModerationBody = strict_shape(input=text_or("<an array>", ModerationInputs), model=maybe(str))
 MODERATION = TypeAdapter(ModerationBody)
 MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
 

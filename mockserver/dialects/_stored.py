@@ -8,8 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import ConfigDict, TypeAdapter
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter
 
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -19,6 +18,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._chat.models import Metadata
 from mockserver.dialects._responses.input import item_type
 from mockserver.dialects._responses.request import error_event, responses_reply
+from mockserver.dialects._shared.fields import strict_shape
 from mockserver.dialects._shared.parse import Complaint, clip, read_object, validated
 from mockserver.dialects._shared.reply import json_reply, with_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
@@ -86,13 +86,7 @@ Shown = Callable[[Call], Headers]
 Body = Callable[[Call, Answer], Mapping[str, Json]]
 
 
-class Update(TypedDict):
-    __pydantic_config__ = ConfigDict(strict=True, extra="ignore", defer_build=True)  # type: ignore[misc]
-
-    metadata: Metadata | None
-
-
-UPDATE = TypeAdapter(Update)
+UPDATE = TypeAdapter(strict_shape(metadata=Metadata | None))
 
 
 def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tuple[Operation, ...]:

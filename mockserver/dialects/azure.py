@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal, Required
 
-from pydantic import ConfigDict, Field, Tag, TypeAdapter
+from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
-from typing_extensions import TypedDict
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -16,17 +14,14 @@ from mockserver.core.plan import Answer, Embeddings, Failure, Models, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.models import (
     AudioPart,
+    ChatBody,
     FunctionCall,
-    FunctionChoice,
-    FunctionDefinition,
     FunctionTool,
     FunctionToolCall,
     ImageUrl,
     NamedFunction,
     Penalty,
     ResponseFormat,
-    StreamOptions,
-    String,
     ToolMode,
 )
 from mockserver.dialects._chat.request import chat_call, unmet_tool_choice
@@ -41,6 +36,21 @@ from mockserver.dialects._shared.errors import (
     ProviderError,
     retry_after,
 )
+from mockserver.dialects._shared.fields import (
+    by_key,
+    checked,
+    integer,
+    label,
+    maybe,
+    number,
+    one_of,
+    several,
+    shape,
+    strict_shape,
+    text_or,
+    unset,
+    words,
+)
 from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, unknown_keys, validated
 from mockserver.dialects._shared.reply import (
     chat_reply,
@@ -54,75 +64,46 @@ from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_M
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.documents import embeddings
 
-
-class AzureTextPart(TypedDict, total=False):
-    """Text, under `text` or `content`."""
-
-    type: Required[Literal["text"]]
-    text: str
-    content: str
-
-
-class AzureImagePart(TypedDict, total=False):
-    """An image: a URL or base64 under `content`, or OpenAI's form."""
-
-    type: Required[Literal["image", "image_url"]]
-    content: str
-    detail: Literal["auto", "low", "high"] | None
-    image_url: ImageUrl
-
-
-AzurePart = Annotated[AzureTextPart | AzureImagePart | AudioPart, Field(discriminator="type")]
-Parts = Annotated[list[AzurePart], Field(min_length=1, fail_fast=True)]
-
-
-class AzureMessage(TypedDict, total=False):
-    """A message of any role; which role needs what is checked in `_azure/request.py`."""
-
-    role: Required[Literal["system", "user", "assistant", "tool", "developer"]]
-    content: String | Annotated[Parts, Tag("<an array of objects>")] | None
-    tool_calls: Annotated[list[FunctionToolCall], Field(fail_fast=True)] | None
-    tool_call_id: str | None
-    name: str | None
-    refusal: str | None
-    function_call: FunctionCall | None
-
-
-class AzureChatBody(TypedDict, total=False):
-    """`POST /chat/completions` (`wire/azure-inference.md`)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    messages: Required[Annotated[list[AzureMessage], Field(min_length=1, fail_fast=True)]]
-    model: str | None
-    frequency_penalty: Penalty | None
-    presence_penalty: Penalty | None
-    max_tokens: Annotated[int, Field(ge=0)] | None
-    response_format: ResponseFormat | None
-    seed: int | None
-    stop: String | Annotated[list[str], Field(fail_fast=True), Tag("<an array of strings>")] | None
-    stream: bool | None
-    temperature: Annotated[float, Field(ge=0)] | None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None
-    tools: Annotated[list[FunctionTool], Field(fail_fast=True)] | None
-    tool_choice: ToolMode | Annotated[NamedFunction, Tag("<an object>")] | None
-
-
-class PassedThrough(TypedDict, total=False):
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    n: Annotated[int, Field(ge=1, le=128)] | None
-    stream_options: StreamOptions | None
-    logprobs: bool | None
-    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
-    max_completion_tokens: Annotated[int, Field(ge=0)] | None
-    parallel_tool_calls: bool | None
-    functions: Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
-    function_call: FunctionChoice | None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
-    verbosity: Literal["low", "medium", "high"] | None
-
-
+# A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
+TextPart = shape(type=words("text"), text=unset(str), content=unset(str))
+ImagePart = shape(
+    type=words("image", "image_url"),
+    content=unset(str),
+    detail=maybe(words("auto", "low", "high")),
+    image_url=unset(ImageUrl),
+)
+Parts = several(by_key("type", TextPart, ImagePart, AudioPart), 1)
+Message = shape(
+    role=words("system", "user", "assistant", "tool", "developer"),
+    content=maybe(text_or("<an array of objects>", Parts)),
+    tool_calls=maybe(several(FunctionToolCall)),
+    tool_call_id=maybe(str),
+    name=maybe(str),
+    refusal=maybe(str),
+    function_call=maybe(FunctionCall),
+)
+# `POST /chat/completions` (`wire/azure-inference.md`).
+AzureChatBody = strict_shape(
+    messages=several(Message, 1),
+    model=maybe(str),
+    frequency_penalty=maybe(Penalty),
+    presence_penalty=maybe(Penalty),
+    max_tokens=maybe(integer(0)),
+    response_format=maybe(ResponseFormat),
+    seed=maybe(int),
+    stop=maybe(text_or("<an array of strings>", several(str))),
+    stream=maybe(bool),
+    temperature=maybe(checked(float, Field(ge=0))),
+    top_p=maybe(number(0, 1)),
+    tools=maybe(several(FunctionTool)),
+    tool_choice=maybe(one_of(ToolMode, label("<an object>", NamedFunction))),
+)
+_OF_CHAT = (
+    *("n", "stream_options", "logprobs", "top_logprobs", "max_completion_tokens", "parallel_tool_calls"),
+    *("functions", "function_call", "reasoning_effort", "verbosity"),
+)
+_PASSED_THROUGH = {key: ChatBody.__annotations__[key] for key in _OF_CHAT}
+PassedThrough = strict_shape(**_PASSED_THROUGH | {"max_completion_tokens": maybe(integer(0))})
 AZURE_CHAT, PASSED = TypeAdapter(AzureChatBody), TypeAdapter(PassedThrough)
 AZURE_FIELDS = frozenset(AzureChatBody.__annotations__)
 EFFECTIVE = frozenset(PassedThrough.__annotations__)

@@ -19,7 +19,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import CHAT_FIELDS
-from mockserver.dialects._responses.models import RESPONSE_FIELDS, HostedChoice, Includable
+from mockserver.dialects._responses.models import HOSTED_CHOICES, INCLUDABLE, RESPONSE_FIELDS
 from mockserver.dialects.fireworks.models import COMPLETION_FIELDS
 from tests.dialects.conftest import HEADERS
 
@@ -170,8 +170,8 @@ def test_null_in_a_completion_of_fireworks(speak: Speak, field: str) -> None:
 @pytest.mark.parametrize(
     "added",
     [
-        *({"tool_choice": {"type": kind}} for kind in get_args(HostedChoice.__annotations__["type"])),
-        *({"include": [name]} for name in get_args(Includable)),
+        *({"tool_choice": {"type": kind}} for kind in HOSTED_CHOICES),
+        *({"include": [name]} for name in INCLUDABLE),
     ],
 )
 def test_every_choice_and_inclusion(speak: Speak, added: Json) -> None:
@@ -182,9 +182,9 @@ def test_every_field_of_the_official_client_is_known() -> None:
     assert set(CompletionCreateParamsNonStreaming.__annotations__) <= CHAT_FIELDS
     base = response_create_params.ResponseCreateParamsBase
     assert base.__annotations__.keys() | {"stream"} == RESPONSE_FIELDS
-    assert set(get_args(response_includable.ResponseIncludable)) == set(get_args(Includable))
+    assert set(get_args(response_includable.ResponseIncludable)) == set(INCLUDABLE)
     theirs = get_type_hints(tool_choice_types_param.ToolChoiceTypesParam)["type"]
-    assert set(get_args(theirs)) <= set(get_args(HostedChoice.__annotations__["type"]))
+    assert set(get_args(theirs)) <= set(HOSTED_CHOICES)
 
 
 def test_what_the_client_sent_is_quoted_within_bounds(speak: Speak) -> None:

@@ -3,254 +3,90 @@
 Only validates. `_chat/request.py` checks what no type can say, such as fields that exclude each other.
 """
 
-from typing import Annotated, Any, Literal, Required
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, Tag, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 from pydantic_core import PydanticKnownError
-from typing_extensions import TypedDict
 
-String = Annotated[str, Tag("<a string>")]
+from mockserver.dialects._shared.fields import (
+    Object,
+    by_key,
+    checked,
+    integer,
+    label,
+    mapping,
+    maybe,
+    number,
+    one_of,
+    several,
+    shape,
+    strict_shape,
+    text_or,
+    words,
+)
 
+TextPart = shape(type=words("text"), text=str)
+RefusalPart = shape(type=words("refusal"), refusal=str)
+ImageUrl = shape(url=str, detail=maybe(words("auto", "low", "high", "original")))
+ImagePart = shape(type=words("image_url"), image_url=ImageUrl)
+AudioPart = shape(type=words("input_audio"), input_audio=shape(data=str, format=words("wav", "mp3")))
+FilePart = shape(type=words("file"), file=shape(file_data=maybe(str), file_id=maybe(str), filename=maybe(str)))
+TextContent = text_or("<an array of objects>", several(TextPart, 1))
+UserContent = text_or("<an array of objects>", several(by_key("type", TextPart, ImagePart, AudioPart, FilePart), 1))
+AssistantContent = text_or("<an array of objects>", several(by_key("type", TextPart, RefusalPart), 1))
 
-class TextPart(TypedDict):
-    type: Literal["text"]
-    text: str
-
-
-class RefusalPart(TypedDict):
-    type: Literal["refusal"]
-    refusal: str
-
-
-class ImageUrl(TypedDict, total=False):
-    url: Required[str]
-    detail: Literal["auto", "low", "high", "original"] | None
-
-
-class ImagePart(TypedDict):
-    type: Literal["image_url"]
-    image_url: ImageUrl
-
-
-class InputAudio(TypedDict):
-    """Sound, base64."""
-
-    data: str
-    format: Literal["wav", "mp3"]
-
-
-class AudioPart(TypedDict):
-    type: Literal["input_audio"]
-    input_audio: InputAudio
-
-
-class FileContent(TypedDict, total=False):
-    file_data: str | None
-    file_id: str | None
-    filename: str | None
-
-
-class FilePart(TypedDict):
-    type: Literal["file"]
-    file: FileContent
-
-
-TextParts = Annotated[list[TextPart], Field(min_length=1, fail_fast=True)]
-UserPart = Annotated[TextPart | ImagePart | AudioPart | FilePart, Field(discriminator="type")]
-AssistantPart = Annotated[TextPart | RefusalPart, Field(discriminator="type")]
-UserParts = Annotated[list[UserPart], Field(min_length=1, fail_fast=True)]
-AssistantParts = Annotated[list[AssistantPart], Field(min_length=1, fail_fast=True)]
-TextContent = String | Annotated[TextParts, Tag("<an array of objects>")]
-UserContent = String | Annotated[UserParts, Tag("<an array of objects>")]
-AssistantContent = String | Annotated[AssistantParts, Tag("<an array of objects>")]
-
-
-class FunctionCall(TypedDict):
-    """The function that the assistant called; arguments are a JSON string."""
-
-    name: str
-    arguments: str
-
-
-class CustomCall(TypedDict):
-    name: str
-    input: str
-
-
-class FunctionToolCall(TypedDict):
-    type: Literal["function"]
-    id: str
-    function: FunctionCall
-
-
-class CustomToolCall(TypedDict):
-    type: Literal["custom"]
-    id: str
-    custom: CustomCall
-
-
-ChatToolCall = Annotated[FunctionToolCall | CustomToolCall, Field(discriminator="type")]
-
-
-class AudioId(TypedDict):
-    id: str
-
-
-class SystemMessage(TypedDict, total=False):
-    role: Required[Literal["system"]]
-    content: Required[TextContent]
-    name: str | None
-
-
-class DeveloperMessage(TypedDict, total=False):
-    role: Required[Literal["developer"]]
-    content: Required[TextContent]
-    name: str | None
-
-
-class UserMessage(TypedDict, total=False):
-    role: Required[Literal["user"]]
-    content: Required[UserContent]
-    name: str | None
-
-
-class AssistantMessage(TypedDict, total=False):
-    role: Required[Literal["assistant"]]
-    content: AssistantContent | None
-    refusal: str | None
-    name: str | None
-    audio: AudioId | None
-    tool_calls: Annotated[list[ChatToolCall], Field(fail_fast=True)] | None
-    function_call: FunctionCall | None
-
-
-class ToolMessage(TypedDict):
-    role: Literal["tool"]
-    content: TextContent
-    tool_call_id: str
-
-
-class FunctionMessage(TypedDict):
-    """What a function gave back, in the deprecated form."""
-
-    role: Literal["function"]
-    content: str | None
-    name: str
-
-
-RequestMessage = Annotated[
-    SystemMessage | AssistantMessage | UserMessage | FunctionMessage | ToolMessage | DeveloperMessage,
-    Field(discriminator="role"),
-]
-
+FunctionCall = shape(name=str, arguments=str)  # arguments are a JSON string
+FunctionToolCall = shape(type=words("function"), id=str, function=FunctionCall)
+CustomToolCall = shape(type=words("custom"), id=str, custom=shape(name=str, input=str))
+ChatToolCall = by_key("type", FunctionToolCall, CustomToolCall)
+AudioId = shape(id=str)
+RequestMessage = by_key(
+    "role",
+    shape(role=words("system"), content=TextContent, name=maybe(str)),
+    shape(
+        role=words("assistant"),
+        content=maybe(AssistantContent),
+        refusal=maybe(str),
+        name=maybe(str),
+        audio=maybe(AudioId),
+        tool_calls=maybe(several(ChatToolCall)),
+        function_call=maybe(FunctionCall),
+    ),
+    shape(role=words("user"), content=UserContent, name=maybe(str)),
+    shape(role=words("function"), content=str | None, name=str),  # what a function returned, in the deprecated form
+    shape(role=words("tool"), content=TextContent, tool_call_id=str),
+    shape(role=words("developer"), content=TextContent, name=maybe(str)),
+)
 
 Name = Annotated[str, Field(max_length=64, pattern=r"^[a-zA-Z0-9_-]+$")]
-Penalty = Annotated[float, Field(ge=-2, le=2)]
-Bias = Annotated[float, Field(ge=-100, le=100, multiple_of=1)]  # a JSON integer may be written 5.0
-Object = dict[str, Any]
+FunctionDefinition = shape(name=Name, description=maybe(str), parameters=maybe(Object), strict=maybe(bool))
+FunctionTool = shape(type=words("function"), function=FunctionDefinition)
+TextFormat = shape(type=words("text"))
+Grammar = shape(definition=str, syntax=words("lark", "regex"))
+CustomTool = shape(
+    type=words("custom"),
+    custom=shape(
+        name=str,
+        description=maybe(str),
+        format=maybe(by_key("type", TextFormat, shape(type=words("grammar"), grammar=Grammar))),
+    ),
+)
+ChatTool = by_key("type", FunctionTool, CustomTool)
+ToolName = shape(name=str)
+NamedFunction = shape(type=words("function"), function=ToolName)
+NamedCustom = shape(type=words("custom"), custom=ToolName)
+AllowedTools = shape(
+    type=words("allowed_tools"), allowed_tools=shape(mode=words("auto", "required"), tools=several(Object))
+)
+ToolMode = label("<a string>", words("none", "auto", "required"))
+ChatToolChoice = one_of(ToolMode, label("<an object>", by_key("type", NamedFunction, NamedCustom, AllowedTools)))
+FunctionChoice = one_of(label("<a string>", words("none", "auto")), label("<an object>", ToolName))
 
-
-class FunctionDefinition(TypedDict, total=False):
-    name: Required[Name]
-    description: str | None
-    parameters: Object | None
-    strict: bool | None
-
-
-class FunctionTool(TypedDict):
-    type: Literal["function"]
-    function: FunctionDefinition
-
-
-class Grammar(TypedDict):
-    definition: str
-    syntax: Literal["lark", "regex"]
-
-
-class GrammarFormat(TypedDict):
-    type: Literal["grammar"]
-    grammar: Grammar
-
-
-class TextFormat(TypedDict):
-    type: Literal["text"]
-
-
-class CustomDefinition(TypedDict, total=False):
-    name: Required[str]
-    description: str | None
-    format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
-
-
-class CustomTool(TypedDict):
-    type: Literal["custom"]
-    custom: CustomDefinition
-
-
-ChatTool = Annotated[FunctionTool | CustomTool, Field(discriminator="type")]
-
-
-class ToolName(TypedDict):
-    name: str
-
-
-class NamedFunction(TypedDict):
-    type: Literal["function"]
-    function: ToolName
-
-
-class NamedCustom(TypedDict):
-    type: Literal["custom"]
-    custom: ToolName
-
-
-class AllowedToolNames(TypedDict):
-    mode: Literal["auto", "required"]
-    tools: Annotated[list[Object], Field(fail_fast=True)]
-
-
-class AllowedTools(TypedDict):
-    type: Literal["allowed_tools"]
-    allowed_tools: AllowedToolNames
-
-
-ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
-NamedTool = Annotated[NamedFunction | NamedCustom | AllowedTools, Field(discriminator="type")]
-ChatToolChoice = ToolMode | Annotated[NamedTool, Tag("<an object>")]
-
-
-class JsonSchema(TypedDict, total=False):
-    name: Required[Name]
-    description: str | None
-    schema: Object | None
-    strict: bool | None
-
-
-class JsonObjectFormat(TypedDict):
-    type: Literal["json_object"]
-
-
-class JsonSchemaFormat(TypedDict):
-    type: Literal["json_schema"]
-    json_schema: JsonSchema
-
-
-ResponseFormat = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")]
-
-
-class StreamOptions(TypedDict, total=False):
-    include_usage: bool | None
-    include_obfuscation: bool | None
-
-
-class Audio(TypedDict, total=False):
-    voice: Required[String | Annotated[AudioId, Tag("<an object>")]]
-    format: Required[Literal["wav", "aac", "mp3", "flac", "opus", "pcm16"]]
-
-
-class Prediction(TypedDict):
-    type: Literal["content"]
-    content: TextContent
+JsonObjectFormat = shape(type=words("json_object"))
+JsonSchema = shape(name=Name, description=maybe(str), schema=maybe(Object), strict=maybe(bool))
+ResponseFormat = by_key("type", TextFormat, JsonObjectFormat, shape(type=words("json_schema"), json_schema=JsonSchema))
+StreamOptions = shape(include_usage=maybe(bool), include_obfuscation=maybe(bool))
+Audio = shape(voice=text_or("<an object>", AudioId), format=words("wav", "aac", "mp3", "flac", "opus", "pcm16"))
 
 
 def _first_refused_bias(value: Any) -> Any:
@@ -272,56 +108,55 @@ def _few_pairs(value: Any) -> Any:
 
 
 MAX_METADATA_PAIRS = 16
-Biases = Annotated[dict[str, Bias], BeforeValidator(_first_refused_bias)]
-Stops = Annotated[list[str], Field(min_length=1, max_length=4, fail_fast=True)]
+Penalty = number(-2, 2)
+# A JSON integer may be written 5.0.
+Biases = checked(mapping(number(-100, 100, multiple_of=1)), BeforeValidator(_first_refused_bias))
+Stops = text_or("<an array of strings>", several(str, 1, 4))
 MetadataPairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
-Metadata = Annotated[MetadataPairs, BeforeValidator(_few_pairs)]
-FunctionChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[ToolName, Tag("<an object>")]
+Metadata = checked(MetadataPairs, BeforeValidator(_few_pairs))
+Seed = integer(-(2**63), 2**63 - 1)
+Efforts = words("none", "minimal", "low", "medium", "high", "xhigh", "max")
+Verbosity = words("low", "medium", "high")
 
-
-class ChatBody(TypedDict, total=False):
-    """`POST /chat/completions` (`wire/openai.md` section 2)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    model: Required[str]
-    messages: Required[Annotated[list[RequestMessage], Field(min_length=1, fail_fast=True)]]
-    temperature: Annotated[float, Field(ge=0, le=2)] | None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None
-    n: Annotated[int, Field(ge=1, le=128)] | None
-    max_completion_tokens: int | None
-    max_tokens: int | None
-    frequency_penalty: Penalty | None
-    presence_penalty: Penalty | None
-    logprobs: bool | None
-    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
-    logit_bias: Biases | None
-    seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None
-    stop: String | Annotated[Stops, Tag("<an array of strings>")] | None
-    stream: bool | None
-    stream_options: StreamOptions | None
-    response_format: ResponseFormat | None
-    tools: Annotated[list[ChatTool], Field(fail_fast=True)] | None
-    tool_choice: ChatToolChoice | None
-    parallel_tool_calls: bool | None
-    functions: Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
-    function_call: FunctionChoice | None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
-    verbosity: Literal["low", "medium", "high"] | None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None
-    store: bool | None
-    metadata: Metadata | None
-    modalities: Annotated[list[Literal["text", "audio"]], Field(fail_fast=True)] | None
-    audio: Audio | None
-    prediction: Prediction | None
-    web_search_options: Object | None
-    user: str | None
-    safety_identifier: str | None
-    prompt_cache_key: str | None
-    prompt_cache_options: Object | None
-    prompt_cache_retention: str | None
-    moderation: Object | None
-
-
+# `POST /chat/completions` (`wire/openai.md` section 2).
+ChatBody = strict_shape(
+    model=str,
+    messages=several(RequestMessage, 1),
+    temperature=maybe(number(0, 2)),
+    top_p=maybe(number(0, 1)),
+    n=maybe(integer(1, 128)),
+    max_completion_tokens=maybe(int),
+    max_tokens=maybe(int),
+    frequency_penalty=maybe(Penalty),
+    presence_penalty=maybe(Penalty),
+    logprobs=maybe(bool),
+    top_logprobs=maybe(integer(0, 20)),
+    logit_bias=maybe(Biases),
+    seed=maybe(Seed),
+    stop=maybe(Stops),
+    stream=maybe(bool),
+    stream_options=maybe(StreamOptions),
+    response_format=maybe(ResponseFormat),
+    tools=maybe(several(ChatTool)),
+    tool_choice=maybe(ChatToolChoice),
+    parallel_tool_calls=maybe(bool),
+    functions=maybe(several(FunctionDefinition, 1, 128)),
+    function_call=maybe(FunctionChoice),
+    reasoning_effort=maybe(Efforts),
+    verbosity=maybe(Verbosity),
+    service_tier=maybe(words("auto", "default", "flex", "scale", "priority", "fast")),
+    store=maybe(bool),
+    metadata=maybe(Metadata),
+    modalities=maybe(several(words("text", "audio"))),
+    audio=maybe(Audio),
+    prediction=maybe(shape(type=words("content"), content=TextContent)),
+    web_search_options=maybe(Object),
+    user=maybe(str),
+    safety_identifier=maybe(str),
+    prompt_cache_key=maybe(str),
+    prompt_cache_options=maybe(Object),
+    prompt_cache_retention=maybe(str),
+    moderation=maybe(Object),
+)
 CHAT = TypeAdapter(ChatBody)
 CHAT_FIELDS = frozenset(ChatBody.__annotations__)

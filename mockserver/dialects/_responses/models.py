@@ -3,32 +3,36 @@
 Only validates. `_responses/request.py` checks what no type can say.
 """
 
-from typing import Annotated, Any, Literal, Required
+from typing import Any
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter
 
-from mockserver.dialects._chat.models import JsonObjectFormat, Metadata, Name, Object, String, TextFormat
-
-
-class ResponseTextPart(TypedDict):
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    type: Literal["input_text", "output_text", "text", "summary_text", "reasoning_text"]
-    text: str
-
-
-class ResponseRefusalPart(TypedDict):
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    type: Literal["refusal"]
-    refusal: str
-
-
-class OtherPart(TypedDict):
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    type: str
+from mockserver.dialects._chat.models import (
+    Efforts,
+    JsonObjectFormat,
+    Metadata,
+    Name,
+    TextFormat,
+    ToolMode,
+    Verbosity,
+)
+from mockserver.dialects._shared.fields import (
+    Object,
+    by_key,
+    by_tag,
+    integer,
+    label,
+    maybe,
+    number,
+    one_of,
+    open_shape,
+    several,
+    shape,
+    strict_shape,
+    text_or,
+    unset,
+    words,
+)
 
 
 def _part_tag(part: Any) -> str:
@@ -36,39 +40,15 @@ def _part_tag(part: Any) -> str:
     return _PART_TAGS.get(kind, "<a part>") if isinstance(kind, str) else "<a part>"
 
 
-_TEXTUAL = ResponseTextPart.__annotations__["type"].__args__
+_TEXTUAL = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _PART_TAGS = {**dict.fromkeys(_TEXTUAL, "<a text>"), "refusal": "<a refusal>"}
-Part = Annotated[
-    Annotated[ResponseTextPart, Tag("<a text>")]
-    | Annotated[ResponseRefusalPart, Tag("<a refusal>")]
-    | Annotated[OtherPart, Tag("<a part>")],
-    Discriminator(_part_tag),
-]
-Parts = Annotated[list[Part], Field(fail_fast=True)]
-Content = String | Annotated[Parts, Tag("<an array of objects>")]
-
-
-class MessageItem(TypedDict):
-    """A message, with or without its type."""
-
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    role: Literal["user", "assistant", "system", "developer"]
-    content: Content
-
-
-class OtherItem(TypedDict):
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    type: str
-
-
-class Reference(TypedDict):
-    """An item that the provider keeps; it needs no type."""
-
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    id: str
+Part = by_tag(
+    _part_tag,
+    label("<a text>", open_shape(type=words(*_TEXTUAL), text=str)),
+    label("<a refusal>", open_shape(type=words("refusal"), refusal=str)),
+    label("<a part>", open_shape(type=str)),
+)
+Content = text_or("<an array of objects>", several(Part))
 
 
 def _item_tag(item: Any) -> str:
@@ -79,54 +59,14 @@ def _item_tag(item: Any) -> str:
     return "<a reference>" if bare else "<a message>"
 
 
-Item = Annotated[
-    Annotated[MessageItem, Tag("<a message>")]
-    | Annotated[OtherItem, Tag("<an item>")]
-    | Annotated[Reference, Tag("<a reference>")],
-    Discriminator(_item_tag),
-]
-Items = Annotated[list[Item], Field(fail_fast=True)]
-Input = String | Annotated[Items, Tag("<an array of objects>")]
-
-
-class ResponseFunctionTool(TypedDict, total=False):
-    """A function that the model may call; flat, unlike chat's."""
-
-    type: Required[Literal["function"]]
-    name: Required[Name]
-    description: str | None
-    parameters: Object | None
-    strict: bool | None
-
-
-class ResponseGrammarFormat(TypedDict):
-    """Input that follows a grammar; flat, unlike chat's."""
-
-    type: Literal["grammar"]
-    definition: str
-    syntax: Literal["lark", "regex"]
-
-
-class ResponseCustomTool(TypedDict, total=False):
-    type: Required[Literal["custom"]]
-    name: Required[str]
-    description: str | None
-    format: Annotated[TextFormat | ResponseGrammarFormat, Field(discriminator="type")] | None
-
-
-class ImageTool(TypedDict, total=False):
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    type: Required[Literal["image_generation"]]
-    partial_images: Annotated[int, Field(ge=0, le=3)] | None
-
-
-class HostedTool(TypedDict):
-    """A tool of the provider's own, or one that it reaches (`mcp`), with all its options."""
-
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
-
-    type: str
+# A message may come without its type; so may a reference to an item that the provider keeps.
+Item = by_tag(
+    _item_tag,
+    label("<a message>", open_shape(role=words("user", "assistant", "system", "developer"), content=Content)),
+    label("<an item>", open_shape(type=str)),
+    label("<a reference>", open_shape(id=str)),
+)
+Input = text_or("<an array of objects>", several(Item))
 
 
 def _tool_tag(tool: Any) -> str:
@@ -134,107 +74,59 @@ def _tool_tag(tool: Any) -> str:
     return kind if kind in ("function", "custom", "image_generation") else "<a tool>"
 
 
-ResponseTool = Annotated[
-    Annotated[ResponseFunctionTool, Tag("function")]
-    | Annotated[ResponseCustomTool, Tag("custom")]
-    | Annotated[ImageTool, Tag("image_generation")]
-    | Annotated[HostedTool, Tag("<a tool>")],
-    Discriminator(_tool_tag),
-]
+# Tools, choices and formats are flat, unlike chat's.
+def function_tool(name: Any) -> Any:
+    """A function that the model may call."""
+    return shape(
+        type=words("function"), name=name, description=maybe(str), parameters=maybe(Object), strict=maybe(bool)
+    )
 
 
-class ResponseNamedTool(TypedDict):
-    type: Literal["function", "custom"]
-    name: str
+Grammar = shape(type=words("grammar"), definition=str, syntax=words("lark", "regex"))
+ResponseCustomTool = shape(
+    type=words("custom"), name=str, description=maybe(str), format=maybe(by_key("type", TextFormat, Grammar))
+)
+HostedTool = open_shape(type=str)  # one of the provider's own, or one that it reaches (`mcp`)
+ResponseTool = by_tag(
+    _tool_tag,
+    label("function", function_tool(Name)),
+    label("custom", ResponseCustomTool),
+    label("image_generation", open_shape(type=words("image_generation"), partial_images=maybe(integer(0, 3)))),
+    label("<a tool>", HostedTool),
+)
+
+ResponseNamedTool = shape(type=words("function", "custom"), name=str)
+McpChoice = shape(type=words("mcp"), server_label=str, name=maybe(str))
+ResponseAllowedTools = shape(type=words("allowed_tools"), mode=words("auto", "required"), tools=several(Object))
+HOSTED_CHOICES = (
+    "file_search",
+    *("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
+    *("computer", "computer_use", "computer_use_preview"),
+    *("code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "programmatic_tool_calling"),
+)
+ChosenTool = by_key("type", ResponseNamedTool, McpChoice, ResponseAllowedTools, shape(type=words(*HOSTED_CHOICES)))
+ResponseToolChoice = one_of(ToolMode, label("<an object>", ChosenTool))
 
 
-class McpChoice(TypedDict, total=False):
-    type: Required[Literal["mcp"]]
-    server_label: Required[str]
-    name: str | None
+def text_options(schema_name: Any) -> Any:
+    """The form of the answer: a text, an object, or what satisfies a JSON Schema."""
+    schema = shape(
+        type=words("json_schema"), name=schema_name, schema=Object, description=maybe(str), strict=maybe(bool)
+    )
+    form = by_key("type", TextFormat, JsonObjectFormat, schema)
+    return shape(format=maybe(form), verbosity=maybe(Verbosity))
 
 
-class ResponseAllowedTools(TypedDict):
-    """Call some of the tools; flat, unlike chat's."""
-
-    type: Literal["allowed_tools"]
-    mode: Literal["auto", "required"]
-    tools: Annotated[list[Object], Field(fail_fast=True)]
-
-
-class HostedChoice(TypedDict):
-    type: Literal[
-        "file_search",
-        "web_search",
-        "web_search_2025_08_26",
-        "web_search_preview",
-        "web_search_preview_2025_03_11",
-        "computer",
-        "computer_use",
-        "computer_use_preview",
-        "code_interpreter",
-        "image_generation",
-        "local_shell",
-        "shell",
-        "apply_patch",
-        "programmatic_tool_calling",
-    ]
-
-
-ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
-ChosenTool = Annotated[ResponseNamedTool | McpChoice | ResponseAllowedTools | HostedChoice, Field(discriminator="type")]
-ResponseToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
-
-
-class ResponseJsonSchemaFormat(TypedDict, total=False):
-    """The answer satisfies a JSON Schema; flat, unlike chat's."""
-
-    type: Required[Literal["json_schema"]]
-    name: Required[Name]
-    schema: Required[Object]
-    description: str | None
-    strict: bool | None
-
-
-Format = Annotated[TextFormat | JsonObjectFormat | ResponseJsonSchemaFormat, Field(discriminator="type")]
-
-
-class TextOptions(TypedDict, total=False):
-    format: Format | None
-    verbosity: Literal["low", "medium", "high"] | None
-
-
-Summary = Literal["auto", "concise", "detailed"]
-
-
-class ReasoningOptions(TypedDict, total=False):
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
-    summary: Summary | None
-    generate_summary: Summary | None
-    context: Literal["auto", "current_turn", "all_turns"] | None
-    mode: str | None
-
-
-class PromptTemplate(TypedDict, total=False):
-    id: Required[str]
-    version: str | None
-    variables: Object | None
-
-
-class ConversationId(TypedDict):
-    id: str
-
-
-class Compaction(TypedDict, total=False):
-    type: Required[str]
-    compact_threshold: int | None
-
-
-class ResponseStreamOptions(TypedDict, total=False):
-    include_obfuscation: bool | None
-
-
-Includable = Literal[
+Summary = words("auto", "concise", "detailed")
+ReasoningOptions = shape(
+    effort=maybe(Efforts),
+    summary=maybe(Summary),
+    generate_summary=maybe(Summary),
+    context=maybe(words("auto", "current_turn", "all_turns")),
+    mode=maybe(str),
+)
+PromptTemplate = shape(id=str, version=maybe(str), variables=maybe(Object))
+INCLUDABLE = (
     "file_search_call.results",
     "web_search_call.results",
     "web_search_call.action.sources",
@@ -243,52 +135,44 @@ Includable = Literal[
     "code_interpreter_call.outputs",
     "reasoning.encrypted_content",
     "message.output_text.logprobs",
-]
-Temperature = Annotated[float, Field(ge=0, le=2)]
-TopP = Annotated[float, Field(ge=0, le=1)]
-Conversation = String | Annotated[ConversationId, Tag("<an object>")]
+)
 
-
-class ResponseBody(TypedDict, total=False):
-    """`POST /responses` (`wire/openai.md` section 6)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    model: str
-    input: Input
-    instructions: str | None
-    max_output_tokens: Annotated[int, Field(ge=16)] | None
-    max_tool_calls: int | None
-    parallel_tool_calls: bool | None
-    temperature: Temperature | None
-    top_p: TopP | None
-    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
-    text: TextOptions | None
-    tools: Annotated[list[ResponseTool], Field(fail_fast=True)] | None
-    tool_choice: ResponseToolChoice | None
-    reasoning: ReasoningOptions | None
-    include: Annotated[list[Includable], Field(fail_fast=True)] | None
-    store: bool | None
-    background: bool | None
-    previous_response_id: str | None
-    conversation: Conversation | None
-    prompt: PromptTemplate | None
-    truncation: Literal["auto", "disabled"] | None
-    stream: bool | None
-    stream_options: ResponseStreamOptions | None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None
-    metadata: Metadata | None
-    user: str | None
-    safety_identifier: str | None
-    prompt_cache_key: str | None
-    prompt_cache_options: Object | None
-    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None
-    context_management: Annotated[list[Compaction], Field(fail_fast=True)] | None
-    moderation: Object | None
-    background_options: Object | None
-    access_programs: Object | None
-    image: Object | None
-
-
+# `POST /responses` (`wire/openai.md` section 6).
+ResponseBody = strict_shape(
+    model=unset(str),
+    input=unset(Input),
+    instructions=maybe(str),
+    max_output_tokens=maybe(integer(16)),
+    max_tool_calls=maybe(int),
+    parallel_tool_calls=maybe(bool),
+    temperature=maybe(number(0, 2)),
+    top_p=maybe(number(0, 1)),
+    top_logprobs=maybe(integer(0, 20)),
+    text=maybe(text_options(Name)),
+    tools=maybe(several(ResponseTool)),
+    tool_choice=maybe(ResponseToolChoice),
+    reasoning=maybe(ReasoningOptions),
+    include=maybe(several(words(*INCLUDABLE))),
+    store=maybe(bool),
+    background=maybe(bool),
+    previous_response_id=maybe(str),
+    conversation=maybe(text_or("<an object>", shape(id=str))),
+    prompt=maybe(PromptTemplate),
+    truncation=maybe(words("auto", "disabled")),
+    stream=maybe(bool),
+    stream_options=maybe(shape(include_obfuscation=maybe(bool))),
+    service_tier=maybe(words("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
+    metadata=maybe(Metadata),
+    user=maybe(str),
+    safety_identifier=maybe(str),
+    prompt_cache_key=maybe(str),
+    prompt_cache_options=maybe(Object),
+    prompt_cache_retention=maybe(words("in_memory", "in-memory", "24h")),
+    context_management=maybe(several(shape(type=str, compact_threshold=maybe(int)))),
+    moderation=maybe(Object),
+    background_options=maybe(Object),
+    access_programs=maybe(Object),
+    image=maybe(Object),
+)
 RESPONSE = TypeAdapter(ResponseBody)
 RESPONSE_FIELDS = frozenset(ResponseBody.__annotations__)

@@ -4,11 +4,10 @@ Only validates. Members of unions are labelled as FastAPI names them in `loc`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Required
+from typing import Any
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, TypeAdapter
+from pydantic import AfterValidator, BeforeValidator, Field, Tag, TypeAdapter
 from pydantic_core import PydanticKnownError
-from typing_extensions import TypedDict
 
 from mockserver.dialects._chat.models import (
     ChatTool,
@@ -19,6 +18,19 @@ from mockserver.dialects._chat.models import (
     StreamOptions,
 )
 from mockserver.dialects._completions import MAX_PROMPTS
+from mockserver.dialects._shared.fields import (
+    Object,
+    checked,
+    closed_shape,
+    label,
+    mapping,
+    maybe,
+    one_of,
+    several,
+    strict_shape,
+    unset,
+    words,
+)
 
 
 def whole(value: Any) -> Any:
@@ -67,80 +79,49 @@ _TRUTHS = frozenset(("0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "fa
 _FITTING = (int, float, str)
 _MANY = 64
 
-Int = Annotated[int, BeforeValidator(whole), Tag("int")]
-Number = Annotated[float, BeforeValidator(_number), Tag("float")]
-Bool = Annotated[bool, BeforeValidator(_truth), Tag("bool")]
-Text = Annotated[str, Tag("str")]
-Texts = Annotated[list[str], Field(fail_fast=True), Tag("list[str]")]
-Ints = Annotated[list[Int], Field(fail_fast=True), Tag("list[int]")]
-Pairs = Annotated[dict[str, str], BeforeValidator(_one_refused)]
-Bias = Annotated[float, BeforeValidator(_number), Field(ge=-100.0, le=100.0)]
-Biases = Annotated[dict[str, Bias], BeforeValidator(_one_refused)]
-Share = Annotated[float, BeforeValidator(_number), Field(ge=0.0, le=1.0)]
-FromZeroToTwo = Annotated[float, BeforeValidator(_number), Field(ge=0.0, le=2.0)]
-Penalty = Annotated[float, BeforeValidator(_number), Field(ge=-2.0, le=2.0)]
-FewInt = Annotated[int, BeforeValidator(whole), Field(ge=0, le=5), Tag("int")]
+
+def integer(least: int | None = None, most: int | None = None) -> Any:
+    return checked(int, BeforeValidator(whole), Field(ge=least, le=most), Tag("int"))
 
 
-_CLOSED = ConfigDict(strict=True, extra="forbid", defer_build=True)
-Object = dict[str, Any]
+def number(least: float, most: float) -> Any:
+    return checked(float, BeforeValidator(_number), Field(ge=least, le=most))
 
 
-class ImageURL(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
+Int = checked(int, BeforeValidator(whole), Tag("int"))
+Number = checked(float, BeforeValidator(_number), Tag("float"))
+Bool = checked(bool, BeforeValidator(_truth), Tag("bool"))
+Text = label("str", str)
+Texts = label("list[str]", several(str))
+Ints = label("list[int]", several(Int))
+Pairs = checked(mapping(str), BeforeValidator(_one_refused))
+Bias = number(-100.0, 100.0)
+Biases = checked(mapping(Bias), BeforeValidator(_one_refused))
+Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
+FewInt = integer(0, 5)
 
-    url: Required[str]
-    detail: str | None
-
-
-class VideoURL(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    url: Required[str]
-    detail: str | None
-    max_frames: Int | None
-    spatial_limit: Int | None
-    sample_fps: Number | None
-
-
-class ChatMessageContent(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    type: Required[str]
-    text: str | None
-    image_url: ImageURL | None
-    video_url: VideoURL | None
-
-
-Contents = Annotated[list[ChatMessageContent], Field(fail_fast=True), Tag("list[ChatMessageContent]")]
-
-
-class PredictedOutput(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    content: Required[Text | Contents]
-    type: Literal["content"]
+ImageURL = closed_shape(url=str, detail=maybe(str))
+VideoURL = closed_shape(
+    url=str, detail=maybe(str), max_frames=maybe(Int), spatial_limit=maybe(Int), sample_fps=maybe(Number)
+)
+Content = closed_shape(type=str, text=maybe(str), image_url=maybe(ImageURL), video_url=maybe(VideoURL))
+PredictedOutput = closed_shape(
+    content=one_of(Text, label("list[ChatMessageContent]", several(Content))), type=unset(words("content"))
+)
+ThinkingConfigEnabled = closed_shape(
+    type=words("enabled"),
+    budget_tokens=maybe(checked(int, BeforeValidator(whole), Field(ge=1024))),
+    keep=maybe(words("all")),
+    budget_end_str=maybe(str),
+)
+Thinking = one_of(
+    label("ThinkingConfigEnabled", ThinkingConfigEnabled),
+    label("ThinkingConfigDisabled", closed_shape(type=words("disabled"))),
+)
+Schema = one_of(Text, label("dict[str,any]", Object))
 
 
-class ThinkingConfigEnabled(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    type: Required[Literal["enabled"]]
-    budget_tokens: Annotated[int, BeforeValidator(whole), Field(ge=1024)] | None
-    keep: Literal["all"] | None
-    budget_end_str: str | None
-
-
-class ThinkingConfigDisabled(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    type: Required[Literal["disabled"]]
-
-
-Schema = Text | Annotated[Object, Tag("dict[str,any]")]
-
-
-def _with_schema(answer: "ResponseFormat") -> "ResponseFormat":
+def _with_schema(answer: Object) -> Object:
     if answer["type"] == "json_schema" and answer.get("json_schema") is None and answer.get("schema") is None:
         raise ValueError('a response_format of type "json_schema" needs a json_schema')
     if answer["type"] == "grammar" and answer.get("grammar") is None:
@@ -148,97 +129,79 @@ def _with_schema(answer: "ResponseFormat") -> "ResponseFormat":
     return answer
 
 
-class ResponseFormat(TypedDict, total=False):
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    type: Required[Literal["json_object", "json_schema", "grammar", "text"]]
-    schema: Schema | None
-    grammar: str | None
-    json_schema: Schema | None
-
-
-Format = Annotated[ResponseFormat, AfterValidator(_with_schema)]
-_EFFORTS = "literal['low','medium','high','xhigh','max','none']"
-Effort = Annotated[Literal["low", "medium", "high", "xhigh", "max", "none"], Tag(_EFFORTS)]
-Thinking = (
-    Annotated[ThinkingConfigEnabled, Tag("ThinkingConfigEnabled")]
-    | Annotated[ThinkingConfigDisabled, Tag("ThinkingConfigDisabled")]
+ResponseFormat = closed_shape(
+    type=words("json_object", "json_schema", "grammar", "text"),
+    schema=maybe(Schema),
+    grammar=maybe(str),
+    json_schema=maybe(Schema),
 )
-Stops = Annotated[list[str], Field(max_length=4, fail_fast=True), Tag("list[str]")]
-ListsOfTexts = Annotated[list[Texts], Field(fail_fast=True), Tag("list[list[str]]")]
-Prompts = (
-    Text
-    | Annotated[list[str], Field(max_length=MAX_PROMPTS, fail_fast=True), Tag("list[str]")]
-    | Ints
-    | Annotated[list[Ints], Field(max_length=MAX_PROMPTS, fail_fast=True), Tag("list[list[int]]")]
+Effort = label(
+    "literal['low','medium','high','xhigh','max','none']", words("low", "medium", "high", "xhigh", "max", "none")
 )
-
-
-class Sampling(TypedDict, total=False):
-    model: Required[str]
-    user: str | None
-    prompt_cache_key: str | None
-    prompt_cache_isolation_key: str | None
-    raw_output: Bool | None
-    perf_metrics_in_response: Bool | None
-    stream: Bool | None
-    n: Annotated[int, BeforeValidator(whole), Field(ge=1, le=128)]
-    service_tier: Literal["auto", "default", "flex", "priority"]
-    stop: Text | Stops | None
-    max_tokens: Int | None
-    max_completion_tokens: Int | None
-    temperature: FromZeroToTwo | None
-    top_k: Annotated[int, BeforeValidator(whole), Field(ge=0, le=100)] | None
-    top_p: Share | None
-    min_p: Share | None
-    typical_p: Share | None
-    frequency_penalty: Penalty | None
-    presence_penalty: Penalty | None
-    repetition_penalty: FromZeroToTwo | None
-    mirostat_target: Number | None
-    mirostat_lr: Number | None
-    seed: Int | None
-    logprobs: FewInt | Bool | None
-    top_logprobs: Annotated[int, BeforeValidator(whole), Field(ge=0, le=5)] | None
-    echo: Bool | None
-    echo_last: Int | None
-    ignore_eos: Bool
-    context_length_exceeded_behavior: Literal["error", "truncate"]
-    response_format: Format | None
-    logit_bias: Biases | None
-    speculation: Text | Ints | None
-    prediction: Annotated[PredictedOutput, Tag("PredictedOutput")] | Text | None
-    metadata: Pairs | None
-    reasoning_effort: Effort | Int | Bool | None
-    reasoning_history: Literal["disabled", "interleaved", "preserved"] | None
-    thinking: Thinking | None
-    return_token_ids: Bool | None
-
-
-class CompletionRequest(Sampling, total=False):
-    """`POST /completions`: closed, as the seed says."""
-
-    __pydantic_config__ = _CLOSED  # type: ignore[misc]
-
-    prompt: Required[Prompts]
-    images: Texts | ListsOfTexts | None
-
-
-class ChatCompletionRequest(Sampling, total=False):
-    """`POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    messages: Required[Annotated[list[RequestMessage], Field(min_length=1, fail_fast=True)]]
-    tools: Annotated[list[ChatTool], Field(fail_fast=True)] | None
-    tool_choice: ChatToolChoice | None
-    parallel_tool_calls: Bool | None
-    functions: Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
-    function_call: FunctionChoice | None
-    stream_options: StreamOptions | None
-    prompt_truncate_len: Int | None
-
-
+Prompts = one_of(
+    Text,
+    label("list[str]", several(str, most=MAX_PROMPTS)),
+    Ints,
+    label("list[list[int]]", several(Ints, most=MAX_PROMPTS)),
+)
+_SAMPLING: dict[str, Any] = {
+    "model": str,
+    "user": maybe(str),
+    "prompt_cache_key": maybe(str),
+    "prompt_cache_isolation_key": maybe(str),
+    "raw_output": maybe(Bool),
+    "perf_metrics_in_response": maybe(Bool),
+    "stream": maybe(Bool),
+    "n": unset(checked(int, BeforeValidator(whole), Field(ge=1, le=128))),
+    "service_tier": unset(words("auto", "default", "flex", "priority")),
+    "stop": maybe(one_of(Text, label("list[str]", several(str, most=4)))),
+    "max_tokens": maybe(Int),
+    "max_completion_tokens": maybe(Int),
+    "temperature": maybe(FromZeroToTwo),
+    "top_k": maybe(checked(int, BeforeValidator(whole), Field(ge=0, le=100))),
+    "top_p": maybe(Share),
+    "min_p": maybe(Share),
+    "typical_p": maybe(Share),
+    "frequency_penalty": maybe(Penalty),
+    "presence_penalty": maybe(Penalty),
+    "repetition_penalty": maybe(FromZeroToTwo),
+    "mirostat_target": maybe(Number),
+    "mirostat_lr": maybe(Number),
+    "seed": maybe(Int),
+    "logprobs": maybe(one_of(FewInt, Bool)),
+    "top_logprobs": maybe(checked(int, BeforeValidator(whole), Field(ge=0, le=5))),
+    "echo": maybe(Bool),
+    "echo_last": maybe(Int),
+    "ignore_eos": unset(Bool),
+    "context_length_exceeded_behavior": unset(words("error", "truncate")),
+    "response_format": maybe(checked(ResponseFormat, AfterValidator(_with_schema))),
+    "logit_bias": maybe(Biases),
+    "speculation": maybe(one_of(Text, Ints)),
+    "prediction": maybe(one_of(label("PredictedOutput", PredictedOutput), Text)),
+    "metadata": maybe(Pairs),
+    "reasoning_effort": maybe(one_of(Effort, Int, Bool)),
+    "reasoning_history": maybe(words("disabled", "interleaved", "preserved")),
+    "thinking": maybe(Thinking),
+    "return_token_ids": maybe(Bool),
+}
+# `POST /completions`: closed, as the seed says.
+CompletionRequest = closed_shape(
+    **_SAMPLING,
+    prompt=Prompts,
+    images=maybe(one_of(Texts, label("list[list[str]]", several(Texts)))),
+)
+# `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
+ChatCompletionRequest = strict_shape(
+    **_SAMPLING,
+    messages=several(RequestMessage, 1),
+    tools=maybe(several(ChatTool)),
+    tool_choice=maybe(ChatToolChoice),
+    parallel_tool_calls=maybe(Bool),
+    functions=maybe(several(FunctionDefinition, 1, 128)),
+    function_call=maybe(FunctionChoice),
+    stream_options=maybe(StreamOptions),
+    prompt_truncate_len=maybe(Int),
+)
 COMPLETION = TypeAdapter(CompletionRequest)
 CHAT = TypeAdapter(ChatCompletionRequest)
 COMPLETION_FIELDS = frozenset(CompletionRequest.__annotations__)

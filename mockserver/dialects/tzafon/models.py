@@ -1,23 +1,13 @@
-"""The requests of Tzafon, which are vLLM's: all fields open to more, few bounds, `model` never required.
+"""Tzafon's requests as vLLM's schemas have them: all objects open to more, few bounds, `model` never required.
 
 Only validates. `tzafon/request.py` checks what no type can say.
 """
 
-from typing import Annotated, Any, Literal, Required
+from typing import Any
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter
 
-from mockserver.dialects._chat.models import (
-    ChatToolCall,
-    FunctionCall,
-    JsonObjectFormat,
-    Object,
-    RefusalPart,
-    String,
-    TextFormat,
-    TextPart,
-)
+from mockserver.dialects._chat.models import ChatToolCall, FunctionCall, RefusalPart, TextPart, ToolMode
 from mockserver.dialects._responses.models import (
     HostedTool,
     Input,
@@ -26,22 +16,26 @@ from mockserver.dialects._responses.models import (
     ResponseCustomTool,
     ResponseNamedTool,
     Summary,
+    function_tool,
+    text_options,
 )
-
-
-class VllmFunctionTool(TypedDict, total=False):
-    type: Required[Literal["function"]]
-    name: Required[str]
-    description: str | None
-    parameters: Object | None
-    strict: bool | None
-
-
-class ComputerTool(TypedDict):
-    type: Literal["computer_use_preview"]
-    display_height: int
-    display_width: int
-    environment: Literal["windows", "mac", "linux", "ubuntu", "browser", "desktop"]
+from mockserver.dialects._shared.fields import (
+    STRING,
+    Object,
+    by_key,
+    by_tag,
+    integer,
+    label,
+    mapping,
+    maybe,
+    one_of,
+    several,
+    shape,
+    strict_shape,
+    text_or,
+    unset,
+    words,
+)
 
 
 def _tool_tag(tool: Any) -> str:
@@ -49,94 +43,71 @@ def _tool_tag(tool: Any) -> str:
     return kind if kind in ("function", "custom", "computer_use_preview") else "<a tool>"
 
 
-VllmTool = Annotated[
-    Annotated[VllmFunctionTool, Tag("function")]
-    | Annotated[ResponseCustomTool, Tag("custom")]
-    | Annotated[ComputerTool, Tag("computer_use_preview")]
-    | Annotated[HostedTool, Tag("<a tool>")],
-    Discriminator(_tool_tag),
-]
-
-
-class ComputerChoice(TypedDict):
-    type: Literal["computer_use_preview", "computer_use"]
-
-
-ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
-ChosenTool = Annotated[ResponseNamedTool | ResponseAllowedTools | ComputerChoice, Field(discriminator="type")]
-VllmToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
-
-
-class VllmJsonSchemaFormat(TypedDict, total=False):
-    type: Required[Literal["json_schema"]]
-    name: Required[str]
-    schema: Required[Object]
-    description: str | None
-    strict: bool | None
-
-
-class VllmTextOptions(TypedDict, total=False):
-    format: Annotated[TextFormat | JsonObjectFormat | VllmJsonSchemaFormat, Field(discriminator="type")] | None
-    verbosity: Literal["low", "medium", "high"] | None
-
-
-class VllmReasoningOptions(TypedDict, total=False):
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
-    summary: Summary | None
-    generate_summary: Summary | None
-
-
-Includable = Literal[
+ComputerTool = shape(
+    type=words("computer_use_preview"),
+    display_height=int,
+    display_width=int,
+    environment=words("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
+)
+VllmTool = by_tag(
+    _tool_tag,
+    label("function", function_tool(str)),
+    label("custom", ResponseCustomTool),
+    label("computer_use_preview", ComputerTool),
+    label("<a tool>", HostedTool),
+)
+ComputerChoice = shape(type=words("computer_use_preview", "computer_use"))
+ChosenTool = by_key("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
+Efforts = words("none", "minimal", "low", "medium", "high", "xhigh")
+INCLUDABLE = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
     "file_search_call.results",
     "message.input_image.image_url",
     "message.output_text.logprobs",
     "reasoning.encrypted_content",
-]
+)
 MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
-Objects = Annotated[list[Object], Field(fail_fast=True)]
 
-
-class VllmResponseBody(TypedDict, total=False):
-    """`POST /responses` (`wire/tzafon-responses.md`, Request)."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    input: Required[Input]
-    model: str | None
-    instructions: str | None
-    user: str | None
-    metadata: dict[str, str] | None
-    background: bool | None
-    store: bool | None
-    stream: bool | None
-    include: Annotated[list[Includable], Field(fail_fast=True)] | None
-    max_output_tokens: int | None
-    max_tool_calls: int | None
-    top_k: int | None
-    top_logprobs: int | None
-    temperature: float | None
-    top_p: float | None
-    logit_bias: dict[str, float] | None
-    parallel_tool_calls: bool | None
-    previous_response_id: str | None
-    previous_input_messages: Objects | None
-    prompt: PromptTemplate | None
-    prompt_cache_key: str | None
-    reasoning: VllmReasoningOptions | None
-    service_tier: Literal["auto", "default", "flex", "scale", "priority"]
-    text: VllmTextOptions | None
-    tool_choice: VllmToolChoice
-    tools: Annotated[list[VllmTool], Field(fail_fast=True)]
-    truncation: Literal["auto", "disabled"] | None
-    request_id: str
-    priority: int
-    cache_salt: str | None
-    enable_response_messages: bool
-    mm_processor_kwargs: Object | None
-    skip_special_tokens: bool
-    include_stop_str_in_output: bool
+# `POST /responses` (`wire/tzafon-responses.md`, Request).
+RESPONSE = TypeAdapter(
+    strict_shape(
+        input=Input,
+        model=maybe(str),
+        instructions=maybe(str),
+        user=maybe(str),
+        metadata=maybe(mapping(str)),
+        background=maybe(bool),
+        store=maybe(bool),
+        stream=maybe(bool),
+        include=maybe(several(words(*INCLUDABLE))),
+        max_output_tokens=maybe(int),
+        max_tool_calls=maybe(int),
+        top_k=maybe(int),
+        top_logprobs=maybe(int),
+        temperature=maybe(float),
+        top_p=maybe(float),
+        logit_bias=maybe(mapping(float)),
+        parallel_tool_calls=maybe(bool),
+        previous_response_id=maybe(str),
+        previous_input_messages=maybe(several(Object)),
+        prompt=maybe(PromptTemplate),
+        prompt_cache_key=maybe(str),
+        reasoning=maybe(shape(effort=maybe(Efforts), summary=maybe(Summary), generate_summary=maybe(Summary))),
+        service_tier=unset(words("auto", "default", "flex", "scale", "priority")),
+        text=maybe(text_options(str)),
+        tool_choice=unset(one_of(ToolMode, label("<an object>", ChosenTool))),
+        tools=unset(several(VllmTool)),
+        truncation=maybe(words("auto", "disabled")),
+        request_id=unset(str),
+        priority=unset(int),
+        cache_salt=maybe(str),
+        enable_response_messages=unset(bool),
+        mm_processor_kwargs=maybe(Object),
+        skip_special_tokens=unset(bool),
+        include_stop_str_in_output=unset(bool),
+    )
+)
 
 
 def _part_tag(part: Any) -> str:
@@ -144,105 +115,66 @@ def _part_tag(part: Any) -> str:
     return kind if kind in ("text", "refusal") else "<a string>" if isinstance(part, str) else "<an object>"
 
 
-ChatPart = Annotated[
-    String
-    | Annotated[TextPart, Tag("text")]
-    | Annotated[RefusalPart, Tag("refusal")]
-    | Annotated[Object, Tag("<an object>")],
-    Discriminator(_part_tag),
-]
-ChatParts = Annotated[list[ChatPart], Field(fail_fast=True)]
+# A message with a role, or one of Harmony's with an author; its parts may be texts or any object.
+ChatPart = by_tag(
+    _part_tag, STRING, label("text", TextPart), label("refusal", RefusalPart), label("<an object>", Object)
+)
+Message = shape(
+    role=unset(str),
+    author=unset(Object),
+    content=maybe(text_or("<an array of objects>", several(ChatPart))),
+    refusal=maybe(str),
+    tool_calls=maybe(several(ChatToolCall)),
+    function_call=maybe(FunctionCall),
+    tool_call_id=maybe(str),
+    name=maybe(str),
+)
+# A function with or without its type; custom tools are let through.
+ChatTool = shape(
+    type=unset(words("function", "custom")),
+    function=unset(shape(name=str, description=maybe(str), parameters=maybe(Object))),
+    custom=unset(Object),
+)
+ToolName = shape(name=str)
+ChatChosen = shape(
+    type=unset(words("function", "custom", "allowed_tools")),
+    function=unset(ToolName),
+    custom=unset(ToolName),
+    allowed_tools=unset(Object),
+)
+ChatFormat = shape(
+    type=words("text", "json_object", "json_schema", "structural_tag"),
+    json_schema=maybe(shape(name=str, schema=maybe(Object))),
+)
 
-
-class VllmMessage(TypedDict, total=False):
-    """A message with a role, or one of Harmony's with an author; its parts may be texts or any object."""
-
-    role: str
-    author: Object
-    content: String | Annotated[ChatParts, Tag("<an array of objects>")] | None
-    refusal: str | None
-    tool_calls: Annotated[list[ChatToolCall], Field(fail_fast=True)] | None
-    function_call: FunctionCall | None
-    tool_call_id: str | None
-    name: str | None
-
-
-class ChatFunction(TypedDict, total=False):
-    name: Required[str]
-    description: str | None
-    parameters: Object | None
-
-
-class VllmChatTool(TypedDict, total=False):
-    """A function as a tool, with or without its type; custom tools are let through."""
-
-    type: Literal["function", "custom"]
-    function: ChatFunction
-    custom: Object
-
-
-class VllmToolName(TypedDict):
-    name: str
-
-
-class ChatChosen(TypedDict, total=False):
-    type: Literal["function", "custom", "allowed_tools"]
-    function: VllmToolName
-    custom: VllmToolName
-    allowed_tools: Object
-
-
-class ChatSchema(TypedDict, total=False):
-    name: Required[str]
-    schema: Object | None
-
-
-class ChatFormat(TypedDict, total=False):
-    type: Required[Literal["text", "json_object", "json_schema", "structural_tag"]]
-    json_schema: ChatSchema | None
-
-
-class VllmStreamOptions(TypedDict, total=False):
-    include_usage: bool | None
-    continuous_usage_stats: bool | None
-
-
-ChatMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
-Stop = String | Annotated[list[str], Tag("<an array of strings>")]
-
-
-class VllmChatBody(TypedDict, total=False):
-    """`POST /chat/completions`: the fields that mean something here; the others may be anything."""
-
-    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
-
-    messages: Required[Annotated[list[VllmMessage], Field(min_length=1, fail_fast=True)]]
-    model: str | None
-    max_tokens: int | None
-    max_completion_tokens: int | None
-    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None
-    stop: Stop | None
-    stream: bool | None
-    stream_options: VllmStreamOptions | None
-    logprobs: bool | None
-    top_logprobs: Annotated[int, Field(ge=0)] | None
-    temperature: float | None
-    top_p: float | None
-    frequency_penalty: float | None
-    presence_penalty: float | None
-    seed: int | None
-    ignore_eos: bool
-    response_format: ChatFormat | None
-    tools: Annotated[list[VllmChatTool], Field(fail_fast=True)] | None
-    tool_choice: ChatMode | Annotated[ChatChosen, Tag("<an object>")] | None
-    parallel_tool_calls: bool | None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
-    logit_bias: dict[str, float] | None
-    user: str | None
-    request_id: str
-    priority: int
-    cache_salt: str | None
-
-
-RESPONSE = TypeAdapter(VllmResponseBody)
-CHAT = TypeAdapter(VllmChatBody)
+# `POST /chat/completions`: the fields that mean something here; the others may be anything.
+CHAT = TypeAdapter(
+    strict_shape(
+        messages=several(Message, 1),
+        model=maybe(str),
+        max_tokens=maybe(int),
+        max_completion_tokens=maybe(int),
+        n=maybe(integer(1, MAX_CHOICES)),
+        stop=maybe(text_or("<an array of strings>", list[str])),
+        stream=maybe(bool),
+        stream_options=maybe(shape(include_usage=maybe(bool), continuous_usage_stats=maybe(bool))),
+        logprobs=maybe(bool),
+        top_logprobs=maybe(integer(0)),
+        temperature=maybe(float),
+        top_p=maybe(float),
+        frequency_penalty=maybe(float),
+        presence_penalty=maybe(float),
+        seed=maybe(int),
+        ignore_eos=unset(bool),
+        response_format=maybe(ChatFormat),
+        tools=maybe(several(ChatTool)),
+        tool_choice=maybe(one_of(ToolMode, label("<an object>", ChatChosen))),
+        parallel_tool_calls=maybe(bool),
+        reasoning_effort=maybe(Efforts),
+        logit_bias=maybe(mapping(float)),
+        user=maybe(str),
+        request_id=unset(str),
+        priority=unset(int),
+        cache_salt=maybe(str),
+    )
+)

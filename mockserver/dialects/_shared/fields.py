@@ -1,0 +1,103 @@
+"""The types of which request models are made: a model is a table of fields, which pydantic validates.
+
+Members of unions carry labels such as `<a string>`, by which complaints name them.
+"""
+
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Discriminator, Field, Tag
+from typing_extensions import TypedDict
+
+Type = Any  # what pydantic takes for a type
+Object = dict[str, Any]
+
+
+def shape(**fields: Type) -> Type:
+    """An object; other keys are dropped."""
+    return TypedDict("Shape", fields)  # type: ignore[operator]
+
+
+def open_shape(**fields: Type) -> Type:
+    """An object that keeps all its keys."""
+    return _configured(shape(**fields), extra="allow")
+
+
+def closed_shape(**fields: Type) -> Type:
+    """An object that may have no other keys."""
+    return _configured(shape(**fields), extra="forbid", defer_build=True)
+
+
+def strict_shape(**fields: Type) -> Type:
+    """A whole body; its model is built when it is first used."""
+    return _configured(shape(**fields), defer_build=True)
+
+
+def _configured(made: Type, **config: Any) -> Type:
+    made.__pydantic_config__ = {"strict": True, **config}
+    return made
+
+
+def unset(kind: Type) -> Type:
+    """A field that may be absent, but not null."""
+    return NotRequired[kind]
+
+
+def maybe(kind: Type) -> Type:
+    """A field that may be absent or null."""
+    return NotRequired[kind | None]
+
+
+def words(*allowed: str) -> Type:
+    return Literal[allowed]
+
+
+def number(least: float, most: float, **more: Any) -> Type:
+    return Annotated[float, Field(ge=least, le=most, **more)]
+
+
+def integer(least: int | None = None, most: int | None = None) -> Type:
+    return Annotated[int, Field(ge=least, le=most)]
+
+
+def checked(kind: Type, *checks: Any) -> Type:
+    """A type with validators, or bounds, of its own."""
+    return Annotated[kind, *checks]
+
+
+def mapping(kind: Type) -> Type:
+    return dict[str, kind]
+
+
+def several(kind: Type, least: int | None = None, most: int | None = None) -> Type:
+    """A list; only its first wrong element is reported."""
+    return Annotated[list[kind], Field(min_length=least, max_length=most, fail_fast=True)]
+
+
+def label(name: str, kind: Type) -> Type:
+    """A member of a union under a name, such as `<a string>`."""
+    return Annotated[kind, Tag(name)]
+
+
+def one_of(*members: Type) -> Type:
+    return reduce(or_, members)
+
+
+def by_key(key: str, *members: Type) -> Type:
+    """One of several objects, told apart by a key."""
+    return Annotated[one_of(*members), Field(discriminator=key)]
+
+
+def by_tag(tag: Callable[[Any], str], *members: Type) -> Type:
+    """One of several labelled types, told apart by a function that returns the label."""
+    return Annotated[one_of(*members), Discriminator(tag)]
+
+
+def text_or(name: str, kind: Type) -> Type:
+    """A string, or a value of another type."""
+    return one_of(STRING, label(name, kind))
+
+
+STRING = label("<a string>", str)

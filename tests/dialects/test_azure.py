@@ -75,18 +75,18 @@ def test_extra_parameters_are_refused(azure: Any, header: str | None) -> None:
 def test_extra_parameters_are_dropped(azure: Any, header: str) -> None:
     call = azure.parse({"n": "many", "foo": 1, "temperature": 0}, headers={"extra-parameters": header})
     assert call.raw == {"model": "gpt-x", "messages": [USER], "temperature": 0}
-    assert (call.n, call.fingerprint) == (1, azure.parse({"temperature": 0}).fingerprint)
+    assert (call.options.n, call.fingerprint) == (1, azure.parse({"temperature": 0}).fingerprint)
 
 
 def test_extra_parameters_are_passed_through(azure: Any) -> None:
     extras = {"n": 2, "foo": 1, "logprobs": True, "top_logprobs": 1, "max_completion_tokens": 4}
     call = azure.parse(extras, headers={"extra-parameters": "pass-through"})
-    assert (call.n, call.logprobs, call.max_tokens, call.raw["foo"]) == (2, 1, 4, 1)
+    assert (call.options.n, call.options.logprobs, call.options.max_tokens, call.raw["foo"]) == (2, 1, 4, 1)
     assert call.fingerprint != azure.parse({}).fingerprint
     thinking = azure.parse(
         {"reasoning_effort": "low", "verbosity": "high"}, headers={"extra-parameters": "pass-through"}
     )
-    assert (thinking.effort, thinking.verbosity) == ("low", "high")
+    assert (thinking.options.effort, thinking.options.verbosity) == ("low", "high")
 
 
 def test_both_forms_of_parts(azure: Any) -> None:

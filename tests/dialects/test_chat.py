@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Message, ToolChoice
 from mockserver.dialects._chat.request import tool_name
 
 USER = {"role": "user", "content": "hi"}
@@ -16,16 +15,6 @@ USER = {"role": "user", "content": "hi"}
 def parse(speak: Callable[[str], Any]) -> Callable[..., Any]:
     parse: Callable[..., Any] = speak("openai").parse
     return parse
-
-
-def test_a_small_chat_has_the_defaults(parse: Callable[..., Any]) -> None:
-    call = parse({})
-    assert (call.dialect, call.operation, call.model) == ("openai", "chat", "gpt-x")
-    assert call.messages == (Message("user", "hi"),)
-    assert (call.stream, call.include_usage, call.n, call.max_tokens, call.stop) == (False, False, 1, None, ())
-    assert (call.tools, call.tool_choice, call.parallel_tool_calls) == ((), ToolChoice("none"), True)
-    assert (call.response_format, call.schema, call.seed, call.logprobs) == ("text", None, None, None)
-    assert call.raw == {"model": "gpt-x", "messages": [USER]}
 
 
 def tools(*keys: str) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ def test_inputs_of_every_kind(given, texts, tokens):
     call = parse(input=given, dimensions=8)
     assert tuple(prompt.text for prompt in call.prompts) == texts
     assert tuple(message.text for message in call.messages) == texts
-    assert (call.operation, call.model, call.dimensions, call.prompt_tokens) == ("embeddings", "m", 8, tokens)
+    assert (call.operation, call.model, call.options.dimensions, call.prompt_tokens) == ("embeddings", "m", 8, tokens)
 
 
 def test_how_vectors_are_written():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.call import IdShape, Message, ToolCall, ToolChoice
+from mockserver.core.call import Message, ToolCall
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
 from mockserver.dialects._responses.input import as_text, input_messages, message_of, responses_fingerprint_fields
@@ -31,16 +31,6 @@ ANSWER = Answer("resp_1", 1_700_000_000, "", (Choice((Reasoning("Hm."), Text("He
 def parse(speak: Callable[[str], Any]) -> Callable[..., Any]:
     parse: Callable[..., Any] = speak("openai").responses
     return parse
-
-
-def test_an_empty_body_has_the_defaults(parse: Callable[..., Any]) -> None:
-    call = parse({})
-    assert (call.dialect, call.operation, call.model, call.raw) == ("openai", "responses", "", {})
-    assert (call.messages, call.instructions, call.tools) == ((), False, ())
-    assert (call.tool_choice, call.parallel_tool_calls, call.n) == (ToolChoice("none"), True, 1)
-    assert (call.stream, call.store, call.background, call.previous, call.id) == (False, True, False, None, "")
-    assert (call.max_tokens, call.max_tool_calls, call.overflow, call.logprobs) == (None, None, "error", None)
-    assert (call.response_format, call.schema, call.ids) == ("text", None, IdShape("resp_", 50, "hex"))
 
 
 def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[..., Any]) -> None:

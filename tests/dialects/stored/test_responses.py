@@ -147,7 +147,12 @@ def test_a_text_is_one_item_and_nothing_is_none(speak: Callable[[str], Any], ask
 def test_what_is_asked_about_a_request_is_neither_kept_nor_streamed(speaker: Any, operation: str) -> None:
     asked = {"model": "m", "input": "hello", "stream": True, "background": True, "previous_response_id": "resp_0"}
     call = speaker.operation(operation).parse(request(asked), False)
-    assert (call.operation, call.stream, call.store, call.background) == (operation, False, False, False)
+    assert (call.operation, call.stream, call.options.store, call.options.background) == (
+        operation,
+        False,
+        False,
+        False,
+    )
     assert (call.previous, call.last_user) == ("resp_0", "hello")
 
 

@@ -6,7 +6,7 @@ BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile once
 
-.PHONY: setup serve fmt check test quick frameworks fuzz crash cover bench tour lock lock-frameworks
+.PHONY: setup serve fmt check test slow quick frameworks fuzz crash cover bench tour lock lock-frameworks
 
 setup: .venv/ready
 
@@ -35,13 +35,17 @@ check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q -n auto tests/house
 
 test: setup  # tests/house is part of make check
-	@echo "All tests but tests/house: about eight minutes on two cores."
-	$(BIN)/pytest -n $(WORKERS) --ignore tests/house
+	@echo "All tests but tests/house and those of make slow: about four minutes on two cores."
+	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m "not slow"
+
+slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
+	@echo "The tests that only need to pass before a merge: about three minutes on two cores."
+	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m slow
 
 QUICK := core config wire state rules engine delivery reports dialects/test_cases.py dialects/test_requests.py
 quick: setup  # what to run while working: nearly all of it starts no process
-	@echo "The tests of the packages and of what dialects answer: about a minute on two cores."
-	$(BIN)/pytest -q -n $(WORKERS) $(addprefix tests/,$(QUICK))
+	@echo "The tests of the packages and of what dialects answer: under a minute on two cores."
+	$(BIN)/pytest -q -n $(WORKERS) -m "not slow" $(addprefix tests/,$(QUICK))
 
 frameworks: .venv-frameworks/ready  # agents of public frameworks; resources that those leave open are not ours
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks

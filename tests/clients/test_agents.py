@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from openai import AzureOpenAI, OpenAI
 
-from tests.clients.asked import MODEL
 from tests.clients.conftest import KEY
+from tests.clients.payloads import MODEL
 from tests.kit.served import Served, served
 
 
@@ -142,58 +142,6 @@ def test_a_conversation_of_several_turns(agent: OpenAI) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "names"),
-    [
-        ("none", []),
-        ("auto", ["get_order"]),
-        ("required", ["get_order"]),
-        ({"type": "function", "function": {"name": "roll_dice"}}, ["roll_dice"]),
-        (
-            {
-                "type": "allowed_tools",
-                "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "roll_dice"}}]},
-            },
-            [],
-        ),
-        (
-            {
-                "type": "allowed_tools",
-                "allowed_tools": {
-                    "mode": "required",
-                    "tools": [{"type": "function", "function": {"name": "roll_dice"}}],
-                },
-            },
-            ["roll_dice"],
-        ),
-    ],
-)
-def test_tool_choice_of_chats(agent: OpenAI, choice: Any, names: list[str]) -> None:
-    answer: Any = agent.chat.completions.create(
-        model=MODEL, messages=[{"role": "user", "content": "Where is order 7?"}], tools=NESTED, tool_choice=choice
-    )
-    assert [each.function.name for each in answer.choices[0].message.tool_calls or ()] == names
-
-
-@pytest.mark.parametrize(
-    ("choice", "names"),
-    [
-        ("none", []),
-        ("auto", ["get_order"]),
-        ("required", ["get_order"]),
-        ({"type": "function", "name": "roll_dice"}, ["roll_dice"]),
-        ({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "roll_dice"}]}, []),
-        (
-            {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "roll_dice"}]},
-            ["roll_dice"],
-        ),
-    ],
-)
-def test_tool_choice_of_responses(agent: OpenAI, choice: Any, names: list[str]) -> None:
-    answer: Any = agent.responses.create(model=MODEL, input="Where is order 7?", tools=FLAT, tool_choice=choice)
-    assert [item.name for item in answer.output if item.type == "function_call"] == names
-
-
-@pytest.mark.parametrize(
     ("choice", "name"), [("auto", "get_order"), ({"name": "roll_dice"}, "roll_dice"), ("none", None)]
 )
 def test_functions_of_old(agent: OpenAI, choice: Any, name: str | None) -> None:
@@ -208,16 +156,6 @@ def test_functions_of_old(agent: OpenAI, choice: Any, name: str | None) -> None:
         messages += [answer.choices[0].message, {"role": "function", "name": made.name, "content": "{}"}]
         again: Any = agent.chat.completions.create(model=MODEL, messages=messages, functions=functions)
         assert again.choices[0].message.content
-
-
-def test_functions_of_old_in_a_stream(agent: OpenAI) -> None:
-    functions: Any = [{key: tool[key] for key in ("name", "description", "parameters")} for tool in FLAT]
-    asked: Any = [{"role": "user", "content": "Where is order 7?"}]
-    chunks: Any = list(agent.chat.completions.create(model=MODEL, messages=asked, functions=functions, stream=True))
-    fragments = [chunk.choices[0].delta.function_call for chunk in chunks if chunk.choices[0].delta.function_call]
-    assert fragments[0].name == "get_order"
-    assert json.loads("".join(fragment.arguments for fragment in fragments)) == {"order_id": 7}
-    assert chunks[-1].choices[0].finish_reason == "function_call"
 
 
 def test_azure(bare: Served, connection: Any) -> None:

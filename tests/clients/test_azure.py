@@ -5,31 +5,23 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx2
 import pytest
 from azure.ai.inference import ChatCompletionsClient, load_client
 from azure.ai.inference.models import (
     AssistantMessage,
     ChatCompletions,
-    ChatCompletionsNamedToolChoice,
-    ChatCompletionsNamedToolChoiceFunction,
     ChatCompletionsToolDefinition,
     FunctionDefinition,
-    ImageContentItem,
-    ImageUrl,
     JsonSchemaFormat,
     StreamingChatCompletionsUpdate,
-    SystemMessage,
-    TextContentItem,
     ToolMessage,
     UserMessage,
 )
 from azure.core.credentials import AccessToken, AzureKeyCredential
 from azure.core.exceptions import HttpResponseError
 
-from tests.clients.asked import TIME, WEATHER, ZONE, say
+from tests.clients.payloads import TIME, WEATHER, ZONE
 from tests.kit.served import Served
-from tests.kit.strict import check_chunk, check_completion, frames
 
 KEY = AzureKeyCredential("sk-test")
 TOOLS = [ChatCompletionsToolDefinition(function=FunctionDefinition(dict(tool["function"]))) for tool in (WEATHER, TIME)]
@@ -71,10 +63,6 @@ def test_a_text(azure: ChatCompletionsClient) -> None:
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens > 0
 
 
-def test_without_a_model_the_answer_names_one(azure: ChatCompletionsClient) -> None:
-    assert ask(azure, "hello").model
-
-
 def test_a_stream(azure: ChatCompletionsClient) -> None:
     heard = updates(azure, "hello")
 
@@ -85,13 +73,6 @@ def test_a_stream(azure: ChatCompletionsClient) -> None:
     assert [update.choices[0].finish_reason for update in heard] == [None] * (len(heard) - 1) + ["stop"]
     assert heard[-1].usage == ask(azure, "hello").usage
     assert [update.usage for update in heard[:-1]] == [None] * (len(heard) - 1)
-
-
-def test_many_scripts(azure: ChatCompletionsClient) -> None:
-    expected = 'Grüße, 世界! 👩‍🚀 naïve "quotes"\n\\ and a tab\t.'
-
-    assert ask(azure, "many scripts").choices[0].message.content == expected
-    assert text(updates(azure, "many scripts")) == expected
 
 
 def test_tools_and_what_follows(azure: ChatCompletionsClient) -> None:
@@ -121,15 +102,6 @@ def test_fragments_of_tool_calls(azure: ChatCompletionsClient) -> None:
     assert [json.loads(arguments[at]) for at in (0, 1)] == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
 
 
-def test_a_forced_tool(azure: ChatCompletionsClient) -> None:
-    choice = ChatCompletionsNamedToolChoice(function=ChatCompletionsNamedToolChoiceFunction(name="get_time"))
-    completion = ask(azure, "anything at all", tools=TOOLS, tool_choice=choice)
-
-    [call] = completion.choices[0].message.tool_calls
-    assert call.function.name == "get_time"
-    assert json.loads(call.function.arguments).keys() == {"zone"}
-
-
 def test_structured_output(azure: ChatCompletionsClient) -> None:
     schema = JsonSchemaFormat(name="person", schema={"type": "object"}, strict=False)
     completion = ask(azure, "a person", response_format=schema)
@@ -152,26 +124,6 @@ def test_where_it_ends(azure: ChatCompletionsClient, stream: bool) -> None:
         assert seen == expected
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_a_filtered_completion(azure: ChatCompletionsClient, stream: bool) -> None:
-    if stream:
-        heard = updates(azure, "filtered completion")
-        said, finish = text(heard), heard[-1].choices[0].finish_reason
-    else:
-        choice = ask(azure, "filtered completion").choices[0]
-        said, finish = choice.message.content, choice.finish_reason
-
-    assert finish == "content_filter"
-    assert "The knight raised his sword and then everything went dark.".startswith(said)
-
-
-def test_texts_and_images(azure: ChatCompletionsClient) -> None:
-    image = ImageContentItem(image_url=ImageUrl(url="data:image/png;base64,iVBORw0KGgo="))
-    messages = [SystemMessage("Be brief."), UserMessage([TextContentItem(text="hello, what is this?"), image])]
-
-    assert azure.complete(messages=messages).choices[0].message.content == "Hello! How can I help you today?"
-
-
 def test_a_token_in_place_of_a_key(server: Served) -> None:
     """Over plain HTTP the client sends a token only when it is told that this is meant."""
 
@@ -183,24 +135,6 @@ def test_a_token_in_place_of_a_key(server: Served) -> None:
         completion = ask(client, "hello", enforce_https=False)
 
     assert completion.choices[0].message.content == "Hello! How can I help you today?"
-
-
-def test_model_extras_pass_through(azure: ChatCompletionsClient) -> None:
-    completion = ask(azure, "x", model_extras={"safe_mode": True})
-
-    assert completion.choices[0].message.content == "Safely passed through."
-
-
-@pytest.mark.parametrize(("wish", "status"), [(None, 400), ("error", 400), ("drop", 200), ("ignore", 200)])
-def test_extra_parameters(azure: ChatCompletionsClient, wish: str | None, status: int) -> None:
-    body = {"messages": say("hello"), "safe_mode": True}
-    headers = {"extra-parameters": wish} if wish else {}
-    if status == 200:
-        assert azure.complete(body, headers=headers).choices[0].message.content == "Hello! How can I help you today?"
-        return
-    with pytest.raises(HttpResponseError, match="safe_mode") as raised:
-        azure.complete(body, headers=headers)
-    assert raised.value.status_code == status
 
 
 def test_usage_on_a_chunk_of_its_own_when_asked_for(azure: ChatCompletionsClient) -> None:
@@ -220,30 +154,10 @@ def test_the_version_of_the_api(server: Served) -> None:
     assert raised.value.response.headers["x-ms-error-code"] == "InvalidApiVersionParameter"
 
 
-def test_without_a_version(connection: httpx2.Client, server: Served) -> None:
-    response = connection.post(server.base("azure") + "/chat/completions", json={"messages": say("hello")})
-
-    assert response.status_code == 400
-    assert response.headers["x-ms-error-code"] == "MissingApiVersionParameter"
-
-
-def test_the_model_behind_the_endpoint(azure: ChatCompletionsClient) -> None:
-    told = azure.get_model_info()
-
-    assert told.model_type == "chat_completion"
-    assert told.model_name
-    assert told.model_provider_name
-
-
 def test_a_client_for_what_the_endpoint_serves(server: Served) -> None:
     with load_client(server.base("azure"), KEY) as client:
         assert isinstance(client, ChatCompletionsClient)
         assert ask(client, "hello").choices[0].message.content == "Hello! How can I help you today?"
-
-
-def test_an_endpoint_of_several_models(server: Served) -> None:
-    with ChatCompletionsClient(f"{server.base('azure')}/models", KEY, retry_total=0) as client:
-        assert ask(client, "hello", model="Phi-4").model == "Phi-4"
 
 
 def test_a_request_is_named_as_the_client_named_it(azure: ChatCompletionsClient) -> None:
@@ -256,24 +170,3 @@ def test_a_request_is_named_as_the_client_named_it(azure: ChatCompletionsClient)
     )
 
     assert seen == ["run-7"]
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"messages": say("hello")},
-        {"messages": say("many scripts")},
-        {"messages": say("weather and time"), "tools": [WEATHER, TIME]},
-        {"messages": say("filtered completion")},
-        {"messages": say("think")},
-        {"messages": say("nobody has a rule for this")},
-    ],
-)
-def test_every_object_is_true_to_its_types(connection: httpx2.Client, server: Served, asked: dict[str, Any]) -> None:
-    url = server.base("azure") + "/chat/completions?api-version=2024-05-01-preview"
-    check_completion(connection.post(url, json=asked).content, "azure")
-    *chunks, end = frames(connection.post(url, json={**asked, "stream": True}).content)
-
-    assert end == b"[DONE]"
-    for chunk in chunks:
-        check_chunk(chunk, "azure")

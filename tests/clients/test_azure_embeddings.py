@@ -6,7 +6,6 @@ import pytest
 from azure.ai.inference import EmbeddingsClient
 from azure.ai.inference.models import EmbeddingEncodingFormat, EmbeddingInputType
 from azure.core.credentials import AzureKeyCredential
-from azure.core.exceptions import HttpResponseError
 
 from tests.kit.served import Served
 
@@ -42,16 +41,3 @@ def test_everything_that_can_be_asked(azure: EmbeddingsClient) -> None:
     assert [type(number) for number in answer.data[0].embedding] == [int] * 16
     packed = azure.embed(input=["the quiet sea"], encoding_format=EmbeddingEncodingFormat.BASE64)
     assert isinstance(packed.data[0].embedding, str)
-
-
-def test_extras_pass_when_the_client_says_so(azure: EmbeddingsClient) -> None:
-    assert azure.embed(input=["a"], model_extras={"user": "me"}).data
-
-
-def test_what_is_refused(azure: EmbeddingsClient) -> None:
-    with pytest.raises(HttpResponseError) as caught:
-        azure.embed(input=["a"], dimensions=0)
-    assert caught.value.status_code == 422
-    with pytest.raises(HttpResponseError) as caught:
-        azure.embed(input=[])
-    assert caught.value.status_code == 400

@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from openai import AsyncAzureOpenAI, AzureOpenAI, OpenAI
+from openai import AsyncAzureOpenAI, AzureOpenAI
 from openai.types.chat import ChatCompletionChunk
 
-from tests.clients.asked import MODEL, TIME, WEATHER, ZONE, Person, say
+from tests.clients.payloads import MODEL, say
 from tests.kit.served import Served
 from tests.kit.witness import Witness
 
@@ -71,15 +71,6 @@ def test_every_way_to_set_it_up(server: Served, connection: httpx2.Client, setup
     assert "".join(c.delta.content or "" for one in streamed for c in one.choices) == "Hello! How can I help you today?"
 
 
-def test_the_plain_client_at_v1(server: Served, connection: httpx2.Client) -> None:
-    base = server.base("azure_openai") + "/openai/v1/"
-    with OpenAI(base_url=base, api_key="sk-test", http_client=connection) as client:
-        completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
-        assert MODEL in [model.id for model in client.models.list()]
-
-    assert completion.choices[0].message.content == "Hello! How can I help you today?"
-
-
 def test_a_text(client: AzureOpenAI, witness: Witness) -> None:
     completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
 
@@ -99,30 +90,6 @@ def test_a_stream_opens_with_the_prompt(client: AzureOpenAI) -> None:
     assert {chunk.id for chunk in others} == {first.id}
     assert [chunk.choices[0].model_extra for chunk in others] == [{"content_filter_results": COMPLETION}] * len(others)
     assert [chunk.choices[0].finish_reason for chunk in others] == [None] * (len(others) - 1) + ["stop"]
-
-
-def test_usage_when_asked_for(client: AzureOpenAI) -> None:
-    last = chunks(client, "hello", stream_options={"include_usage": True})[-1]
-
-    assert last.choices == []
-    assert last.usage == client.chat.completions.create(model=MODEL, messages=say("hello")).usage
-
-
-def test_a_stream_that_is_put_together(client: AzureOpenAI) -> None:
-    with client.chat.completions.stream(model=MODEL, messages=say("weather and time"), tools=[WEATHER, TIME]) as stream:
-        kinds = {event.type for event in stream}
-        final = stream.get_final_completion()
-
-    assert "tool_calls.function.arguments.done" in kinds
-    assert final.id.startswith("chatcmpl-")
-    parsed = [call.function.parsed_arguments for call in final.choices[0].message.tool_calls or []]
-    assert parsed == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
-
-
-def test_parse(client: AzureOpenAI) -> None:
-    completion = client.chat.completions.parse(model=MODEL, messages=say("a person"), response_format=Person)
-
-    assert completion.choices[0].message.parsed == Person(name="Ada Lovelace", age=36)
 
 
 def test_a_filtered_completion(client: AzureOpenAI) -> None:
@@ -167,17 +134,6 @@ def test_errors(client: AzureOpenAI, status: int, error: type[openai.APIStatusEr
     assert raised.value.request_id == raised.value.response.headers["apim-request-id"]
 
 
-def test_a_text_completion(client: AzureOpenAI) -> None:
-    whole = client.completions.create(model=MODEL, prompt="hello", logprobs=1)
-    before, *others = client.completions.create(model=MODEL, prompt="hello", logprobs=1, stream=True)
-
-    assert whole.model_extra == {"prompt_filter_results": PROMPT}
-    assert whole.choices[0].text == "Hello! How can I help you today?"
-    assert whole.choices[0].model_extra == {"content_filter_results": COMPLETION}
-    assert (before.choices, before.model_extra) == ([], {"prompt_filter_results": PROMPT})
-    assert "".join(chunk.choices[0].text for chunk in others) == whole.choices[0].text
-
-
 def test_responses(client: AzureOpenAI, witness: Witness) -> None:
     whole = client.responses.create(model=MODEL, input="hello")
     with client.responses.stream(model=MODEL, input="hello") as stream:
@@ -190,12 +146,6 @@ def test_responses(client: AzureOpenAI, witness: Witness) -> None:
     assert final.id == whole.id
 
 
-def test_parse_a_response(client: AzureOpenAI) -> None:
-    response = client.responses.parse(model=MODEL, input="a person", text_format=Person)
-
-    assert response.output_parsed == Person(name="Ada Lovelace", age=36)
-
-
 def test_kept_responses(client: AzureOpenAI) -> None:
     first = client.responses.create(model=MODEL, input="hello")
     second = client.responses.create(model=MODEL, input="and now?", previous_response_id=first.id)
@@ -204,22 +154,6 @@ def test_kept_responses(client: AzureOpenAI) -> None:
     assert second.previous_response_id == first.id
     assert len(client.responses.input_items.list(second.id).data) >= 1
     client.responses.delete(first.id)
-
-
-def test_a_filtered_prompt_of_a_response(client: AzureOpenAI) -> None:
-    with pytest.raises(openai.BadRequestError) as raised:
-        client.responses.create(model=MODEL, input="filtered prompt")
-
-    assert (raised.value.code, raised.value.param) == ("content_filter", "prompt")
-
-
-def test_the_models_of_a_resource(client: AzureOpenAI) -> None:
-    assert MODEL in [model.id for model in client.models.list()]
-    assert client.models.retrieve(MODEL).id == MODEL
-
-
-def test_a_deployment_of_any_name(client: AzureOpenAI) -> None:
-    assert client.chat.completions.create(model="my deployment, ü", messages=say("hello")).model == "my deployment, ü"
 
 
 async def test_asynchronous(async_client: AsyncAzureOpenAI) -> None:

@@ -4,14 +4,11 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import fireworks
-import httpx2
 import pytest
 from fireworks import AsyncFireworks, Fireworks
 from fireworks.types.shared import LogProbs, NewLogProbs
-from openai import OpenAI
 
 from tests.kit.served import Served, served
-from tests.kit.witness import Witness
 
 MODEL = "accounts/fireworks/models/kimi-k2-instruct-0905"
 RULES = """
@@ -53,13 +50,6 @@ async def async_client(place: Served) -> AsyncIterator[AsyncFireworks]:
         yield client
 
 
-@pytest.fixture
-def openai_client(place: Served, connection: httpx2.Client) -> Iterator[OpenAI]:
-    base = place.base("fireworks")
-    with OpenAI(api_key="fw_1", base_url=base, http_client=connection, max_retries=0) as client:
-        yield client
-
-
 def test_a_completion(client: Fireworks) -> None:
     made = client.completions.create(model=MODEL, prompt="Say hello.", max_tokens=3)
     assert (made.object, made.model) == ("text_completion", MODEL)
@@ -82,13 +72,6 @@ def test_log_probabilities_of_both_kinds(client: Fireworks) -> None:
     assert "".join(legacy.tokens or ()) == "Say hello. Hello there, friend."
     assert "".join(entry.token for entry in new.content or ()) == " Hello there, friend."
     assert {len(entry.top_logprobs or ()) for entry in new.content or ()} == {2}
-
-
-def test_log_probabilities_of_a_stream_are_of_the_same_kind(client: Fireworks) -> None:
-    for asked, kind in ((1, LogProbs), (True, NewLogProbs)):
-        chunks = client.completions.create(model=MODEL, prompt="Say hello.", logprobs=asked, echo=True, stream=True)
-        kinds = [type(chunk.choices[0].logprobs) for chunk in chunks]
-        assert kinds == [kind] * (len(kinds) - 1) + [type(None)]
 
 
 def test_every_parameter_at_once(client: Fireworks) -> None:
@@ -138,12 +121,6 @@ def test_every_parameter_at_once(client: Fireworks) -> None:
     assert made.perf_metrics["speculation-prompt-tokens"] == 1
 
 
-def test_headers(client: Fireworks) -> None:
-    response = client.completions.with_raw_response.create(model=MODEL, prompt="Say hello.")
-    assert response.headers["fireworks-prompt-tokens"] == "3"
-    assert response.headers["x-ratelimit-limit-tokens-generated"]
-
-
 @pytest.mark.parametrize(
     ("asked", "raised"),
     [
@@ -176,29 +153,3 @@ def test_tools_and_reasoning(client: Fireworks) -> None:
     assert message.reasoning_content == "They ask of Oslo."
     assert message.tool_calls
     assert message.tool_calls[0].function.arguments == '{"city":"Oslo"}'
-
-
-async def test_asynchronously(async_client: AsyncFireworks) -> None:
-    made = await async_client.completions.create(model=MODEL, prompt="Say hello.")
-    stream = await async_client.completions.create(model=MODEL, prompt="Say hello.", stream=True)
-    assert "".join([chunk.choices[0].text async for chunk in stream]) == made.choices[0].text
-
-
-def test_by_openais_client(openai_client: OpenAI, witness: Witness) -> None:
-    made = openai_client.completions.create(model=MODEL, prompt="Say hello.", logprobs=1)
-    chunks = list(openai_client.completions.create(model=MODEL, prompt="Say hello.", logprobs=1, stream=True))
-    assert "".join(chunk.choices[0].text for chunk in chunks) == made.choices[0].text
-    assert chunks[-1].usage == made.usage
-    messages: Any = [{"role": "user", "content": "hello"}]
-    with openai_client.chat.completions.stream(model=MODEL, messages=messages) as stream:
-        assert stream.get_final_completion().choices[0].message.content == " Hello there, friend."
-    assert openai_client.models.retrieve(MODEL).id == MODEL
-    assert MODEL in [model.id for model in openai_client.models.list()]
-    assert len(witness.heard) == 5
-
-
-def test_the_environment(place: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FIREWORKS_BASE_URL", f"{place.address}/fireworks/inference")
-    monkeypatch.setenv("FIREWORKS_API_KEY", "fw_1")
-    with Fireworks() as client:
-        assert client.completions.create(model=MODEL, prompt="hello").choices[0].text

@@ -7,7 +7,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from tests.clients.asked import MODEL, TIME, WEATHER, ZONE, Person, say
+from tests.clients.payloads import MODEL, TIME, WEATHER, ZONE, say
 
 
 async def test_a_text(async_client: AsyncOpenAI) -> None:
@@ -42,44 +42,11 @@ async def test_a_joined_stream(async_client: AsyncOpenAI) -> None:
     assert arguments == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
 
 
-async def test_parse(async_client: AsyncOpenAI) -> None:
-    asked = async_client.chat.completions.parse(model=MODEL, messages=say("a person"), response_format=Person)
-
-    assert (await asked).choices[0].message.parsed == Person(name="Ada Lovelace", age=36)
-
-
-async def test_a_joined_stream_is_parsed(async_client: AsyncOpenAI) -> None:
-    asked = async_client.chat.completions.stream(model=MODEL, messages=say("a person"), response_format=Person)
-    async with asked as stream:
-        final = await stream.get_final_completion()
-
-    assert final.choices[0].message.parsed == Person(name="Ada Lovelace", age=36)
-
-
-@pytest.mark.parametrize(
-    ("prompt", "error"),
-    [
-        ("long story", openai.LengthFinishReasonError),
-        ("filtered completion", openai.ContentFilterFinishReasonError),
-    ],
-)
-async def test_what_is_not_whole(async_client: AsyncOpenAI, prompt: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        await async_client.chat.completions.parse(model=MODEL, messages=say(prompt))
-
-
 async def test_an_error(async_client: AsyncOpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as raised:
         await async_client.chat.completions.create(model=MODEL, messages=say("filtered prompt"), stream=True)
 
     assert raised.value.code == "content_policy_violation"
-
-
-async def test_models(async_client: AsyncOpenAI) -> None:
-    names = [model.id async for model in async_client.models.list()]
-
-    assert "gpt-4o" in names
-    assert (await async_client.models.retrieve("org/team/model")).id == "org/team/model"
 
 
 async def test_many_at_once(async_client: AsyncOpenAI) -> None:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import openai
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import OpenAI
 
 MODEL = "gpt-3.5-turbo-instruct"
 
@@ -66,15 +65,3 @@ def test_every_parameter_at_once(client: OpenAI) -> None:
         user="u",
     )
     assert [choice.index for choice in made.choices] == [0, 1, 2, 3]
-
-
-def test_errors(client: OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError) as caught:
-        client.completions.create(model=MODEL, prompt="hello", logprobs=6)
-    assert (caught.value.param, caught.value.code) == ("logprobs", "integer_above_max_value")
-
-
-async def test_asynchronously(async_client: AsyncOpenAI) -> None:
-    made = await async_client.completions.create(model=MODEL, prompt="hello")
-    stream = await async_client.completions.create(model=MODEL, prompt="hello", stream=True)
-    assert "".join([chunk.choices[0].text async for chunk in stream]) == made.choices[0].text

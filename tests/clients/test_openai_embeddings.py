@@ -79,21 +79,6 @@ def test_dimensions_and_tokens(client: OpenAI) -> None:
     assert alone.data[0].embedding == answer.data[0].embedding
 
 
-def test_what_is_alike_is_found(client: OpenAI) -> None:
-    texts = ["How do I reset my password?", "Shipping takes three days.", "We are closed on Sundays."]
-    *known, question = client.embeddings.create(model=SMALL, input=[*texts, "I need to reset a password"]).data
-    likeness = [sum(a * b for a, b in zip(entry.embedding, question.embedding, strict=True)) for entry in known]
-
-    assert likeness.index(max(likeness)) == 0
-
-
-def test_a_stated_vector_among_others(client: OpenAI) -> None:
-    data = client.embeddings.create(model=SMALL, input=["other", "stated here"], dimensions=2).data
-
-    assert data[1].embedding == pytest.approx([0.6, 0.8])
-    assert data[0].embedding != data[1].embedding
-
-
 def test_errors_of_embeddings(client: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="input cannot be an empty string"):
         client.embeddings.create(model=SMALL, input="")
@@ -123,22 +108,3 @@ def test_a_moderation_for_each_text(client: OpenAI) -> None:
     assert [result.flagged for result in results] == [False, True]
     assert (results[1].categories.violence, results[1].categories.hate) == (True, False)
     assert (results[1].category_scores.violence, results[1].category_scores.hate) == (0.92, 0.4)
-
-
-def test_one_moderation_of_words_and_an_image(client: OpenAI) -> None:
-    [result] = client.moderations.create(
-        input=[
-            {"type": "text", "text": "look, a fight"},
-            {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
-        ]
-    ).results
-
-    assert result.categories.violence
-    assert result.category_applied_input_types.violence == ["text", "image"]
-
-
-def test_errors_of_moderations(client: OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="empty array"):
-        client.moderations.create(input=[])
-    with pytest.raises(openai.RateLimitError):
-        client.moderations.create(input="busy")

@@ -7,7 +7,7 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.clients.asked import MODEL, TIME, WEATHER, ZONE, Person, say
+from tests.clients.payloads import MODEL, TIME, WEATHER, ZONE, Person, say
 
 
 def test_texts(client: OpenAI) -> None:

@@ -2,18 +2,15 @@
 
 import asyncio
 import json
-from collections import Counter
 from typing import Any
 
-import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import response_create_params
 
-from tests.clients.asked import CODE, MODEL, Person
-from tests.clients.asked_responses import INPUT, PARAMETERS, RUN_CODE, WEATHER
+from tests.clients.payloads import CODE, MODEL, Person
+from tests.clients.payloads_responses import INPUT, PARAMETERS, RUN_CODE, WEATHER
 from tests.kit.served import Served
-from tests.kit.witness import Witness
 
 
 def test_a_text(client: OpenAI) -> None:
@@ -37,15 +34,6 @@ def test_an_empty_body(client: OpenAI) -> None:
     assert response.model == "gpt-5"
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_every_parameter(client: OpenAI, name: str) -> None:
-    value, beside = PARAMETERS[name]
-    answer = client.responses.create(**beside, **{name: value})
-
-    *_, last = answer if beside else [answer]
-    assert last
-
-
 def test_none_of_the_parameters_is_left_out() -> None:
     assert PARAMETERS.keys() == response_create_params.ResponseCreateParamsBase.__annotations__.keys()
 
@@ -66,14 +54,6 @@ def test_every_parameter_at_once(client: OpenAI, *, stream: bool) -> None:
         *_, last = answer
         assert last.type == "response.completed"
         assert last.response.output_text == "Hello! How can I help you today?"
-
-
-@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
-@pytest.mark.parametrize("at", range(len(INPUT)), ids=lambda at: INPUT[at].get("type", INPUT[at].get("role")))
-def test_every_kind_of_input(client: OpenAI, server: Served, dialect: str, at: int) -> None:
-    own = client.with_options(base_url=server.base(dialect))
-
-    assert own.responses.create(model=MODEL, input=[INPUT[at]]).output_text
 
 
 @pytest.mark.parametrize("dialect", ["openai", "tzafon"])
@@ -134,36 +114,6 @@ def test_a_custom_tool_is_called(client: OpenAI) -> None:
     assert call.input == streamed.input == "".join(deltas) == CODE
 
 
-def test_a_refusal(client: OpenAI) -> None:
-    [message] = client.responses.create(model=MODEL, input="forbidden").output
-    with client.responses.stream(model=MODEL, input="forbidden") as stream:
-        kinds = Counter(event.type for event in stream)
-        [streamed] = stream.get_final_response().output
-
-    assert message.type == streamed.type == "message"
-    for content in (message.content, streamed.content):
-        assert [(part.type, part.refusal) for part in content if part.type == "refusal"] == [
-            ("refusal", "I cannot help with that.")
-        ]
-    assert kinds["response.refusal.done"] == 1
-
-
-def test_sources_have_the_form_of_responses(client: OpenAI) -> None:
-    [message] = client.responses.create(model=MODEL, input="sources").output
-    with client.responses.stream(model=MODEL, input="sources") as stream:
-        added = [event.annotation for event in stream if event.type == "response.output_text.annotation.added"]
-
-    [note] = message.content[0].annotations
-    assert note.to_dict() == {
-        "type": "url_citation",
-        "url": "https://example.com/manual",
-        "title": "Manual",
-        "start_index": 8,
-        "end_index": 14,
-    }
-    assert [part.to_dict() for part in added] == [note.to_dict()]
-
-
 def test_reasoning(client: OpenAI) -> None:
     asked: Any = {"model": MODEL, "input": "think", "reasoning": {"effort": "low", "summary": "auto"}}
     thought, message = client.responses.create(**asked).output
@@ -200,14 +150,6 @@ def test_an_incomplete_answer(client: OpenAI) -> None:
     assert last.response == response
 
 
-def test_an_incomplete_answer_has_no_final_response(client: OpenAI) -> None:
-    asked: Any = {"model": MODEL, "input": "count on", "max_output_tokens": 16}
-    with client.responses.stream(**asked) as stream:
-        stream.until_done()
-        with pytest.raises(RuntimeError, match=r"response\.completed"):
-            stream.get_final_response()
-
-
 def test_log_probabilities_are_the_same_streamed(client: OpenAI) -> None:
     asked: Any = {"model": MODEL, "input": "hello", "include": ["message.output_text.logprobs"], "top_logprobs": 2}
     [message] = client.responses.create(**asked).output
@@ -218,30 +160,6 @@ def test_log_probabilities_are_the_same_streamed(client: OpenAI) -> None:
     assert [(w.token, w.logprob) for w in part.logprobs] == [(w.token, w.logprob) for w in streamed]
     assert "".join(w.token for w in part.logprobs) == "Hello! How can I help you today?"
     assert all(len(w.top_logprobs) == 2 for w in part.logprobs)
-
-
-@pytest.mark.parametrize(
-    ("asked", "param", "words"),
-    [
-        ({"max_output_tokens": 15}, "max_output_tokens", "Expected a value >= 16, but got 15 instead."),
-        ({"previous_response_id": "a", "conversation": "b"}, "previous_response_id", "Mutually exclusive parameters"),
-        ({"background": True, "store": False}, "background", "requires 'store' to be true"),
-        ({"input": [{"role": "user"}]}, "input[0].content", "Missing required parameter: 'input[0].content'."),
-    ],
-)
-def test_bad_requests(client: OpenAI, asked: dict[str, Any], param: str, words: str) -> None:
-    with pytest.raises(openai.BadRequestError) as raised:
-        client.responses.create(**asked)
-
-    assert (raised.value.param, raised.value.type) == (param, "invalid_request_error")
-    assert words in raised.value.message
-
-
-def test_the_same_bytes_again(client: OpenAI, witness: Witness) -> None:
-    for _ in range(2):
-        list(client.responses.create(input="hello", stream=True))
-
-    assert witness.heard[0].body == witness.heard[1].body
 
 
 async def test_asynchronously(async_client: AsyncOpenAI) -> None:

@@ -4,16 +4,9 @@ import openai
 import pytest
 from openai import OpenAI
 
-from tests.clients.asked import MODEL, say
+from tests.clients.payloads import MODEL, say
 from tests.kit.served import Served
 from tests.kit.witness import Witness
-
-
-def test_models(client: OpenAI) -> None:
-    models = list(client.models.list())
-
-    assert "gpt-4o" in [model.id for model in models]
-    assert {(model.object, type(model.created), type(model.owned_by)) for model in models} == {("model", int, str)}
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "accounts/fireworks/models/llama-v3", "a model: 100% ünusual?"])
@@ -38,12 +31,6 @@ def test_headers(client: OpenAI, witness: Witness) -> None:
     assert int(headers["content-length"]) == len(witness.last.body)
 
 
-def test_a_base_url_with_a_slash_at_its_end(client: OpenAI) -> None:
-    slashed = client.with_options(base_url=f"{client.base_url}/")
-
-    assert slashed.chat.completions.create(model=MODEL, messages=say("hello")).choices[0].message.content
-
-
 @pytest.mark.parametrize("path", ["/v1", "/openai/v1", "/ns/mine/v1", "/ns/mine/openai/v1"])
 def test_every_base(client: OpenAI, server: Served, path: str) -> None:
     own = client.with_options(base_url=server.address + path)
@@ -65,12 +52,3 @@ def test_an_unknown_path_names_the_nearest(client: OpenAI) -> None:
     assert "Invalid URL (POST /openai/v1/chat/completion)" in raised.value.message
     assert "Did you mean POST /openai/v1/chat/completions?" in raised.value.message
     assert raised.value.type == "invalid_request_error"
-
-
-def test_a_wrong_method_names_the_right_one(client: OpenAI) -> None:
-    with pytest.raises(openai.APIStatusError) as raised:
-        client.put("/chat/completions", cast_to=object)
-
-    assert raised.value.status_code == 405
-    assert raised.value.code == "method_not_supported"
-    assert "POST" in raised.value.response.headers["allow"]

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import openai
 import pytest
 from openai import OpenAI
-from openai.types.responses import Response, ResponseFunctionToolCall, ResponseTextDeltaEvent
+from openai.types.responses import Response, ResponseTextDeltaEvent
 
-from tests.clients.asked import MODEL, say
+from tests.clients.payloads import MODEL, say
 from tests.kit.served import Served, served
 
 RULES = """
@@ -69,35 +69,6 @@ def test_a_response_until_it_is_deleted(client: OpenAI) -> None:
         client.responses.delete(made.id)
 
 
-def test_a_streamed_response_is_kept_as_a_whole(client: OpenAI) -> None:
-    with client.responses.stream(model=MODEL, input="hello") as stream:
-        final = stream.get_final_response()
-
-    assert client.responses.retrieve(final.id).output_text == final.output_text == "You said: hello"
-
-
-def test_what_is_not_stored_is_not_found(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello", store=False)
-
-    with pytest.raises(openai.NotFoundError):
-        client.responses.retrieve(made.id)
-
-
-def test_what_is_included_on_retrieval(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello", include=["message.output_text.logprobs"])
-
-    again = client.responses.retrieve(made.id, include=["message.output_text.logprobs", "reasoning.encrypted_content"])
-    assert again == made
-
-
-def test_each_of_several_is_included_on_retrieval(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="search")
-
-    again = client.responses.retrieve(made.id, include=["file_search_call.results", "web_search_call.action.sources"])
-    files, web = (item.to_dict() for item in again.output)
-    assert (files["results"], web["action"]) == ([], {"type": "search", "query": "a", "queries": ["a"], "sources": []})
-
-
 def test_input_items(client: OpenAI) -> None:
     made = client.responses.create(
         model=MODEL,
@@ -131,40 +102,6 @@ def test_a_conversation_goes_on(client: OpenAI) -> None:
     assert last.previous_response_id
 
 
-def test_a_tool_loop_over_responses(client: OpenAI) -> None:
-    asked = client.responses.create(model=MODEL, input="weather in Paris?")
-    [call] = asked.output
-    assert isinstance(call, ResponseFunctionToolCall)
-
-    told = client.responses.create(
-        model=MODEL,
-        previous_response_id=asked.id,
-        input=[{"type": "function_call_output", "call_id": call.call_id, "output": '{"sky": "clear"}'}],
-    )
-    assert told.output_text == "It is clear."
-
-
-def test_an_unknown_previous_response(client: OpenAI) -> None:
-    with pytest.raises(openai.BadRequestError, match="Previous response with id 'resp_x' not found") as raised:
-        client.responses.create(model=MODEL, input="hello", previous_response_id="resp_x")
-
-    assert (raised.value.code, raised.value.param) == ("previous_response_not_found", "previous_response_id")
-
-
-def test_a_rule_may_know_a_response_that_the_server_does_not(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello", previous_response_id="resp_of_yesterday")
-
-    assert made.output_text == "Welcome back."
-    assert client.responses.retrieve(made.id).previous_response_id == "resp_of_yesterday"
-
-
-def test_a_rule_may_fail_a_look_up(client: OpenAI) -> None:
-    with pytest.raises(openai.InternalServerError):
-        client.responses.retrieve("resp_lost")
-    with pytest.raises(openai.NotFoundError):
-        client.responses.retrieve("resp_lost")
-
-
 def statuses(client: OpenAI, made: Response, times: int) -> list[str | None]:
     return [client.responses.retrieve(made.id).status for _ in range(times)]
 
@@ -187,20 +124,6 @@ def test_work_in_the_background_is_cancelled(client: OpenAI) -> None:
     assert client.responses.cancel(made.id).status == "cancelled"
 
 
-def test_finished_work_stays_finished(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello", background=True)
-    statuses(client, made, 3)
-
-    assert client.responses.cancel(made.id).status == "completed"
-
-
-def test_what_the_client_waited_for_cannot_be_cancelled(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello")
-
-    with pytest.raises(openai.BadRequestError):
-        client.responses.cancel(made.id)
-
-
 def test_a_stream_from_the_background_is_taken_up_again(client: OpenAI) -> None:
     stream = client.responses.create(model=MODEL, input="hello", background=True, stream=True)
     first = [next(stream) for _ in range(5)]
@@ -212,33 +135,6 @@ def test_a_stream_from_the_background_is_taken_up_again(client: OpenAI) -> None:
     text = "".join(event.delta for event in (*first, *rest) if isinstance(event, ResponseTextDeltaEvent))
     assert text == "You said: hello"
     assert rest[-1].type == "response.completed"
-
-
-def test_a_stream_of_unfinished_work_tells_all_of_it(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello", background=True)
-
-    assert list(client.responses.retrieve(made.id, stream=True))[-1].type == "response.completed"
-    assert statuses(client, made, 1) == ["completed"]
-
-
-def test_tokens_of_an_input(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello")
-    assert made.usage
-
-    counted = client.responses.input_tokens.count(model=MODEL, input="hello")
-    assert (counted.object, counted.input_tokens) == ("response.input_tokens", made.usage.input_tokens)
-    more = client.responses.input_tokens.count(model=MODEL, input="hello", previous_response_id=made.id)
-    assert more.input_tokens > made.usage.total_tokens
-
-
-def test_a_conversation_is_compacted(client: OpenAI) -> None:
-    made = client.responses.create(model=MODEL, input="hello")
-    compacted = client.responses.compact(model=MODEL, input="bye", previous_response_id=made.id)
-
-    assert compacted.object == "response.compaction"
-    assert [item.type for item in compacted.output] == ["message", "message", "compaction"]
-    followed = client.responses.create(model=MODEL, input=[*compacted.to_dict(warnings=False)["output"], *say("now")])  # type: ignore[list-item,misc]
-    assert followed.output_text == "You said: now"
 
 
 def test_stored_chats(client: OpenAI) -> None:
@@ -266,20 +162,6 @@ def test_stored_chats(client: OpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match=f"Chat completion with id '{names[0]}' not found"):
         chats.retrieve(names[0])
     assert [chat.id for chat in chats.list()] == names[1:]
-
-
-def test_messages_of_a_stored_chat(client: OpenAI) -> None:
-    parts = [{"type": "text", "text": "two"}]
-    made = client.chat.completions.create(
-        model=MODEL,
-        store=True,
-        messages=[{"role": "system", "content": "one"}, {"role": "user", "content": parts}],  # type: ignore[typeddict-item,list-item]
-    )
-
-    messages = list(client.chat.completions.messages.list(made.id, limit=1))
-    assert [message.id for message in messages] == [f"{made.id}-0", f"{made.id}-1"]
-    assert [(message.role, message.content) for message in messages] == [("system", "one"), ("user", None)]
-    assert messages[1].to_dict()["content_parts"] == parts
 
 
 def test_namespaces_keep_apart(client: OpenAI, server: Served) -> None:

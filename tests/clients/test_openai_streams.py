@@ -1,7 +1,6 @@
 """OpenAI's own client, asking for streams and reading them chunk by chunk."""
 
 import json
-from collections import Counter
 from typing import Any
 
 import openai
@@ -9,11 +8,12 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionChunk
 
-from tests.clients.asked import MODEL, TIME, WEATHER, ZONE, say
-from tests.clients.test_openai import MANY_SCRIPTS
+from tests.clients.payloads import MODEL, TIME, WEATHER, ZONE, say
 from tests.kit.served import Served
 from tests.kit.strict import frames
 from tests.kit.witness import Witness
+
+MANY_SCRIPTS = 'Grüße, 世界! 👩‍🚀 naïve "quotes"\n\\ and a tab\t.'
 
 
 def chunks(client: OpenAI, prompt: str, **asked: Any) -> list[ChatCompletionChunk]:
@@ -81,15 +81,6 @@ def test_usage_when_asked_for(client: OpenAI) -> None:
     assert last.id == plain.id
 
 
-def test_alternatives(client: OpenAI) -> None:
-    heard = chunks(client, "alternatives", n=2)
-
-    assert [text(heard, 0), text(heard, 1)] == ["the first", "and the second"]
-    assert sorted(finishes(heard)) == [(0, "stop"), (1, "stop")]
-    roles = Counter(choice.index for chunk in heard for choice in chunk.choices if choice.delta.role)
-    assert roles == {0: 1, 1: 1}
-
-
 @pytest.mark.parametrize(
     ("prompt", "asked", "expected"),
     [
@@ -103,14 +94,6 @@ def test_where_it_ends(client: OpenAI, prompt: str, asked: dict[str, Any], expec
     heard = chunks(client, prompt, **asked)
 
     assert (text(heard), heard[-1].choices[0].finish_reason) == expected
-
-
-def test_logprobs(client: OpenAI) -> None:
-    heard = chunks(client, "count", logprobs=True, top_logprobs=1)
-    tokens = [token for chunk in heard if (seen := chunk.choices[0].logprobs) for token in seen.content or []]
-
-    assert "".join(token.token for token in tokens) == text(heard) == "one two three four five six seven eight nine ten"
-    assert {len(token.top_logprobs) for token in tokens} == {1}
 
 
 def test_fragments_of_tool_calls(client: OpenAI) -> None:
@@ -130,21 +113,6 @@ def test_fragments_of_tool_calls(client: OpenAI) -> None:
         pieces[fragment.index] += fragment.function.arguments or ""
     assert [json.loads(piece) for piece in pieces] == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
     assert finishes(heard) == [(0, "tool_calls")]
-
-
-def test_a_refusal(client: OpenAI) -> None:
-    heard = chunks(client, "forbidden")
-
-    assert "".join(chunk.choices[0].delta.refusal or "" for chunk in heard) == "I cannot help with that."
-    assert text(heard) == ""
-
-
-def test_sources(client: OpenAI) -> None:
-    heard = chunks(client, "sources")
-    [annotations] = [extra["annotations"] for chunk in heard if (extra := chunk.choices[0].delta.model_extra)]
-
-    assert annotations[0]["url_citation"]["url"] == "https://example.com/manual"
-    assert text(heard) == "See the manual."
 
 
 def test_an_error_after_a_chunk(server: Served) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import openai
 import pytest
 import regex
@@ -12,7 +11,6 @@ from openai import OpenAI
 
 from tests.clients.conftest import KEY
 from tests.kit.served import Served, served
-from tests.kit.strict_responses import accumulated, check_event, check_response, check_tzafon, typed_frames
 
 ORDER = """
 start: "order " NUMBER " " THING ("," " " NUMBER " " THING)*
@@ -26,18 +24,6 @@ SCREEN: dict[str, Any] = {
     "display_height": 768,
     "environment": "browser",
 }
-OWN: list[dict[str, Any]] = [
-    {"type": "web_search"},
-    {"type": "web_search_preview"},
-    {"type": "file_search", "vector_store_ids": ["vs_1"]},
-    {"type": "code_interpreter", "container": {"type": "auto"}},
-    {"type": "image_generation", "size": "1024x1024"},
-    {"type": "local_shell"},
-    {"type": "shell"},
-    {"type": "apply_patch"},
-    {"type": "computer"},
-    SCREEN,
-]
 SHOT = {"type": "computer_screenshot", "image_url": "data:image/png;base64,aGk="}
 
 
@@ -95,20 +81,6 @@ def test_a_broken_grammar_is_a_bad_request(client: OpenAI, tool: Any, place: str
     assert caught.value.type == "invalid_request_error"
 
 
-@pytest.mark.parametrize("tool", OWN, ids=lambda tool: tool["type"])
-def test_own_tools_are_used_to_the_letter_of_the_types(server: Served, tool: dict[str, Any]) -> None:
-    asked = {"model": "gpt-5", "input": "find 2 fjords", "tools": [tool], "tool_choice": "required"}
-    with httpx.Client(base_url=server.base("openai")) as web:
-        whole = check_response(web.post("/responses", json=asked).content)
-        stream = web.post("/responses", json={**asked, "stream": True}).content
-    used = [item.type for item in whole.output if item.type not in ("message", "reasoning")]
-    assert len(used) == 1
-    events = [check_event(data) for data in typed_frames(stream)]
-    final = accumulated(events)
-    assert final is not None
-    assert used[0] in [item.type for item in final.output]
-
-
 def test_a_computer_is_looked_at_and_worked_on_until_all_is_done(client: OpenAI) -> None:
     asked: Any = {"model": "computer-use-preview", "tools": [SCREEN], "truncation": "auto"}
     prompt = 'Click at 100, 200, type "fjords" and press Enter'
@@ -132,10 +104,3 @@ def test_a_computer_is_looked_at_and_worked_on_until_all_is_done(client: OpenAI)
         {"type": "keypress", "keys": ["ENTER"]},
     ]
     assert response.output_text
-
-
-def test_tzafons_computer_begins_alike(server: Served) -> None:
-    asked = {"input": "open example.com", "tools": [SCREEN], "tool_choice": {"type": "computer_use_preview"}}
-    body = httpx.post(f"{server.address}/tzafon/v1/responses", json=asked).content
-    check_tzafon(body)
-    assert b'"action":{"type":"screenshot"}' in body

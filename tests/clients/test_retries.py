@@ -1,11 +1,10 @@
 """What the clients do on their own when a call fails, and what the server sees of it."""
 
-import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from tests.clients.asked import MODEL, say
+from tests.clients.payloads import MODEL, say
 from tests.kit.served import Served
 from tests.kit.witness import Witness
 
@@ -61,14 +60,6 @@ def test_a_rule_that_forbids_retries(client: OpenAI, witness: Witness) -> None:
     assert len(witness.heard) == 1
 
 
-def test_the_attempt_is_told_to_rules(client: OpenAI, server: Served, witness: Witness) -> None:
-    own = client.with_options(base_url=server.base("openai", "attempts"))
-    completion = own.chat.completions.create(model="third-time", messages=say("please"))
-
-    assert completion.choices[0].message.content == "The third attempt."
-    assert [heard.status for heard in witness.heard] == [503, 503, 200]
-
-
 def test_a_client_that_leaves_in_the_middle(client: OpenAI, server: Served, witness: Witness) -> None:
     stream = client.chat.completions.create(model=MODEL, messages=say("trickle"), stream=True)
     assert next(stream).choices[0].delta.role == "assistant"
@@ -77,24 +68,3 @@ def test_a_client_that_leaves_in_the_middle(client: OpenAI, server: Served, witn
     assert server.logged(witness.last.number)["ended"] == "client left"
     completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
     assert completion.choices[0].message.content == "Hello! How can I help you today?"
-
-
-async def test_many_clients_that_leave(async_client: AsyncOpenAI, server: Served, witness: Witness) -> None:
-    for _ in range(20):
-        stream = await async_client.chat.completions.create(model=MODEL, messages=say("trickle"), stream=True)
-        await anext(stream)
-        await stream.close()
-
-    assert {server.logged(heard.number)["ended"] for heard in witness.heard} == {"client left"}
-    completion = await async_client.chat.completions.create(model=MODEL, messages=say("hello"))
-    assert completion.choices[0].message.content == "Hello! How can I help you today?"
-
-
-def test_a_client_that_does_not_wait(client: OpenAI, server: Served, witness: Witness) -> None:
-    client.chat.completions.create(model=MODEL, messages=say("hello"))
-    hasty = client.with_options(timeout=httpx2.Timeout(30, read=0.2), max_retries=0)
-    with pytest.raises(openai.APITimeoutError):
-        hasty.chat.completions.create(model=MODEL, messages=say("trickle"))
-
-    assert server.logged(witness.last.number + 1)["ended"] == "client left"
-    assert client.chat.completions.create(model=MODEL, messages=say("hello")).choices[0].message.content

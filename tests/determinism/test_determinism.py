@@ -59,6 +59,7 @@ def test_a_fresh_server_with_requests_side_by_side(golden: Told) -> None:
         assert_same(ask_there(shuffled(requests(), 4), server.address), golden)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", others())
 def test_another_interpreter(golden: Told, version: str) -> None:
     assert_same(asked_by(environment(version), {"PYTHONHASHSEED": "random"}), golden)

@@ -29,6 +29,6 @@ def server() -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def connection(server: Served) -> Iterator[Connection]:
     """A connection that all requests of a module go over; the server must never have closed it unasked."""
-    found = Connection(server.address)
+    found = Connection(server.port)
     yield found
     found.close()

@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 
 from tests.dialects.invariants import has_shape
 from tests.fuzz.document import Place
-from tests.fuzz.wire import Answer, Connection, Request
+from tests.fuzz.wire import Connection, Request
+from tests.kit.raw import Heard
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
 from tests.kit.strict_responses import check_event, check_response, check_tzafon, typed_frames
 
@@ -23,17 +24,17 @@ SOURCES = ("invalid", "unmatched", "generated", "stored")  # of an error; a rule
 JSON, STREAM = "application/json", "text/event-stream; charset=utf-8"
 
 
-def judge(answer: Answer, dialect: str, operation: str, method: str = "POST") -> None:
+def judge(answer: Heard, dialect: str, operation: str, method: str = "POST") -> None:
     """Raises AssertionError or ValidationError unless this is what the operation of the dialect may answer.
 
     An empty operation is one that nobody serves: only a refusal will do.
     """
     assert answer.status < 500, answer
-    assert answer.header("x-mockserver-source"), answer.headers
+    assert answer.headers.get("x-mockserver-source"), answer.headers
     if method == "HEAD":
         assert answer.body == b""
     elif method == "OPTIONS" and answer.status == 204:
-        assert answer.header("allow"), answer.headers
+        assert answer.headers.get("allow"), answer.headers
     elif answer.status == 200:
         assert operation, f"a success of nothing: {answer}"
         _success(answer, dialect, operation)
@@ -42,12 +43,12 @@ def judge(answer: Answer, dialect: str, operation: str, method: str = "POST") ->
         refused(answer, dialect)
 
 
-def asked(server: Connection, place: Place, request: Request) -> Answer:
+def judged(server: Connection, place: Place, request: Request) -> Heard:
     """A request to an operation, whose answer is judged; what is wrong with it tells what was asked."""
-    return told(server, request, lambda answer: judge(answer, place.dialect, place.operation.name, request.method))
+    return checked(server, request, lambda answer: judge(answer, place.dialect, place.operation.name, request.method))
 
 
-def told(server: Connection, request: Request, check: Callable[[Answer], object]) -> Answer:
+def checked(server: Connection, request: Request, check: Callable[[Heard], object]) -> Heard:
     """What a request gets, checked."""
     try:
         answer = server.ask(request)
@@ -58,11 +59,11 @@ def told(server: Connection, request: Request, check: Callable[[Answer], object]
     return answer
 
 
-def refused(answer: Answer, dialect: str) -> Json:
+def refused(answer: Heard, dialect: str) -> Json:
     """The error as its dialect words it: always JSON, whatever was asked for."""
-    assert answer.header("content-type") == JSON, answer.headers
-    assert answer.header("content-length") == str(len(answer.body))
-    assert answer.header("x-mockserver-source") in SOURCES, answer.headers
+    assert answer.headers.get("content-type") == JSON, answer.headers
+    assert answer.headers.get("content-length") == str(len(answer.body))
+    assert answer.headers.get("x-mockserver-source") in SOURCES, answer.headers
     said = strict(answer.body)
     has_shape(said, dialect, "error")
     return said
@@ -85,11 +86,11 @@ def _no_key_twice(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-def _success(answer: Answer, dialect: str, operation: str) -> None:
-    if answer.header("content-type") == STREAM:
+def _success(answer: Heard, dialect: str, operation: str) -> None:
+    if answer.headers.get("content-type") == STREAM:
         _STREAMS[operation](answer.body, dialect)
         return
-    assert answer.header("content-type") == JSON, answer.headers
+    assert answer.headers.get("content-type") == JSON, answer.headers
     strict(answer.body)
     PLAIN[operation](answer.body, dialect)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.fuzz.amount import thrown
 from tests.fuzz.bodies import spoilt
 from tests.fuzz.document import Place, every_place
-from tests.fuzz.judge import asked, refused
+from tests.fuzz.judge import judged, refused
 from tests.fuzz.wire import Connection, Request
 
 JSON = [(b"content-type", b"application/json")]
@@ -28,7 +28,7 @@ def test_spoilt_bodies(connection: Connection, place: Place) -> None:
     @given(body=spoilt(place.operation.name), extra=st.sampled_from(EXTRAS if place.dialect == "azure" else EXTRAS[:1]))
     @thrown(20)
     def ask(body: bytes, extra: Any) -> None:
-        asked(connection, place, Request("POST", target(place), [*JSON, *extra], body))
+        judged(connection, place, Request("POST", target(place), [*JSON, *extra], body))
 
     ask()
 
@@ -38,7 +38,7 @@ def test_any_bytes(connection: Connection, place: Place) -> None:
     @given(body=st.binary(max_size=80) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass")))
     @thrown(5)
     def ask(body: bytes) -> None:
-        answer = asked(connection, place, Request("POST", target(place), JSON, body))
+        answer = judged(connection, place, Request("POST", target(place), JSON, body))
         if answer.status != 200:
             refused(answer, place.dialect)
 

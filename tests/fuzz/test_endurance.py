@@ -4,11 +4,14 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.kit.served import ROOT
 
 REQUESTS = 4_000
 
 
+@pytest.mark.slow
 def test_nothing_grows() -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "endurance.py"), str(REQUESTS)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -11,9 +11,10 @@ from mockserver.dialects import discover
 from tests.fuzz.amount import thrown
 from tests.fuzz.bodies import TEXTS
 from tests.fuzz.document import Place, every_place
-from tests.fuzz.judge import judge, told
+from tests.fuzz.judge import checked, judge
 from tests.fuzz.test_bodies import target
-from tests.fuzz.wire import Answer, Connection, Request
+from tests.fuzz.wire import Connection, Request
+from tests.kit.raw import Heard
 
 HI = b'{"model":"m","messages":[{"role":"user","content":"Hello"}],"input":"hello","prompt":"hello"}'
 PLACES = tuple(every_place())
@@ -120,7 +121,7 @@ def test_odd_paths_and_methods(connection: Connection, dialect: str) -> None:
         head = len(discover()[dialect].mounts[0]) + 1
         at = min(head + at, len(whole))
         spoilt = front + whole[:at] + odd_step + whole[at:]
-        told(connection, Request(method, spoilt, body=HI), lambda answer: _judge(answer, dialect, method))
+        checked(connection, Request(method, spoilt, body=HI), lambda answer: _judge(answer, dialect, method))
 
     ask()
 
@@ -137,7 +138,7 @@ def test_odd_headers_and_queries(connection: Connection, dialect: str) -> None:
         asked = whole + (b"&" if b"?" in whole else b"?") + more
         body = HI if place.schema is not None else None
         method = place.operation.method
-        told(connection, Request(method, asked, headers, body), lambda answer: _judge(answer, dialect, method))
+        checked(connection, Request(method, asked, headers, body), lambda answer: _judge(answer, dialect, method))
 
     ask()
 
@@ -163,7 +164,7 @@ def _fronts() -> st.SearchStrategy[bytes]:
     return st.one_of(st.just(b""), st.just(b""), st.just(b"/ns/mine"), named)
 
 
-def _judge(answer: Answer, dialect: str, method: str) -> None:
+def _judge(answer: Heard, dialect: str, method: str) -> None:
     assert answer.status < 500
     if answer.status != 200:
         judge(answer, dialect, "", method)

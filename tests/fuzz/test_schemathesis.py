@@ -12,8 +12,10 @@ from schemathesis import Case, GenerationMode
 
 from tests.fuzz.amount import thrown
 from tests.fuzz.document import Place, document, every_place
-from tests.fuzz.judge import asked
+from tests.fuzz.judge import judged
 from tests.fuzz.wire import Connection, Request
+
+pytestmark = pytest.mark.slow
 
 SCHEMA = schemathesis.openapi.from_dict(document())
 PLACES = tuple(every_place())
@@ -48,7 +50,7 @@ def _ask(connection: Connection, place: Place, case: Case[Any]) -> None:
     headers = [(name.encode(), str(value).encode("latin-1", "replace")) for name, value in (case.headers or {}).items()]
     body = None if place.schema is None else _bytes(case.body)
     target = _target(place, case.path_parameters or {}, case.query or {})
-    asked(connection, place, Request(place.operation.method, target, headers, body))
+    judged(connection, place, Request(place.operation.method, target, headers, body))
 
 
 def _target(place: Place, within: Mapping[str, Any], query: Mapping[str, Any]) -> bytes:

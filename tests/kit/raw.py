@@ -1,12 +1,15 @@
 """Exact bytes over a real socket, and the answers that come back, taken apart by the book."""
 
 import json
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+_STATUS = re.compile(r"HTTP/1\.1 [0-9]{3} [ -~]*")
+_FIELD = re.compile(r"[!#-'*+.0-9A-Z^-z|~-]+: ?[\t -~\x80-\xff]*")
 PATIENCE = 20  # seconds for what takes far less than one on an idle machine
 
 
@@ -52,6 +55,8 @@ class Raw:
         """The next answer, to a request of this method."""
         head, _, self._held = self._until(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
+        assert _STATUS.fullmatch(first), f"no status line: {first!r}"
+        assert all(map(_FIELD.fullmatch, lines)), f"no headers: {lines}"
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
         assert len(headers) == len(lines), f"a header twice: {lines}"
         status = int(first.split()[1])
@@ -71,6 +76,10 @@ class Raw:
         while piece := self.socket.recv(65536):
             heard += piece
         return heard
+
+    def is_empty(self) -> bool:
+        """Whether all that has been received was read."""
+        return not self._held
 
     def is_open(self) -> bool:
         """Whether the connection takes another request."""

@@ -124,20 +124,6 @@ async def test_a_client_that_leaves_while_it_is_answered_gives_its_turn_back(
         assert (await waiting).status_code == 200
 
 
-async def test_mistakes_give_their_turn_back(server: Served, namespace: str) -> None:
-    async with client(server, namespace) as http:
-        for body in (chat("quick"), chat("quick", n="many"), {"model": "gpt-4o"}) * 4:
-            assert (await http.post("/chat/completions", json=body)).status_code in (200, 400)
-        assert await status(http) == 200
-
-
-async def test_each_namespace_has_turns_of_its_own(server: Served, namespace: str) -> None:
-    async with client(server, namespace) as http, client(server, f"{namespace}-2") as other:
-        working = await begun(http, "endless")
-        assert await status(other) == 200
-        working.cancel()
-
-
 async def test_many_clients_that_come_and_go_leave_nothing_behind(server: Served, namespace: str) -> None:
     async with client(server, namespace) as http:
         tasks = [asyncio.create_task(http.post("/chat/completions", json=chat(f"slow {n}"))) for n in range(40)]
@@ -148,24 +134,3 @@ async def test_many_clients_that_come_and_go_leave_nothing_behind(server: Served
         await asyncio.gather(*tasks, return_exceptions=True)
         await until(http, 200)
         assert await asyncio.gather(*(status(http) for _ in range(3))) == [200, 200, 200]
-
-
-async def test_nobody_waits_longer_than_is_set() -> None:
-    rules = RULES.replace("queue: 2", "queue: 2, queue_timeout: 200ms")
-    with served(rules) as server:
-        async with client(server, "patience") as http:
-            working = await begun(http, "endless")
-            refused = await http.post("/chat/completions", json=chat("quick"))
-            assert refused.status_code == 503
-            assert refused.elapsed.total_seconds() >= 0.2
-            working.cancel()
-            await until(http, 200)
-
-
-async def test_who_waited_for_a_turn_is_answered_no_sooner_than_any_other(server: Served, namespace: str) -> None:
-    async with client(server, namespace) as http:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        first, second = await begun(http, "slow"), await begun(http, "slow", stream=True)
-        assert [(await task).status_code for task in (first, second)] == [200, 200]
-        assert loop.time() - began >= 1.2

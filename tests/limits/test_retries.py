@@ -1,6 +1,5 @@
 """Official clients come back by themselves when they were told to, and then succeed (`wire/errors.md` section 4)."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.exceptions import HttpResponseError
 from crazyrouter import Crazyrouter
 from fireworks import Fireworks
-from openai import AsyncOpenAI, OpenAI
+from openai import OpenAI
 from tzafon import Lightcone
 
 from tests.kit.served import Served, served
@@ -85,22 +84,6 @@ def test_a_client_comes_back_once_and_succeeds(server: Served, name: str) -> Non
         ask()
     assert statuses[-2:] == [429, 200]  # neither too early nor never
     http.close()
-
-
-def test_so_does_one_that_does_not_block(server: Served) -> None:
-    statuses = list[int]()
-
-    async def heard(response: httpx.Response) -> None:
-        statuses.append(response.status_code)
-
-    async def asked() -> None:
-        async with AsyncOpenAI(base_url=server.base("openai", "retries-async"), api_key="k") as client:
-            client._client.event_hooks["response"].append(heard)
-            while 429 not in statuses:
-                await client.chat.completions.create(model="m", messages=MESSAGES)
-
-    asyncio.run(asked())
-    assert statuses[-2:] == [429, 200]
 
 
 @pytest.mark.parametrize(("case", "statuses"), [("tells", [429, 200]), ("silent", [429, 429, 429, 200])])

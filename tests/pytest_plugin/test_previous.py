@@ -10,6 +10,8 @@ import pytest
 
 from tests.kit.nested import LIGHT
 
+pytestmark = pytest.mark.slow
+
 PREVIOUS = Path(sys.prefix) / "previous"
 FILES = ("test_plugin.py", "test_marks.py", "test_coverage.py")
 

@@ -58,6 +58,7 @@ def test_what_cannot_be_decoded_is_refused(coding: str, body: bytes, status: int
         assert line.is_open()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coding", PACK)
 def test_a_bomb_costs_next_to_nothing(coding: str, server: Served) -> None:
     bomb = PACK[coding](bytes(500_000_000))

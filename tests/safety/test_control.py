@@ -1,15 +1,14 @@
 """Hostile requests to the control paths and through them, over real sockets: what a browser can be made to send."""
 
 import json
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.kit.served import ROOT, Served, served
+from tests.kit.program import run
+from tests.kit.raw import Raw
+from tests.kit.served import Served, served
 
 KEY = "sk-proj-0a1b2c3d4e5f"
 RULES = """
@@ -26,21 +25,16 @@ def server() -> Iterator[Served]:
         yield running
 
 
-def sent(server: Served, data: bytes) -> tuple[int, dict[str, str], bytes]:
+def sent(server: Served, data: bytes) -> tuple[int, Mapping[str, str], bytes]:
     """Bytes put on a connection: the status, headers and body that come back."""
-    host, port = server.address.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as client:
-        client.sendall(data)
-        client.shutdown(socket.SHUT_WR)
-        head, _, body = client.makefile("rb").read().partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
-    pairs = (line.partition(": ") for line in lines)
-    return int(first.split()[1]), {name.lower(): value for name, _, value in pairs}, body
+    with Raw(server.port) as line:
+        heard = line.send(data).hear()
+    return heard.status, heard.headers, heard.body
 
 
 def asked(
     server: Served, line: str, *fields: str, body: bytes = b"", host: str = "localhost:8000"
-) -> tuple[int, dict[str, str], bytes]:
+) -> tuple[int, Mapping[str, str], bytes]:
     """A request to a control path, with these header fields."""
     method, path = line.split()
     head = (
@@ -128,7 +122,7 @@ def test_what_its_own_user_sends_is_let_in(server: Served) -> None:
 
 def chat(
     server: Served, text: str, *fields: str, path: str = "/azure/chat/completions?api-version=2024-05-01-preview"
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
     head = (
         f"POST {path} HTTP/1.1",
@@ -169,11 +163,10 @@ def test_no_request_text_makes_a_header(server: Served) -> None:
 def test_a_rule_cannot_break_the_head_of_an_answer(tmp_path: Path, headers: str, complaint: str, then: str) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text("rules:\n  - then: {" + then.format(headers) + "}\n")
-    command = [sys.executable, "-m", "mockserver", "check", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(ROOT)})
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"{file}:2:")
-    assert complaint in done.stderr
+    done = run("check", file)
+    assert done.code == 2
+    assert done.err.startswith(f"{file}:2:")
+    assert complaint in done.err
 
 
 def test_no_request_writes_a_line_of_the_log() -> None:

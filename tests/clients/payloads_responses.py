@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.clients.asked import MODEL
+from tests.clients.payloads import MODEL
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"type": "string"}}}
 WEATHER: Any = {

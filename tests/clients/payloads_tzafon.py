@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.clients.asked_responses import WEATHER
+from tests.clients.payloads_responses import WEATHER
 
 NORTHSTAR = "tzafon.northstar-cua-fast"
 COMPUTER: Any = {

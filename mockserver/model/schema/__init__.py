@@ -28,8 +28,7 @@ def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
         raise _failure("is not valid", error, schema) from None
     root = compiled.document.root
     if compiled.min_depths.of(root) == float("inf"):
-        pointer = compiled.min_depths.endless_part(root)
-        endless = UnsatisfiableError("what it refers to never ends, or nothing is allowed", pointer)
+        endless = UnsatisfiableError("what it refers to never ends, or nothing is allowed")
         raise _failure("cannot be satisfied", endless, schema)
     try:
         return _Search(compiled, seed, said).run()

@@ -1,7 +1,7 @@
 """Schemas compiled once and kept for the requests that repeat them, with validators for the whole and for its parts."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import local
@@ -18,7 +18,6 @@ from mockserver.model.schema.document import (
     ValidationCost,
     depth_and_size,
     escape,
-    exact_cost,
 )
 
 
@@ -43,9 +42,7 @@ class CompiledSchema:
         depth, size = depth_and_size(value)
         if depth not in self._costs:
             self._costs[depth] = self._cost.of(self.document.root, depth)
-        if size * self._costs[depth] <= _MAX_COST:
-            return True
-        return exact_cost(self.document.root, value, self.document.targets) <= _MAX_COST
+        return size * self._costs[depth] <= _MAX_COST
 
     def allows(self, schema: Json, value: Json) -> bool:
         """Whether a part of the schema allows a value; True where only the whole schema can tell."""
@@ -131,24 +128,11 @@ def _validator(document: SchemaDocument) -> Any:
 
 def _readable(schema: Json) -> Json:
     """The schema as the validator reads it: with references escaped as URIs, and without an unknown `$schema`."""
-    if any(sign in reference for reference in _references(schema) for sign in _UNESCAPED):
-        schema = _with_escaped_references(schema)
+    schema = _with_escaped_references(schema)
     stated = schema.get("$schema") if isinstance(schema, Mapping) else None
     if not isinstance(stated, str) or "//json-schema.org/draft" in stated:
         return schema
     return {key: value for key, value in schema.items() if key != "$schema"}
-
-
-def _references(schema: Json) -> Iterator[str]:
-    left = [schema]
-    while left:
-        here = left.pop()
-        if isinstance(here, Mapping):
-            if isinstance(here.get("$ref"), str):
-                yield here["$ref"]
-            left += here.values()
-        elif isinstance(here, list):
-            left += here
 
 
 def _with_escaped_references(schema: Json) -> Json:
@@ -183,5 +167,4 @@ _MAX_CACHED = 128
 _MAX_CACHED_BYTES = 1_000_000
 _MAX_COST = 5_000_000  # schemas tried: about half a second
 _MAX_LINE = 240
-_UNESCAPED = frozenset('<>[]{}"|\\^` ')
 _HERE = "mockserver:schema"

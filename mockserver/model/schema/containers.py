@@ -46,7 +46,6 @@ class _Object:
         required = self._with_dependents(required_names(self.parts))
         if len(required) > self.most:
             raise self._too_many(len(required))
-        self._check_names(required)
         known = property_names(self.parts)
         chosen = self._choose(known, required)
         names = [name for name in known if name in chosen] + [name for name in chosen if name not in known]
@@ -59,13 +58,6 @@ class _Object:
             return UnsatisfiableError("more properties are required than are allowed", "maxProperties")
         why = f"{required:,} properties are required, and an object is made of up to {_MAX_PROPERTIES:,}"
         return UnsatisfiableError(why, "required")
-
-    def _check_names(self, required: Sequence[str]) -> None:
-        allowed = self._name_schemas()
-        for name in required if allowed else ():
-            if not self.generation.fits(allowed, name):
-                why = f"the property {name!r} is required, and its name is not allowed"
-                raise UnsatisfiableError(why, "propertyNames")
 
     def _choose(self, known: Sequence[str], required: Sequence[str]) -> dict[str, None]:
         """The names of the properties to make: the required ones and, within the limits, some others."""
@@ -84,7 +76,8 @@ class _Object:
         if mentioned or has_prompt_values(self.parts):
             return mentioned
         fraction = self.generation.fraction(self.location.below(name, name), "optional")
-        return fraction < _by_depth(_OPTIONAL_CHANCES, self.location) and self._allowed(name)
+        chance = _by_depth(_OPTIONAL_CHANCES, self.location) / (1 + self.location.rejections)
+        return fraction < chance and self._allowed(name)
 
     def _values(self, names: Sequence[str], required: Collection[str]) -> dict[str, Json]:
         """A value for each name; an optional one that cannot be made is left out."""
@@ -207,12 +200,12 @@ class _Array:
         length = self._length(fixed, len(sets), len(contained))
         places = self._places(contained, fixed, length)
         items: list[Json] = []
-        seen: set[Json] = set()
+        seen: set[str] = set()
         for at in range(length):
             if at < len(sets):
                 self.generation.said = sets[at]
             try:
-                items.append(self._item(at, (*item_schemas(self.parts, at), *places.get(at, self._kept_out())), seen))
+                items.append(self._item(at, (*item_schemas(self.parts, at), *places.get(at, ())), seen))
             except UnsatisfiableError:
                 if at < self.least or at in places:
                     raise
@@ -250,15 +243,7 @@ class _Array:
         start = fixed if length - fixed >= len(contained) else length - len(contained)
         return {start + at: (schema,) for at, schema in enumerate(contained)}
 
-    def _kept_out(self) -> tuple[Json, ...]:
-        """Keeps further items from meeting `contains` more often than `maxContains` allows."""
-        return tuple(
-            self.generation.alternatives.negated(part["contains"])
-            for part in self.parts
-            if "maxContains" in part and "contains" in part
-        )
-
-    def _item(self, at: int, schemas: Sequence[Json], seen: set[Json]) -> Json:
+    def _item(self, at: int, schemas: Sequence[Json], seen: set[str]) -> Json:
         """Make an item, with `uniqueItems` one that differs from those seen."""
         location = self.location.below(str(at), "")
         if not any(part.get("uniqueItems") is True for part in self.parts):

@@ -3,7 +3,7 @@
 Nothing is ever fetched. Knows how schemas name and contain each other, not what other keywords mean.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any
@@ -85,8 +85,6 @@ class SchemaDocument:
         found = self._find(schema, reference, keyword)
         if keyword == "$dynamicRef" and isinstance(found, Mapping) and "$dynamicAnchor" in found:
             return self._dynamic[found["$dynamicAnchor"]][0]  # the outermost
-        if keyword == "$recursiveRef" and isinstance(found, Mapping) and found.get("$recursiveAnchor") is True:
-            return self.root if isinstance(self.root, Mapping) and self.root.get("$recursiveAnchor") is True else found
         return found
 
     def _find(self, schema: Schema, reference: str, keyword: str) -> Json:
@@ -189,82 +187,45 @@ _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every me
 
 @dataclass(slots=True)
 class MinDepths:
-    """How deep the smallest instances of a document's schemas are nested, found by fixpoint when first needed."""
+    """How deep the smallest instances of a document's schemas are nested, estimated when first needed."""
 
     document: SchemaDocument
     _known: dict[int, float] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
+    _steps_left: int = 20_000
 
     def of(self, schema: Json) -> float:
         """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
         if not isinstance(schema, Mapping):
             return inf if schema is False else 0
-        if id(schema) not in self.document.pointers:
-            return self._depth(schema, {})
-        if id(schema) not in self._known:
-            self._learn(schema)
-        return self._known[id(schema)]
+        if id(schema) in self._known:
+            return self._known[id(schema)]
+        if id(schema) in self._open:
+            return inf
+        if len(self._open) > _MAX_LEVEL or not self._steps_left:
+            return 0
+        self._steps_left -= 1
+        self._open.add(id(schema))
+        depth = self._depth(schema)
+        self._open.remove(id(schema))
+        if id(schema) in self.document.pointers and (depth < inf or not self._open):
+            self._known[id(schema)] = depth
+        return depth
 
-    def endless_part(self, schema: Json) -> str:
-        """The JSON pointer of the first part that makes a schema endless."""
-        pointer, seen = "#", set[int]()
-        while isinstance(schema, Mapping) and id(schema) not in seen:
-            seen.add(id(schema))
-            pointer = self.document.pointers.get(id(schema), pointer)
-            schema = next((inner for inner in self._inner(schema) if self.of(inner) == inf), None)
-        return pointer
-
-    def _learn(self, schema: Schema) -> None:
-        """Lower the depths of all that the schema leads to until nothing changes."""
-        reached = self._reached(schema)
-        found = {id(one): inf for one in reached}
-        for _ in range(_MAX_ROUNDS):
-            before = dict(found)
-            for one in reversed(reached):
-                found[id(one)] = self._depth(one, found)
-            if found == before:
-                break
-        self._known |= found
-
-    def _reached(self, schema: Schema) -> list[Schema]:
-        reached: list[Schema] = []
-        seen, left = {id(schema)}, [schema]
-        while left and len(reached) < _MAX_REACHED:
-            one = left.pop()
-            reached.append(one)
-            for inner in self._inner(one):
-                if isinstance(inner, Mapping) and id(inner) not in seen and id(inner) not in self._known:
-                    seen.add(id(inner))
-                    left.append(inner)
-        return reached
-
-    def _inner(self, schema: Schema) -> Iterator[Json]:
-        yield from self._targets(schema)
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            yield from _list(schema, keyword)
-        yield from _required_within(schema)
-
-    def _depth(self, schema: Schema, found: Mapping[int, float]) -> float:
+    def _depth(self, schema: Schema) -> float:
         if "const" in schema or "enum" in schema:
             return 0
-
-        def depth(inner: Json) -> float:
-            if not isinstance(inner, Mapping):
-                return inf if inner is False else 0
-            return found.get(id(inner), self._known.get(id(inner), 0))
-
-        whole = max(map(depth, (*self._targets(schema), *_list(schema, "allOf"))), default=0)
+        try:
+            targets = [*self.document.targets(schema)]
+        except UnsatisfiableError:
+            return inf
+        whole = max(map(self.of, (*targets, *_list(schema, "allOf"))), default=0)
         for keyword in ("anyOf", "oneOf"):
-            whole = max(whole, min(map(depth, _list(schema, keyword)), default=0))
+            whole = max(whole, min(map(self.of, _list(schema, keyword)), default=0))
         if _may_be_plain(schema):
             return whole
-        within = 1 + max(map(depth, _required_within(schema)), default=0)
+        within = 1 + max(map(self.of, _required_within(schema)), default=0)
         return max(whole, within if "type" in schema else min(within, _DEPTH_WITHOUT_TYPE))
-
-    def _targets(self, schema: Schema) -> tuple[Json, ...]:
-        try:
-            return tuple(self.document.targets(schema))
-        except UnsatisfiableError:
-            return (False,)
 
 
 def _list(schema: Schema, keyword: str) -> list[Json]:
@@ -292,14 +253,13 @@ def _may_be_plain(schema: Schema) -> bool:
     return any(kind not in ("object", "array") for kind in ([stated] if isinstance(stated, str) else stated))
 
 
-_MAX_ROUNDS = 100
-_MAX_REACHED = 20_000
 _DEPTH_WITHOUT_TYPE = 1_000  # without a type it may be a plain value after all, if nothing else ends
 
 
 def depth_and_size(value: Json) -> tuple[int, int]:
     """How deeply a value is nested, and how many values it has."""
-    extents = list(map(depth_and_size, _inner_values(value)))
+    within = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    extents = list(map(depth_and_size, within))
     return 1 + max((depth for depth, _ in extents), default=0), 1 + sum(size for _, size in extents)
 
 
@@ -308,90 +268,41 @@ class ValidationCost:
     """An upper bound of the schemas that validating tries, on each value of a given depth; infinite if unknown."""
 
     targets: Targets
-    pairs_left: float = inf  # pairs of a schema and a value that may be visited
     _known: dict[tuple[int, int], float] = field(default_factory=dict)
 
-    def of(self, schema: Json, value: Json, level: int = 0) -> float:
-        """The schemas tried on a value, or on one of a depth given as a number; a recursive one counts once."""
+    def of(self, schema: Json, depth: int, level: int = 0) -> float:
+        """The schemas tried on a value of a depth; a recursive one counts once."""
         if isinstance(schema, list):
-            return sum(self.of(item, value, level) for item in schema)
-        if not isinstance(schema, Mapping) or not self._exists(value):
+            return sum(self.of(item, depth, level) for item in schema)
+        if not isinstance(schema, Mapping) or depth < 1:
             return 0
-        key = (id(schema), self._key(value))
+        key = (id(schema), depth)
         if key not in self._known:
-            self.pairs_left -= 1
-            if self.pairs_left < 0 or level > _MAX_LEVEL:
+            if level > _MAX_LEVEL:
                 return inf
             self._known[key] = 0
-            self._known[key] = 1 + sum(self._within(schema, value, level + 1))
+            self._known[key] = 1 + sum(self._within(schema, depth, level + 1))
         return self._known[key]
 
-    def _within(self, schema: Schema, value: Json, level: int) -> Iterator[float]:
+    def _within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
         for name, inner in schema.items():
-            by_name = isinstance(inner, Mapping)
+            below = depth - (name in _APPLIED_BELOW)
             if name in _REFERENCES:
                 try:
-                    yield self.of([*self.targets(schema)], value, level)
+                    yield self.of([*self.targets(schema)], depth, level)
                 except LookupError:
                     yield inf
-            elif name == "properties" and by_name:
-                yield sum(self.of(one, below, level) for one, below in self._properties(inner, value))
-            elif name in _APPLIED_BELOW or name in _NAMED_BELOW:
-                schemas = [*inner.values()] if name in _NAMED_BELOW and by_name else inner
-                yield sum(self.of(schemas, below, level) for below in self._below(value))
-            elif name in _NAMED_HERE and by_name:
-                yield self.of([*inner.values()], value, level)
+            elif name in _BY_NAME and isinstance(inner, Mapping):
+                yield self.of([*inner.values()], below, level)
             elif name not in _NEVER_APPLIED:
-                yield self.of(inner, value, level)
-
-    def _exists(self, depth: Json) -> bool:
-        return bool(depth >= 1)
-
-    def _key(self, depth: Json) -> int:
-        return int(depth)
-
-    def _below(self, depth: Json) -> Sequence[Json]:
-        return (depth - 1,)
-
-    def _properties(self, properties: Schema, depth: Json) -> Iterable[tuple[Json, Json]]:
-        return ((schema, depth - 1) for schema in properties.values())
-
-
-class _ExactCost(ValidationCost):
-    """The same for one value, along its own branches: takes longer to compute, and is still never too low."""
-
-    __slots__ = ()
-
-    def _exists(self, value: Json) -> bool:
-        return True
-
-    def _key(self, value: Json) -> int:
-        return id(value)
-
-    def _below(self, value: Json) -> Sequence[Json]:
-        return _inner_values(value)
-
-    def _properties(self, properties: Schema, value: Json) -> Iterable[tuple[Json, Json]]:
-        names = value if isinstance(value, Mapping) else ()
-        return ((properties[name], value[name]) for name in names if name in properties)
-
-
-def exact_cost(schema: Json, value: Json, targets: Targets) -> float:
-    """An upper bound of the schemas that validating one value tries."""
-    return _ExactCost(targets, _MAX_PAIRS).of(schema, value)
-
-
-def _inner_values(value: Json) -> Sequence[Json]:
-    return [*value.values()] if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+                yield self.of(inner, below, level)
 
 
 _MAX_LEVEL = 200
-_MAX_PAIRS = 200_000
-# Keywords whose schemas apply to the values within a value, and those that hold schemas by name.
+# Keywords whose schemas apply to the values within a value, those that hold schemas by name, and those that hold none.
 _APPLIED_BELOW = frozenset((
-    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),
+    *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties", "patternProperties"),
     *("additionalProperties", "unevaluatedProperties", "propertyNames"),
 ))  # fmt: skip
-_NAMED_BELOW = frozenset(("properties", "patternProperties"))
-_NAMED_HERE = frozenset(("dependentSchemas", "dependencies"))
+_BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 _NEVER_APPLIED = frozenset(("$defs", "definitions", "enum", "const", "default", "examples"))

@@ -12,7 +12,7 @@ from mockserver.model.schema.alternatives import Option
 from mockserver.model.schema.containers import make_array, make_object
 from mockserver.model.schema.document import UnsatisfiableError
 from mockserver.model.schema.generation import Generation, Location
-from mockserver.model.schema.keywords import Parts, allowed_types, implied_types, is_excluded, json_equal
+from mockserver.model.schema.keywords import Parts, allowed_types, implied_types, is_excluded, json_key
 from mockserver.model.schema.plausible import natural_range
 from mockserver.model.schema.prompt_values import evidence, with_prompt_values
 from mockserver.model.schema.scalars import make_number, make_text
@@ -118,7 +118,7 @@ class Generator(Generation):
 
     def _allowed(self, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
         values = self.alternatives.listed_values(parts)
-        if values is not None and not any(json_equal(value, other) for other in values):
+        if values is not None and json_key(value) not in map(json_key, values):
             return False
         return not is_excluded(parts, value) and self.fits(schemas, value)
 

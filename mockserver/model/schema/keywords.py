@@ -4,8 +4,9 @@ The schemas of one value stay apart, as parts, and are never merged into one: ea
 it calls additional), and a reference is followed from where it is. Random choices are made elsewhere.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from json import dumps
 
 from mockserver.core.json import Json
 from mockserver.model.schema.compile import matches
@@ -81,21 +82,9 @@ def has_type(value: Json, allowed: Sequence[str]) -> bool:
     return kind in allowed or (kind == "integer" and "number" in allowed)
 
 
-def json_equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal as JSON: 1 and 1.0 are, 1 and true are not."""
-    return bool(json_key(one) == json_key(other))
-
-
-def json_key(value: Json) -> Json:
-    """Something hashable that is equal for equal JSON values."""
-    match value:
-        case bool():
-            return ("bool", value)
-        case Mapping():
-            return ("object", frozenset((key, json_key(inner)) for key, inner in value.items()))
-        case list() | tuple():
-            return ("array", tuple(map(json_key, value)))
-    return value
+def json_key(value: Json) -> str:
+    """A text that is the same for equal values: unlike in Python, 1 and true differ."""
+    return dumps(value, sort_keys=True)
 
 
 def listed_values(parts: Parts) -> list[Json] | None:
@@ -115,7 +104,7 @@ def listed_values(parts: Parts) -> list[Json] | None:
 
 def is_excluded(parts: Parts, value: Json) -> bool:
     """Whether a value is one that parts exclude."""
-    return any(json_equal(value, other) for part in parts for other in part.get(EXCLUDED, ()))
+    return any(json_key(value) == json_key(other) for part in parts for other in part.get(EXCLUDED, ()))
 
 
 def lower_limit(parts: Parts, keyword: str) -> int:
@@ -198,86 +187,3 @@ _IMPLYING: dict[str, tuple[str, ...]] = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 _ANNOTATIONS = ("title", "description", "default", "examples")
-
-Ways = list[tuple[Json, ...]]
-
-
-def negations(schema: Part) -> Ways:
-    """Ways to violate a schema, references resolved: whatever all schemas of one way allow, it refuses.
-
-    Nothing is demanded for what no keywords can negate (a pattern, a format): the validator decides.
-    """
-    ways: Ways = []
-    for keyword, negate in _NEGATIONS.items():
-        if keyword in schema:
-            ways += negate(schema[keyword])
-    if not ways and any(keyword not in _NEVER_VIOLATED for keyword in schema):
-        ways.append(())
-    return ways
-
-
-def _other_type(stated: Json) -> Ways:
-    refused = {stated} if isinstance(stated, str) else {*stated}
-    refused |= {"integer"} if "number" in refused else set()
-    return [({"type": [kind for kind in TYPES if kind not in refused]},)]
-
-
-def _one_missing(required: Json) -> Ways:
-    names = required if isinstance(required, list) else ()
-    return [({"type": "object", "properties": {name: False}},) for name in names]
-
-
-def _other_values(properties: Json) -> Ways:
-    return [
-        ({"type": "object", "required": [name], "properties": {name: {"not": inner}}},)
-        for name, inner in properties.items()
-        if inner is not True and inner != {}
-    ]
-
-
-def _limit(keyword: str, kind: str, shift: int = 0) -> Callable[[Json], Ways]:
-    """Another limit; a boolean one, as in draft 4, and a negative size say nothing."""
-
-    def negate(limit: Json) -> Ways:
-        if isinstance(limit, bool) or (shift and limit + shift < 0):
-            return []
-        return [({"type": [kind], keyword: limit + shift},)]
-
-    return negate
-
-
-def _not_empty(inner: Json) -> Ways:
-    return [({"type": "object", "minProperties": 1},)]
-
-
-_NEGATIONS: dict[str, Callable[[Json], Ways]] = {
-    "const": lambda value: [({EXCLUDED: [value]},)],
-    "enum": lambda values: [({EXCLUDED: values},)],
-    "type": _other_type,
-    "required": _one_missing,
-    "properties": _other_values,
-    **dict.fromkeys(("anyOf", "oneOf"), lambda options: [tuple({"not": option} for option in options)]),
-    "allOf": lambda parts: [({"not": part},) for part in parts],
-    "not": lambda inner: [(inner,)],
-    "minimum": _limit("exclusiveMaximum", "number"),
-    "maximum": _limit("exclusiveMinimum", "number"),
-    "exclusiveMinimum": _limit("maximum", "number"),
-    "exclusiveMaximum": _limit("minimum", "number"),
-    "minLength": _limit("maxLength", "string", -1),
-    "maxLength": _limit("minLength", "string", 1),
-    "minItems": _limit("maxItems", "array", -1),
-    "maxItems": _limit("minItems", "array", 1),
-    "minProperties": _limit("maxProperties", "object", -1),
-    "maxProperties": _limit("minProperties", "object", 1),
-    "contains": lambda inner: [({"type": "array", "items": {"not": inner}},)],
-    "items": lambda inner: (
-        [] if isinstance(inner, list) else [({"type": "array", "minItems": 1, "contains": {"not": inner}},)]
-    ),
-    **dict.fromkeys(
-        ("additionalProperties", "unevaluatedProperties", "propertyNames", "patternProperties"), _not_empty
-    ),
-}
-_NEVER_VIOLATED = frozenset((
-    *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
-    *("$comment", "$schema", "$id", "$anchor", "$dynamicAnchor", "$defs", "definitions", "$ref"),
-))  # fmt: skip

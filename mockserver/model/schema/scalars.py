@@ -18,7 +18,7 @@ from mockserver.model.patterns.sampling import sample
 from mockserver.model.schema.compile import text_validator
 from mockserver.model.schema.document import UnsatisfiableError
 from mockserver.model.schema.keywords import Part, Parts, is_excluded, lower_limit, to_fraction, upper_limit
-from mockserver.model.schema.plausible import format_text, plain_text
+from mockserver.model.schema.plausible import FORMATS, plain_text
 
 Range = tuple[float, float]
 Streams = Callable[[int], Random]  # a random stream for each attempt
@@ -165,10 +165,7 @@ def _candidates(parts: Parts, hints: tuple[str, ...], streams: Streams, lengths:
     content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
     for attempt in range(_MAX_ATTEMPTS):
         rng = streams(attempt)
-        for name in formats:
-            text = format_text(name, rng, least=lengths[0], most=lengths[1])
-            if text is not None:
-                yield text
+        yield from (FORMATS[name](rng) for name in formats if name in FORMATS)
         if attempt == 0 or not patterns:
             yield _encode(content, _plain(hints, rng, lengths))
         if patterns:

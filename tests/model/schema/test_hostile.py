@@ -134,7 +134,6 @@ def test_large_schemas_take_bounded_time(schema: Any) -> None:
         ({"type": "number", "multipleOf": 0.01, "minimum": 0.005, "maximum": 0.009}, "#/properties/a/minimum"),
         ({"type": "object", "required": [str(at) for at in range(2001)]}, "#/properties/a/required"),
         ({"type": "object", "required": ["x", "y"], "maxProperties": 1}, "#/properties/a/maxProperties"),
-        ({"type": "object", "required": ["X"], "propertyNames": {"maxLength": 0}}, "#/properties/a/propertyNames"),
     ],
     ids=lambda value: str(value)[:60],
 )

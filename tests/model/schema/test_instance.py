@@ -206,8 +206,8 @@ NONSENSE: st.SearchStrategy[Any] = st.recursive(
         ({"type": "number", "exclusiveMaximum": 1, "exclusiveMinimum": 1}, "#/properties/a"),
         ({"anyOf": [False, {"type": "integer", "minimum": 5, "maximum": 1}]}, "#/properties/a/anyOf/1/minimum"),
         ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "#/properties/a"),
-        ({"type": "array", "items": False, "minItems": 1}, "#/properties/a"),
-        ({"$ref": "#/$defs/loop"}, "#/$defs/loop/properties/next"),
+        ({"type": "array", "items": False, "minItems": 1}, "#"),
+        ({"$ref": "#/$defs/loop"}, "#"),
         ({"type": "string", "pattern": "^a$", "minLength": 5}, "#/properties/a/pattern"),
     ],
 )

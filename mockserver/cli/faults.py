@@ -117,7 +117,7 @@ class _Bench:
 
         live = start(self.sources)
         live.journal.keeps_calls = True
-        live.namespaces.touch(DEFAULT).put(() if case.rule is None else (case.rule,))
+        live.namespaces.touch(DEFAULT).rules = () if case.rule is None else (case.rule,)
         with Running(live, self.sources) as running:
             environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)

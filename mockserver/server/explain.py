@@ -3,7 +3,6 @@
 `mockserver explain` prints it and the control API tells it, in the same words.
 """
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from mockserver.engine.answer import counted, singles
 from mockserver.engine.counters import START, STATE, next_attempt_of, times_counter
 from mockserver.engine.engine import Engine, remembering
 from mockserver.engine.memory import Memory, following
-from mockserver.engine.offload import is_large
+from mockserver.engine.offload import aside
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule
 from mockserver.rules.nearest import lines
@@ -51,7 +50,7 @@ class RequestFile:
 def read_request(text: str, file: str, dialect: str, path: str | None = None) -> RequestFile:
     """A request file: the JSON body itself, or {method, path, headers, body}. Raises ConfigError.
 
-    Where neither the file nor `path` says where it goes, the body does.
+    Without a path in the file or in `path`, the body tells where it goes.
     """
     try:
         content = json.loads(text)
@@ -61,10 +60,10 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
 
 
 def request_file(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
-    """The same of JSON that has been read."""
+    """The same of JSON that has been parsed."""
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: expected a JSON object: the body of a request, or method, path, headers and body")
-    if not _describes(content):
+    if not ("body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})):
         content = {"body": content}
     body, headers = content.get("body", {}), content.get("headers")
     if not isinstance(headers, dict | None):
@@ -74,7 +73,7 @@ def request_file(content: Json, file: str, dialect: str, path: str | None = None
 
 
 def path_for(body: Json, dialect: str) -> str:
-    """Where a body goes by the looks of it: its dialect's chat, unless only another operation takes it."""
+    """Where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
     keys = body if isinstance(body, dict) and "messages" not in body else {}
     served = {operation.name for operation in _spoken(dialect).operations}
     meant = next((name for name, key, word in _LOOKS if key in keys and word in str(keys.get("model")).lower()), "chat")
@@ -84,7 +83,7 @@ def path_for(body: Json, dialect: str) -> str:
 
 
 def usual_path(dialect: str, operation: str = "chat") -> str:
-    """Where an operation of a dialect stands, with the query that its client always sends. Raises ConfigError."""
+    """The path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
     spoken = _spoken(dialect)
     found = next((served for served in spoken.operations if served.name == operation), None)
     if found is None:
@@ -118,7 +117,10 @@ def reach(described: RequestFile, dialect: str) -> Reached:
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     known = places(discover(), dialect)
-    place, params = _found(described.method, url.path, known)
+    if (found := find(url.path, known)) is None:
+        near = nearest(described.method, url.path, known)
+        raise ConfigError(f"no operation at {url.path}" + (f"; nearest: {near}" if near else ""))
+    place, params = found
     operation = operation_for(described.method, place.operations)
     if operation is None:
         raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
@@ -140,24 +142,11 @@ def _raw(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _describes(content: Mapping[str, Json]) -> bool:
-    """Whether a request file describes a whole request; else it is the body of one."""
-    return "body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})
-
-
 def _spoken(dialect: str) -> Dialect:
     spoken = discover().get(dialect)
     if spoken is None:
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
     return spoken
-
-
-def _found(method: str, path: str, known: tuple[Place, ...]) -> tuple[Place, dict[str, str]]:
-    found = find(path, known)
-    if found is None:
-        near = nearest(method, path, known)
-        raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
-    return found
 
 
 # How a text is put to an operation.
@@ -175,9 +164,6 @@ _LOOKS = (
     ("moderations", "input", "moderation"),
     ("responses", "input", ""),
 )
-
-
-_TURN = 100  # rules that are held against a call before others have their turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,22 +215,21 @@ async def explain_call(engine: Engine, call: Call) -> Explanation:
     """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
     shelf = OverlayShelf(engine.memory.shelf)
     rehearsing = remembering(engine, OverlayStore(engine.store), Memory(shelf, engine.memory.polls))
-    plan = await _planned(rehearsing, call)
-    why = str(plan.outcome) if plan.source == "invalid" or _of_cassette(plan) else ""
+    try:
+        plan = await rehearsing.plan(call)
+    except Failure as failed:
+        plan = Plan(failed, "invalid")
+    failure = plan.outcome if isinstance(plan.outcome, Failure) else None
+    why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     seen = await whole(engine, call)
     singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
-    prompts = [(shown(single.last_user), await _held(engine, single)) for single in singly]
+    prompts = [(shown(single.last_user), await _checked(engine, single)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
 
 def with_faults(faults: Sequence[Fault]) -> str:
     """What goes wrong with an answer that is not sent here, behind where it came from."""
     return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
-
-
-def _of_cassette(plan: Plan) -> bool:
-    """Whether a cassette was looked into, and says why it holds no answer."""
-    return isinstance(plan.outcome, Failure) and "cassette" in plan.outcome.details
 
 
 async def whole(engine: Engine, call: Call) -> Call:
@@ -277,22 +262,18 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
     }
 
 
-async def _planned(engine: Engine, call: Call) -> Plan:
+async def _checked(engine: Engine, call: Call) -> tuple[CheckedRule, ...]:
+    rules = [(rule, await _counters(engine, rule, call.http.namespace)) for rule in engine.rules]
+    return await aside(lambda: tuple(_check(rule, call, counters) for rule, counters in rules))
+
+
+def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> CheckedRule:
     try:
-        return await engine.plan(call)
-    except Failure as failure:
-        return Plan(failure, "invalid")
-
-
-async def _held(engine: Engine, call: Call) -> tuple[CheckedRule, ...]:
-    held, each = list[CheckedRule](), 1 if is_large(call) else _TURN
-    for rule in engine.rules:
-        counters = await _counters(engine, rule, call.http.namespace)
-        verdict = _verdict(rule, call) if all(finding.ok for finding in counters) else "does not hold"
-        held.append(CheckedRule(rule, verdict, rule.when.results(call), counters))
-        if not len(held) % each:
-            await asyncio.sleep(0)
-    return tuple(held)
+        holds = all(found.ok for found in counters) and rule.when.holds(call) is not None
+        verdict = "holds" if holds else "does not hold"
+    except RuleError as error:
+        verdict = f"fails: {error}"
+    return CheckedRule(rule, verdict, rule.when.results(call), counters)
 
 
 async def _counters(engine: Engine, rule: Rule, namespace: str) -> tuple[ConditionResult, ...]:
@@ -312,13 +293,6 @@ def _counter(finding: ConditionResult) -> str:
         return f"{'ok   ' if finding.ok else 'MISS '} times {finding.expected}: got {finding.actual}"
     wanted = f"state {shown(finding.expected)}"
     return f"ok    {wanted}" if finding.ok else f"MISS  {wanted}: got {shown(finding.actual)}"
-
-
-def _verdict(rule: Rule, call: Call) -> str:
-    try:
-        return "does not hold" if rule.when.holds(call) is None else "holds"
-    except RuleError as error:
-        return f"fails: {error}"
 
 
 def _short(value: Json) -> Json:

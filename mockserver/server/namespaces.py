@@ -5,8 +5,8 @@ must be forgotten there.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from mockserver.engine.engine import Engine, behind, playing
 from mockserver.rules.load import Rule
@@ -21,28 +21,25 @@ LONGEST = 100  # characters of a name
 
 @dataclass(slots=True)
 class Namespace:
-    """Rules that were added while the server runs, the latest batch first, a cassette, whether answers take time.
+    """What one namespace has of its own."""
 
-    `named` counts the rules that got a name because they came without one.
-    """
-
-    rules: tuple[Rule, ...] = ()
-    timed: bool = True
-    named: int = 0
+    rules: tuple[Rule, ...] = ()  # added while the server runs, the latest batch first
+    timed: bool = True  # answers take their time
+    named: int = 0  # rules that got a name because they came without one
     choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
-    _made: "_Made | None" = None
+    _made: tuple[tuple[object, ...], Engine] | None = None  # what the engine was made from, and that engine
 
     def engine(self, base: Engine) -> Engine:
         """What answers here: the base behind the rules of this namespace. Another thread may put new ones meanwhile."""
         made, rules, choice = self._made, self.rules, self.choice
         if not rules and choice is None:
             return base
-        if made is None or made.rules is not rules or made.choice is not choice or made.base is not base:
+        if made is None or made[0][0] is not rules or made[0][1] is not choice or made[0][2] is not base:
             engine = behind(base, rules) if rules else base
             if choice is not None and isinstance(base.tapes, Player):
-                engine = playing(engine, base.tapes.having(choice))
-            self._made = made = _Made(rules, choice, base, engine)
-        return made.engine
+                engine = playing(engine, replace(base.tapes, choice=choice))
+            self._made = made = ((rules, choice, base), engine)
+        return made[1]
 
     def cassettes(self) -> Iterator[str]:
         """The names of those that are played here."""
@@ -51,27 +48,9 @@ class Namespace:
         for rule in self.rules:
             yield from named_in(rule.spec["then"])
 
-    def play(self, choice: CassetteChoice | None) -> None:
-        """Play this cassette from now on; None: that of the settings."""
-        self.choice = choice
-
-    def put(self, rules: Iterable[Rule]) -> None:
-        """Have these rules and no others."""
-        self.rules = tuple(rules)
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """An engine, and what it was made from."""
-
-    rules: tuple[Rule, ...]
-    choice: CassetteChoice | None
-    base: Engine
-    engine: Engine
-
 
 def allowed(name: str) -> bool:
-    """Whether a namespace may be called so: in a few printable characters, and not as all are called together."""
+    """Whether a namespace may have this name."""
     return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
 
 
@@ -89,7 +68,8 @@ class Namespaces:
         space = self._spaces.get(name)
         if space is None:
             space = self._spaces[name] = Namespace(timed=self._timed)
-            self._within_limit()
+            if len(self._spaces) > self._limit:
+                self._evict()
         else:
             self._spaces.move_to_end(name)
         return space
@@ -107,18 +87,12 @@ class Namespaces:
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
 
     def load_cassettes(self, store: CassetteStore) -> None:
-        """Have the cassettes read that are played in any; one that is gone is told when it is played.
-
-        Raises CassetteError for one that is broken.
-        """
+        """Load the cassettes that are played in any namespace, if they exist. Raises CassetteError for a broken one."""
         for space in tuple(self._spaces.values()):
             for name in filter(store.exists, space.cassettes()):
                 store.load(name)
 
-    def _within_limit(self) -> None:
-        while len(self._spaces) > self._limit:
-            name, space = self._spaces.popitem(last=False)
-            if name == DEFAULT:
-                self._spaces[DEFAULT] = space
-            else:
-                self.evicted.append(name)
+    def _evict(self) -> None:
+        oldest = next(old for old in self._spaces if old != DEFAULT)
+        del self._spaces[oldest]
+        self.evicted.append(oldest)

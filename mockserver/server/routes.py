@@ -1,8 +1,9 @@
-"""Which dialect and which operations stand at which path; the nearest known path to an unknown one."""
+"""Which dialect and which operations are at which path; the nearest known path to an unknown one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 
 from starlette.routing import BaseRoute, Route, Router, compile_path
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
@@ -23,8 +24,12 @@ def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Place, ...]:
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
     mounts = [(bare(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
-    found = [place for mount, dialect in mounts for place in _at(mount, dialect)]
-    return tuple(sorted(found, key=lambda place: "POST" not in place.operations))
+    found = dict[tuple[str, str], dict[str, Operation]]()
+    for mount, dialect in mounts:
+        for operation in dialect.operations:
+            found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
+    served = [Place(path, dialects[name], operations) for (path, name), operations in found.items()]
+    return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
 def bare(mount: str) -> str:
@@ -33,16 +38,8 @@ def bare(mount: str) -> str:
     return f"/{rest}" if rest else ""
 
 
-def _at(mount: str, dialect: Dialect) -> Iterator[Place]:
-    by_path: dict[str, dict[str, Operation]] = {}
-    for operation in dialect.operations:
-        by_path.setdefault(operation.path, {})[operation.method] = operation
-    for path, operations in by_path.items():
-        yield Place(mount + path, dialect, operations)
-
-
 class FastRouter(Router):
-    """A router that goes straight to what stands at a path without parameters, where it would try one after another."""
+    """A router that looks paths without parameters up, where Starlette's tries one route after another."""
 
     def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
         super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
@@ -96,7 +93,9 @@ def tidy(path: str) -> str:
 def find(path: str, known: Sequence[Place]) -> tuple[Place, dict[str, str]] | None:
     """The place that serves a path, and its path parameters."""
     for place in known:
-        matched = compile_path(place.path)[0].match(path)
-        if matched:
+        if matched := _compiled(place.path)[0].match(path):
             return place, matched.groupdict()
     return None
+
+
+_compiled = cache(compile_path)

@@ -287,7 +287,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         if (watch := current_watch()) is not None:
             watch.add_rules(self._loaded)
             watch.add_rules(declared, declared=True)
-        self._live.namespaces.touch(DEFAULT).put((*self._overrides, *declared, *self._loaded))
+        self._live.namespaces.touch(DEFAULT).rules = (*self._overrides, *declared, *self._loaded)
 
     def remove_rule(self, declared: "Declared") -> None:
         """Remove a declared rule."""

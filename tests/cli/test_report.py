@@ -60,7 +60,7 @@ def test_without_rules_no_call_is_held_against_them() -> None:
 
 def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
     live = local("").live
-    live.namespaces.touch("mine").play(CassetteChoice("mine", "once", fresh=True))
+    live.namespaces.touch("mine").choice = CassetteChoice("mine", "once", fresh=True)
     rows = [exchange(number, source) for number, source in enumerate(("generated", "forwarded", "unmatched"), 1)]
     for row in rows:
         row.namespace = "mine"

@@ -50,7 +50,7 @@ def test_an_engine_is_made_once_and_anew_for_a_new_base(tmp_path: Path) -> None:
     made = space.engine(base)
     assert made is space.engine(base) is not base
     assert space.engine(start(Sources()).engine) is not made
-    space.put(())
+    space.rules = ()
     assert space.engine(base) is base
 
 
@@ -84,10 +84,10 @@ def test_a_name_that_may_not_be_gets_the_404_of_its_dialect(tmp_path: Path, name
 
 def test_a_cassette_of_its_own_makes_an_engine_of_its_own() -> None:
     base, space = start(Sources()).engine, Namespace()
-    space.play(CassetteChoice("mine"))
+    space.choice = CassetteChoice("mine")
     made = space.engine(base)
     assert made is space.engine(base) is not base
     assert isinstance(made.tapes, Player)
     assert made.tapes.choice == CassetteChoice("mine")
-    space.play(None)
+    space.choice = None
     assert space.engine(base) is base

@@ -1,6 +1,7 @@
 """The journal as JSON, and explanations: why a request is answered as it is, without counting anything."""
 
 from asyncio import sleep
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,10 +15,9 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
-from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.engine.counters import RETRIES, attempt_from_header
-from mockserver.engine.offload import LARGE, aside
+from mockserver.engine.offload import aside
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.nearest import nearest
 from mockserver.server.control.requests import (
@@ -26,7 +26,6 @@ from mockserver.server.control.requests import (
     json_response,
     masked,
     number,
-    of_head,
     of_request,
     of_row,
     plain,
@@ -53,7 +52,8 @@ _RETRIES = RETRIES.encode()
 
 
 def summary(row: Exchange, attempt: int) -> dict[str, Json]:
-    """A call in a few lines, without bodies."""
+    """A call without headers and bodies."""
+    used = row.usage
     return {
         "call": row.seq,
         "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -74,76 +74,67 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         "ended": row.ending,
         "first_byte_ms": _ms(row.first) if row.size else None,
         "elapsed_ms": _ms(row.elapsed) if row.ended else None,
-        "usage": _usage(row),
+        "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
     }
 
 
 def attempts(rows: Sequence[Exchange]) -> dict[int, int]:
-    """Which try each call is: from the client's retry header, else how often the same has come in what is kept."""
-    seen: dict[tuple[Json, ...], int] = {}
-    found = {}
+    """Which attempt each call is: from the client's retry header, else by how many equal requests came before it."""
+    seen, found = Counter[tuple[Json, ...]](), {}
     for row in rows:
         same = (row.namespace, row.method, row.path, row.query, row.body)
-        seen[same] = seen.get(same, 0) + 1
-        found[row.seq] = _told(row) or seen[same]
+        seen[same] += 1
+        retries = next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None)
+        found[row.seq] = attempt_from_header(retries) or seen[same]
     return found
 
 
 def bodies(row: Exchange) -> dict[str, Json]:
-    """What came and what left, but for credentials in their own places, and such as an answer tells in pieces."""
+    """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
     secrets = of_row(row)
-    return {"request": _request(row, secrets), "reply": _reply(row, secrets)}
-
-
-async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
-    """What the call meant, and why it was answered so."""
-    reached = reached_by(row, live)
-    large = row.received > LARGE
-    call = None
-    if reached is not None:
-        read = partial(_call, reached, live)
-        call = await aside(read) if large else read()
-    if call is not None:
-        call = replace(await whole(live.engine, call), attempt=attempt)
-    tell = partial(_why, row, call)
-    why = await aside(tell) if large else tell()
-    return {"asked": None if call is None else _asked(call), **why}
+    headers = secrets.headers(tuple(row.headers))
+    body = secrets.body(plain(request_of(row)).body).decode("utf-8", "replace")
+    request = {
+        "method": row.method,
+        "path": row.path,
+        "query": query_from(secrets.query(row.query)),
+        "headers": _headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
+        "body": parsed(body, body or None),
+        **_cut_off(len(row.body), row.received),
+    }
+    return {"request": request, "reply": _reply(row, secrets)}
 
 
 def reached_by(row: Exchange, live: Live) -> Reached | None:
-    """The operation that a row's request reached, and that request; None where it reached none or is not kept whole."""
+    """The operation that a row's request reached, and that request; None if it reached none or is not kept whole."""
     found = find(row.path, places(discover(), live.settings.dialect))
-    if found is None or row.received > len(row.body):
+    operation = None if found is None else operation_for(row.method, found[0].operations)
+    if found is None or operation is None or row.received > len(row.body):
         return None
-    place, params = found
-    operation = operation_for(row.method, place.operations)
-    if operation is None:
-        return None
-    return Reached(place, operation, replace(plain(request_of(row)), path_params=params))
+    return Reached(found[0], operation, replace(plain(request_of(row)), path_params=found[1]))
 
 
-def _call(reached: Reached, live: Live) -> Call | None:
+async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
+    """What the call meant, and why it was answered so."""
+    reached = reached_by(row, live)
+    if reached is None:
+        return {"asked": None}
     try:
-        return reached.operation.parse(reached.http, live.settings.strict)
-    except Failure:
-        return None
-
-
-def _told(row: Exchange) -> int | None:
-    return attempt_from_header(next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None))
+        call = await aside(partial(reached.call, strict=live.settings.strict))
+    except ConfigError:
+        return {"asked": None}
+    call = replace(await whole(live.engine, call), attempt=attempt)
+    return {"asked": _asked(call), **await aside(partial(_why, row, call))}
 
 
 def _asked(call: Call) -> dict[str, Json]:
     """The call in short: what was said, and which tools there are."""
+    messages = list[Json]()
+    for message in call.messages:
+        used = {"tool_calls": [used.name for used in message.tool_calls]} if message.tool_calls else {}
+        messages.append({"role": message.role, "text": _cut(message.text), **used})
     return {
-        "messages": [
-            {
-                "role": message.role,
-                "text": _cut(message.text),
-                **({"tool_calls": [used.name for used in message.tool_calls]} if message.tool_calls else {}),
-            }
-            for message in call.messages
-        ],
+        "messages": messages,
         **({"prompts": [_cut(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
         "tools": [tool.name for tool in call.tools],
         "stream": call.stream,
@@ -151,9 +142,9 @@ def _asked(call: Call) -> dict[str, Json]:
     }
 
 
-def _why(row: Exchange, call: Call | None) -> dict[str, Json]:
-    """Of a rule that answered, what it found; where none did, the nearest ones."""
-    if call is None or row.source == "invalid":
+def _why(row: Exchange, call: Call) -> dict[str, Json]:
+    """The conditions of the rule that answered; if none did, the nearest rules."""
+    if row.source == "invalid":
         return {}
     tried = [rule for rule in row.rules if isinstance(rule, Rule)]
     answered = next((rule for rule in tried if rule.source == row.source), None)
@@ -168,49 +159,24 @@ def _why(row: Exchange, call: Call | None) -> dict[str, Json]:
     }
 
 
-def _request(row: Exchange, secrets: Secrets) -> dict[str, Json]:
-    headers = secrets.headers(tuple(row.headers))
-    return {
-        "method": row.method,
-        "path": row.path,
-        "query": query_from(secrets.query(row.query)),
-        "headers": _headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
-        "body": _body(secrets.body(plain(request_of(row)).body)),
-        **_cut_off(len(row.body), row.received),
-    }
-
-
 def _reply(row: Exchange, secrets: Secrets) -> dict[str, Json]:
-    kept = sum(len(data) for _, data in row.sent)
+    cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.size)
     head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
     if not row.streams:
         (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
-        return {**head, "body": parsed(text, text or None), **_cut_off(kept, row.size)}
-    left = frames(row.sent)
-    sent = [
-        {
-            "at_ms": _ms(frame.at - row.began),
-            **({"event": frame.event} if frame.event else {}),
-            "data": parsed(text, text),
-            **({} if frame.whole else {"whole": False}),
-        }
-        for frame, text in zip(left, secrets.joined([frame.text for frame in left]), strict=True)
-    ]
-    return {**head, "frames": sent, **_cut_off(kept, row.size)}
+        return {**head, "body": parsed(text, text or None), **cut_off}
+    left, sent = frames(row.sent), list[Json]()
+    for frame, text in zip(left, secrets.joined([frame.text for frame in left]), strict=True):
+        event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
+        sent.append({"at_ms": _ms(frame.at - row.began), **event, "data": parsed(text, text), **broken})
+    return {**head, "frames": sent, **cut_off}
 
 
 def _headers(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """By name; values of one name in one text."""
     found: dict[str, str] = {}
     for name, value in pairs:
         found[name] = f"{found[name]}, {value}" if name in found else value
     return found
-
-
-def _body(body: bytes) -> Json:
-    """JSON where it is some, else text."""
-    text = body.decode("utf-8", "replace")
-    return parsed(text, text or None)
 
 
 def _cut_off(kept: int, whole: int) -> dict[str, Json]:
@@ -221,18 +187,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SAID else f"{text[:_SAID]}…"
 
 
-def _usage(row: Exchange) -> Json:
-    used = row.usage
-    return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
-
-
 def _ms(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
 async def listed(asked: ControlRequest) -> Response:
     """The calls that fit the filters of the query, the newest last."""
-    known = (*FILTERS, *_SWITCHES)
+    known = (*FILTERS, "namespace", "limit", "bodies")
     unknown = next((name for name in asked.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
@@ -243,7 +204,8 @@ async def listed(asked: ControlRequest) -> Response:
     limit = asked.number("limit")
     whole, shown = asked.switch("bodies"), list[Json]()
     for row in fitting if limit is None else fitting[max(0, len(fitting) - limit) :]:
-        shown.append(_listed(row, tries[row.seq], whole=whole))
+        more = bodies(row) if whole else {}
+        shown.append(masked({**summary(row, tries[row.seq]), **more}, of_row(row, body=whole)))
         if not len(shown) % _TURN:
             await sleep(0)
     return json_response({"calls": shown})
@@ -254,14 +216,8 @@ async def one(asked: ControlRequest) -> Response:
     row = kept(asked, number(asked.item, "the number of a call"))
     rows = asked.live.journal.rows(row.namespace)
     attempt = attempts([other for other in rows if other.seq <= row.seq])[row.seq]
-    whole = {**summary(row, attempt), **await detail(row, attempt, asked.live), **bodies(row)}
+    whole = {**summary(row, attempt), **await _detail(row, attempt, asked.live), **bodies(row)}
     return json_response(masked(whole, of_row(row)))
-
-
-def _listed(row: Exchange, attempt: int, *, whole: bool) -> Json:
-    if whole:
-        return masked({**summary(row, attempt), **bodies(row)}, of_row(row))
-    return masked(summary(row, attempt), of_head(row))
 
 
 async def forget(asked: ControlRequest) -> Response:
@@ -270,7 +226,7 @@ async def forget(asked: ControlRequest) -> Response:
 
 
 def kept(asked: ControlRequest, seq: int) -> Exchange:
-    """The row of this number, of whatever namespace unless one is named. Raises RefusedError."""
+    """The row of this number, of any namespace unless one is named. Raises RefusedError."""
     row = asked.live.journal.find(seq)
     if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
         last = max((other.seq for other in asked.live.journal), default=None)
@@ -289,22 +245,19 @@ FILTERS: Mapping[str, Callable[[Exchange, ControlRequest], bool]] = {
     "since": lambda row, asked: row.seq > (asked.number("since") or 0),
     "unmatched": lambda row, asked: is_unmatched(row) == asked.switch("unmatched"),
 }
-_TURN = 20  # calls that are told before others have their turn
-_SWITCHES = ("namespace", "limit", "bodies")
+_TURN = 20  # calls that are rendered before other requests have their turn
 
 
 async def explain(asked: ControlRequest) -> Response:
     """Which rule would answer now, and of every rule what holds and what does not."""
-    content = asked.content()
+    secrets: Secrets | None = None
     try:
-        reached, before = _reached(content, asked)
-    except ConfigError as error:
-        raise RefusedError(400, str(error.mistakes[0])) from error
-    secrets = of_request(reached.http)
-    try:
+        reached, before = _reached(asked.content(), asked)
+        secrets = of_request(reached.http)
         call = reached.call(strict=asked.live.settings.strict)
     except ConfigError as error:
-        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
+        words = str(error.mistakes[0])
+        raise RefusedError(400, words if secrets is None else secrets.text(words)) from error
     engine = asked.live.namespaces.get(call.http.namespace).engine(asked.live.engine)
     explanation = await explain_call(engine, call)
     return json_response(masked({**before, **_explanation_json(explanation)}, secrets))
@@ -317,7 +270,7 @@ def _reached(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, J
     if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
         content = dict(content)
         dialect = str(content.pop("dialect"))
-        usual_path(dialect)  # refuses one that nobody knows
+        usual_path(dialect)  # refuses an unknown one
     put = request_file(content, "the body", dialect)
     return reach(replace(put, namespace=asked.one_namespace), asked.live.settings.dialect), {}
 
@@ -330,7 +283,7 @@ def _again(number: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json
     reached = reached_by(row, asked.live)
     if reached is None:
         whole = row.received <= len(row.body)
-        why = "no operation stands at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
+        why = "no operation is at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
         raise RefusedError(400, f"call {number} cannot be explained: {why}")
     return reached, {"call": number, "answered_then": row.source}
 

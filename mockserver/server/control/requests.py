@@ -1,4 +1,4 @@
-"""What a control request asks, the JSON that answers it, and the refusals; it knows no view."""
+"""Control requests, the JSON that answers them, and refusals; nothing of a single view."""
 
 import json
 import os
@@ -38,20 +38,20 @@ class ControlRequest:
 
     @property
     def one_namespace(self) -> str:
-        """The one that is meant. Raises RefusedError where all are."""
+        """The one that is meant. Raises RefusedError for all of them."""
         if self.namespace == ALL:
             raise RefusedError(400, "this goes for one namespace; give its name as ?namespace=")
         return self.namespace
 
     def switch(self, name: str) -> bool:
-        """Whether a switch of the query is on. Raises RefusedError where that is not said plainly."""
+        """Whether a switch of the query is on. Raises RefusedError."""
         word = self.query.get(name, "false").lower()
-        if word not in _SWITCH:
+        if word not in ("true", "1", "", "false", "0"):
             raise RefusedError(400, f"?{name}= must be true or false, not {_quoted(word)}")
-        return _SWITCH[word]
+        return word not in ("false", "0")
 
     def number(self, name: str) -> int | None:
-        """A number of the query, or None. Raises RefusedError where it is none."""
+        """A number of the query, or None. Raises RefusedError."""
         word = self.query.get(name)
         return None if word is None else number(word, f"?{name}=")
 
@@ -65,11 +65,11 @@ class ControlRequest:
     def table(self, *keys: str) -> dict[str, Json]:
         """The body as a JSON object with no keys but these. Raises RefusedError."""
         content = self.content()
+        known = ", ".join(f'"{key}"' for key in keys)
         if not isinstance(content, dict):
-            raise RefusedError(400, f"the body must be a JSON object with {_listed(keys)}")
-        unknown = next((key for key in content if key not in keys), None)
-        if unknown is not None:
-            raise RefusedError(400, f"unknown key {_quoted(unknown)}; this takes {_listed(keys)}")
+            raise RefusedError(400, f"the body must be a JSON object with {known}")
+        if unknown := [key for key in content if key not in keys]:
+            raise RefusedError(400, f"unknown key {_quoted(unknown[0])}; this takes {known}")
         return content
 
 
@@ -77,7 +77,7 @@ View = Callable[[ControlRequest], Awaitable[Response]]
 
 
 class RefusedError(Exception):
-    """A control request that cannot be: the status, and what is wrong and what to do next."""
+    """A control request is refused: the status, what is wrong and what to do next."""
 
     def __init__(
         self, status: int, error: str, *, mistakes: Iterable[Mistake] = (), headers: Mapping[str, str] | None = None
@@ -97,7 +97,7 @@ def json_response(content: Json, status: int = 200) -> Response:
 
 def number(word: str, what: str) -> int:
     """A whole number as it is written. Raises RefusedError."""
-    if not (word.isascii() and word.isdigit() and len(word) < _DIGITS):
+    if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")
     return int(word)
 
@@ -106,17 +106,10 @@ def _quoted(word: str) -> str:
     return json.dumps(word[:60])
 
 
-def _listed(keys: Iterable[str]) -> str:
-    return ", ".join(f'"{key}"' for key in keys)
-
-
-_SWITCH = {"true": True, "1": True, "": True, "false": False, "0": False}
-_DIGITS = 18
-
-
-def of_row(row: Exchange) -> Secrets:
-    """The credentials of a row's request, and those that stand in the environment of the server."""
-    return secrets_of(tuple(row.headers), row.query, plain(request_of(row)).body, environment_secrets(os.environ))
+def of_row(row: Exchange, *, body: bool = True) -> Secrets:
+    """The credentials of a row's request and of the server's environment; `body`: also those of the body."""
+    sent = plain(request_of(row)).body if body else b""
+    return secrets_of(tuple(row.headers), row.query, sent, environment_secrets(os.environ))
 
 
 def request_of(row: Exchange) -> HttpRequest:
@@ -126,20 +119,15 @@ def request_of(row: Exchange) -> HttpRequest:
 
 
 def plain(http: HttpRequest) -> HttpRequest:
-    """A request without the content codings of its body; as it is where they cannot be taken off, or hold too much."""
+    """A request without the content codings of its body; as it is if they cannot be taken off, or hold too much."""
     try:
         return decoded(http, MOST_KEPT)
     except Failure:
         return http
 
 
-def of_head(row: Exchange) -> Secrets:
-    """The same without those of the body, which may be large."""
-    return secrets_of(tuple(row.headers), row.query, more=environment_secrets(os.environ))
-
-
 def of_request(http: HttpRequest) -> Secrets:
-    """The same of a request that was put together."""
+    """The same of a request."""
     query = urlencode(http.query, errors="surrogateescape").encode()
     return secrets_of(http.headers, query, plain(http).body, environment_secrets(os.environ))
 

@@ -4,7 +4,7 @@ No label of a metric holds text of a request, so that clients cannot fill the me
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
@@ -20,7 +20,7 @@ from mockserver.server.control.requests import ControlRequest, RefusedError, jso
 from mockserver.server.live import reload
 from mockserver.server.namespaces import ALL
 from mockserver.server.replay import CassetteChoice, Player, Record
-from mockserver.state.journal import BOUNDS, Journal, Sums, Way
+from mockserver.state.journal import BOUNDS, Journal, Tally, Way
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -120,20 +120,17 @@ def _counted(entries: Mapping[str, str], kind: str) -> dict[str, int]:
 
 async def show_cassette(asked: ControlRequest) -> Response:
     """Which cassette a namespace plays; of all of them together, how often each episode was played or recorded."""
-    if asked.namespace == ALL:
-        return json_response({"played": _played(asked)})
-    return json_response(_cassette_json(asked, asked.one_namespace))
-
-
-def _played(asked: ControlRequest) -> dict[str, int]:
+    if asked.namespace != ALL:
+        return json_response(_cassette_json(asked, asked.namespace))
     hits = Counter[str]()
     for namespace in asked.namespaces:
         hits.update(asked.live.journal.hits(namespace))
-    return {source.removeprefix(_SOURCE): count for source, count in hits.items() if source.startswith(_SOURCE)}
+    front = "cassette "  # the source of an answer that an episode gave
+    return json_response({"played": {name.removeprefix(front): hits[name] for name in hits if name.startswith(front)}})
 
 
 async def play_cassette(asked: ControlRequest) -> Response:
-    """Play another one from now on; where `record` is not said, as the settings record."""
+    """Play another one from now on; without `record`, as the settings record."""
     wanted, live = asked.table("name", "record"), asked.live
     name, record = wanted.get("name"), wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
@@ -144,56 +141,52 @@ async def play_cassette(asked: ControlRequest) -> Response:
         chosen = await aside(partial(_chosen, live.player, name, record))
     except CassetteError as error:
         raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes[1:] and error.mistakes) from error
-    return json_response(_cassette_json(asked, await _playing(asked, chosen.choice)))
+    return await _playing(asked, chosen.choice)
 
 
 def _chosen(player: Player, name: str | None, record: Record) -> Player:
     if name is not None and record == "none" and not player.cassettes.exists(name):
-        raise CassetteError(player.cassettes.missing(name, _RECORD))
+        raise CassetteError(player.cassettes.missing(name, 'to record it, say "record": "once" as well'))
     return player.chosen(name, record)
 
 
 async def unplay_cassette(asked: ControlRequest) -> Response:
     """Play the cassette of the settings again, if there is one."""
-    return json_response(_cassette_json(asked, await _playing(asked, None)))
+    return await _playing(asked, None)
 
 
-async def _playing(asked: ControlRequest, choice: CassetteChoice | None) -> str:
-    namespace, live = asked.one_namespace, asked.live
-    live.namespaces.touch(namespace).play(choice)
-    await live.forget_evicted()
-    return namespace
+async def _playing(asked: ControlRequest, choice: CassetteChoice | None) -> Response:
+    namespace = await _in_use(asked)
+    asked.live.namespaces.get(namespace).choice = choice
+    return json_response(_cassette_json(asked, namespace))
 
 
 def _cassette_json(asked: ControlRequest, namespace: str) -> dict[str, Json]:
     live, space = asked.live, asked.live.namespaces.get(namespace)
     tapes = space.engine(live.engine).tapes
     player = tapes if isinstance(tapes, Player) else live.player
-    name, record = player.choice.name, player.choice.record
-    hits = live.journal.hits(namespace)
-    library = None if name is None else player.cassettes.get(name)
-    numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.reply.source]]
+    hits, library, unplayed = live.journal.hits(namespace), player.loaded, list[int]()
+    if library is not None:
+        unplayed = [*library.unread, *(entry.number for entry in library.entries if not hits[entry.reply.source])]
     return {
         "namespace": namespace,
-        "name": name,
-        "record": record,
+        "name": player.choice.name,
+        "record": player.choice.record,
         "own": space.choice is not None,
         "forwards": player.choice.forwards,
         "episodes": 0 if library is None else library.size,
-        "unplayed": sorted((*numbers, *(() if library is None else library.unread))),
+        "unplayed": sorted(unplayed),
     }
 
 
 RECORDS: tuple[str, ...] = get_args(Record)
-_SOURCE = "cassette "  # and an episode: what an answer of a cassette comes from
-_RECORD = 'to record it, say "record": "once" as well'
 
 
 Labels = tuple[str, ...]
 
 
 async def metrics(asked: ControlRequest) -> Response:
-    """All tallies since the start, in the text format."""
+    """All tallies since the start, in Prometheus's text format."""
     try:
         from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
         from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -212,95 +205,61 @@ class Tallies:
 
     def collect(self) -> "Iterator[Metric]":
         """Every metric, summed up from the ways that requests went."""
-        tally, ways = self._journal.tally, self._journal.tally.ways
-        yield _counter(
-            "requests", "Requests that were answered, by where the answer came from.", _LABELS, _requests(ways)
-        )
-        yield _counter("ended", "How answers ended.", ("ended",), _ended(ways))
-        yield _counter("faults", "Faults that befell answers.", ("fault",), _labelled(tally.faults))
-        yield _counter("rule_hits", "Answers that each rule gave.", ("rule",), _hits(ways))
-        yield _counter("tokens", "Tokens of prompts and completions.", ("kind",), _tokens(ways))
-        words = "Seconds until the last byte of an answer had left."
-        yield _histogram("request_seconds", words, ways, lambda sums: (sums.durations, sums.elapsed))
-        words = "Seconds until the first byte of an answer's body left."
-        yield _histogram("first_byte_seconds", words, ways, lambda sums: (sums.firsts, sums.first))
-        yield _gauge("open_requests", "Requests that are being answered now.", tally.open)
-        yield _gauge("journal_calls", "Calls that the journal keeps.", len(self._journal))
-        yield _gauge("journal_bytes", "Bytes that they take, about.", self._journal.size)
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        tally, ways = self._journal.tally, self._journal.tally.ways.items()
+        for name, words, labels, found in _counts(tally):
+            counter = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
+            totals = Counter[Labels]()
+            for values, count in found:
+                totals[values] += count
+            for values, count in totals.items():
+                counter.add_metric(values, count)
+            yield counter
+        whole, first = "Seconds until the last byte of an answer had left.", "Seconds until the first byte of its body."
+        for name, words, rows in (
+            ("request_seconds", whole, [(way, sums.durations, sums.elapsed) for way, sums in ways]),
+            ("first_byte_seconds", first, [(way, sums.firsts, sums.first) for way, sums in ways]),
+        ):
+            histogram = HistogramMetricFamily(f"mockserver_{name}", words, labels=("dialect", "operation"))
+            for values, (buckets, total) in _added(rows).items():
+                histogram.add_metric(values, _cumulated(buckets), total)
+            yield histogram
+        for name, words, value in (
+            ("open_requests", "Requests that are being answered now.", tally.open),
+            ("journal_calls", "Calls that the journal keeps.", len(self._journal)),
+            ("journal_bytes", "Bytes that they take, about.", self._journal.size),
+        ):
+            yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 
 
-def _requests(ways: dict[Way, Sums]) -> "Counter[Labels]":
-    found = Counter[Labels]()
-    for way, sums in ways.items():
-        found[way.dialect, way.operation or "none", str(way.status), _kind(way)] += sums.count
+def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
+    """The name of each counter, its words, the names of its labels, and what is counted for their values."""
+    rows = [(way, sums, way.source.partition(" ")[0] or "none") for way, sums in tally.ways.items()]
+    yield (
+        *("requests", "Requests that were answered, by where the answer came from."),
+        ("dialect", "operation", "status", "source"),
+        [((way.dialect, way.operation or "none", str(way.status), kind), sums.count) for way, sums, kind in rows],
+    )
+    yield "ended", "How answers ended.", ("ended",), [((way.ended,), sums.count) for way, sums, _ in rows]
+    yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
+    hits = [((way.source.removeprefix("rule "),), sums.count) for way, sums, kind in rows if kind == "rule"]
+    yield "rule_hits", "Answers that each rule gave.", ("rule",), hits
+    tokens = {"prompt": sum(sums.prompt for _, sums, _ in rows), "completion": sum(s.completion for _, s, _ in rows)}
+    yield "tokens", "Tokens of prompts and completions.", ("kind",), [((kind,), sum_) for kind, sum_ in tokens.items()]
+
+
+def _added(rows: Iterable[tuple[Way, Sequence[int], float]]) -> Mapping[Labels, tuple[Sequence[int], float]]:
+    """The buckets and the seconds of each dialect and operation."""
+    found: dict[Labels, tuple[Sequence[int], float]] = {}
+    for way, more, seconds in rows:
+        labels = (way.dialect, way.operation or "none")
+        buckets, total = found.get(labels, ((0,) * len(more), 0.0))
+        found[labels] = [one + other for one, other in zip(buckets, more, strict=True)], total + seconds
     return found
-
-
-def _ended(ways: dict[Way, Sums]) -> "Counter[Labels]":
-    found = Counter[Labels]()
-    for way, sums in ways.items():
-        found[(way.ended,)] += sums.count
-    return found
-
-
-def _hits(ways: dict[Way, Sums]) -> "Counter[Labels]":
-    found = Counter[Labels]()
-    for way, sums in ways.items():
-        if _kind(way) == "rule":
-            found[(way.source.removeprefix("rule "),)] += sums.count
-    return found
-
-
-def _tokens(ways: dict[Way, Sums]) -> "Counter[Labels]":
-    sums = ways.values()
-    return Counter({("prompt",): sum(s.prompt for s in sums), ("completion",): sum(s.completion for s in sums)})
-
-
-def _labelled(counts: "Counter[str]") -> "Counter[Labels]":
-    return Counter({(name,): count for name, count in counts.items()})
-
-
-def _kind(way: Way) -> str:
-    """The kind of a source: rule, generated, invalid...; none where the client left before there was any."""
-    return way.source.partition(" ")[0] or "none"
-
-
-def _counter(name: str, words: str, labels: Labels, counts: "Counter[Labels]") -> "Metric":
-    from prometheus_client.core import CounterMetricFamily
-
-    family = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
-    for values, count in counts.items():
-        family.add_metric(values, count)
-    return family
-
-
-def _gauge(name: str, words: str, value: int) -> "Metric":
-    from prometheus_client.core import GaugeMetricFamily
-
-    return GaugeMetricFamily(f"mockserver_{name}", words, value=value)
-
-
-def _histogram(
-    name: str, words: str, ways: dict[Way, Sums], read: Callable[[Sums], tuple[Sequence[int], float]]
-) -> "Metric":
-    from prometheus_client.core import HistogramMetricFamily
-
-    found: dict[Labels, tuple[list[int], float]] = {}
-    for way, sums in ways.items():
-        labels: Labels = (way.dialect, way.operation or "none")
-        buckets, total = found.get(labels, ([0] * (len(BOUNDS) + 1), 0.0))
-        more, seconds = read(sums)
-        found[labels] = ([one + other for one, other in zip(buckets, more, strict=True)], total + seconds)
-    family = HistogramMetricFamily(f"mockserver_{name}", words, labels=("dialect", "operation"))
-    for values, (buckets, total) in found.items():
-        family.add_metric(values, _cumulated(buckets), total)
-    return family
 
 
 def _cumulated(buckets: Iterable[int]) -> list[tuple[str, float]]:
     """Prometheus counts in each bucket those of the smaller ones too."""
     names = (*map(str, BOUNDS), "+Inf")
     return [(name, float(count)) for name, count in zip(names, accumulate(buckets), strict=True)]
-
-
-_LABELS = ("dialect", "operation", "status", "source")

@@ -117,7 +117,7 @@ def test_a_call_that_reached_nothing_cannot_be_explained(server: Watched) -> Non
     server.app.ask("/v1/nothing", {})
     assert (
         server.api("explain", {"call": 1}).json["error"]
-        == "call 1 cannot be explained: no operation stands at its path"
+        == "call 1 cannot be explained: no operation is at its path"
     )
 
 

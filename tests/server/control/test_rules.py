@@ -162,7 +162,7 @@ def test_settings_are_no_rules(server: Watched) -> None:
     got = server.api("rules", {"settings": {"seed": 3}, "rules": [rule("a", "a")]})
     assert (got.status, got.json["error"]) == (
         400,
-        'settings stand in a file or in flags; take "settings" out of the body',
+        'settings belong in a file or in flags; take "settings" out of the body',
     )
 
 

@@ -1,4 +1,4 @@
-"""Listens to an answer on its way through a relay, and keeps it if it was whole. Knows no socket and no file."""
+"""Records an answer on its way through a relay, if it is complete. Knows no socket and no file."""
 
 import asyncio
 import json
@@ -16,7 +16,6 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import Headers
 from mockserver.core.json import parsed
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
@@ -27,7 +26,7 @@ from mockserver.server.snapshot import Decoding, codings_of
 
 @dataclass(frozen=True, slots=True)
 class RecordingPolicy:
-    """What the settings and the environment say of it."""
+    """How recordings are redacted; `live` does the same to a request that is to be looked up."""
 
     scrubber: Redactor
     allowed: tuple[str, ...] = ()
@@ -37,7 +36,7 @@ class RecordingPolicy:
         return self.scrubber.request(sent)
 
     def kept(self, episode: Episode) -> Episode:
-        """What is recorded of an episode. Raises CassetteError where something in it looks like a secret."""
+        """What is recorded of an episode. Raises CassetteError if something in it looks like a secret."""
         kept = self.scrubber.episode(episode)
         if found := leaks(kept, self.allowed):
             raise CassetteError(*map(str, found))
@@ -45,7 +44,7 @@ class RecordingPolicy:
 
 
 def recording_policy(settings: Settings, environ: Mapping[str, str]) -> RecordingPolicy:
-    """What recordings go through by these settings; headers that are compared are kept."""
+    """The policy of these settings; headers that are compared are kept."""
     compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
     return RecordingPolicy(
         Redactor(settings.scrub, environment_secrets(environ), settings.allow_secrets, compared), settings.allow_secrets
@@ -56,21 +55,15 @@ def misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
     status, dialect = reply.status, call.dialect
     if status in (401, 403):
-        return f"{status}: the upstream rejected the API key; give the client a valid one, or set {_key(dialect)}{_ALL}"
-    if status == 404 and not _speaks_of(call, reply.bytes.decode("utf-8", "replace")):
+        key = UPSTREAM_KEY + dialect.upper()
+        return f"{status}: the upstream rejected the API key; give the client a valid one, or set {key}{_ALL}"
+    if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
         return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 missing?){_ALL}"
     return None
 
 
-def _key(dialect: str) -> str:
-    return UPSTREAM_KEY + dialect.upper()
-
-
-def _speaks_of(call: Call, body: str) -> bool:
-    """Whether an error names the model or the id that was asked, as no server does that does not know the path.
-
-    A path that it repeats says nothing: there are models in paths.
-    """
+def _names_what_is_missing(call: Call, body: str) -> bool:
+    """Whether an error names the model or the id of the request, outside of paths: a server with a wrong URL can't."""
     if not isinstance(parsed(body), dict | list):
         return False
     said = _PATH.sub("", body)
@@ -84,21 +77,18 @@ _ASKED = re.compile(
 )
 
 
-MOST_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
+MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _LONGEST = 2000  # letters of the log about an answer that is not recorded
 
 log = logging.getLogger("mockserver")
 
-Save = Callable[[Episode], Awaitable[str]]  # says where it is once it is on the disk; raises what hinders it
+Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
 Fields = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """What is recorded, and where: a request as it was sent, and the call that it is.
-
-    `errors`: whether answers of 400 and above are kept too; None: those that tell of what was asked.
-    """
+    """A request to record, and where. `errors`: keep answers of 400 and above; None: not those of a wrong setup."""
 
     cassette: str
     dialect: str
@@ -108,10 +98,7 @@ class Take:
 
 
 class Recorder:
-    """Gets what comes of one answer, piece by piece, makes an episode of it and has it saved.
-
-    What came of that is noted in the exchange.
-    """
+    """Gets one answer piece by piece, has it saved as an episode, and notes in the exchange what came of that."""
 
     def __init__(self, take: Take, save: Save, exchange: Exchange) -> None:
         self._take, self._save, self._exchange = take, save, exchange
@@ -121,39 +108,33 @@ class Recorder:
         self._keeping: asyncio.Task[None] | None = None
 
     def open(self, status: int, headers: Fields) -> None:
-        """The head of the answer is there; the names of its headers are lower case."""
+        """Take the head of the answer; the names of its headers are lower case."""
         if status < 400 or self._take.errors is not False:
             self._body = _Body(status, headers, _ENDS.get(self._take.call.operation) if status < 300 else None)
 
     def hear(self, piece: bytes) -> None:
-        """A piece of the body has come."""
+        """Take a piece of the body."""
         if self._body is not None and self._keeping is None and not self._body.hear(monotonic() - self.began, piece):
-            self._drop(f"the answer is larger than {MOST_RECORDED} bytes")
+            self._drop(f"the answer is larger than {MAX_RECORDED} bytes")
 
     @property
     def ripe(self) -> bool:
-        """Whether the answer is all there as far as its own words or its length say, and not yet saved."""
+        """Whether the answer is complete by its last event or its length, and not yet saved."""
         return self._body is not None and self._keeping is None and self._body.ripe
 
     async def keep(self) -> None:
-        """The answer is whole: return when it is saved, or when log and exchange say why it is not.
-
-        Whoever stops waiting does not stop the saving.
-        """
+        """Save the answer, which has ended, or say in log and exchange why not. Cancelling does not stop the saving."""
         if self._keeping is None:
             if self._body is None:
                 return
-            if self._body.lacks_end:
-                self._drop("the stream ended without the event that ends such a stream")
-                return
-            if self._body.torn:
-                self._drop("it told no length, and its JSON ended before it was whole")
+            if why := self._body.incomplete:
+                self._drop(why)
                 return
             self._keeping = asyncio.create_task(self._kept(self._body, monotonic() - self.began))
         await asyncio.shield(self._keeping)
 
     async def settle(self) -> None:
-        """Nothing more will come: return when what is all there by its own words is saved. Anything else is not."""
+        """Save the answer if it is complete by its last event or its length: nothing more will come."""
         if self.ripe or self._keeping is not None:
             await self.keep()
         elif self._body is not None:
@@ -162,10 +143,7 @@ class Recorder:
     def forget(self, why: str) -> None:
         """Keep nothing of it, unless it is saved already."""
         if self._keeping is None:
-            self._unkept(why)
-
-    def _unkept(self, why: str) -> None:
-        self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
+            self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
 
     async def _kept(self, body: "_Body", took: float) -> None:
         take, call = self._take, self._take.call
@@ -179,133 +157,107 @@ class Recorder:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
-        """Keep nothing of it, and say so."""
-        self._unkept(why)
+        self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
         log.error("cassette %s: an answer is not recorded: %s", self._take.cassette, self._exchange.unrecorded)
 
 
 class _Body:
-    """What has come of an answer: as bytes, in plain where it is coded, by events where it is a stream."""
+    """The body so far: decoded, and by events if it is a stream."""
 
     def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | None) -> None:
         self._status, self._headers = status, headers
         self._coded, self._decoding = _decoding(headers)
         self._plain: list[bytes] = []
-        self._size, self._length = 0, _length(headers)
-        self._events = _Events(end) if _streams(headers) and (self._decoding or not self._coded) else None
+        lengths = (int(value) for name, value in headers if name == b"content-length" and value.isdigit())
+        self._size, self._length = 0, next(lengths, None)
+        streams = self._is(b"event-stream") and (self._decoding or not self._coded)
+        self._events = _Events(end) if streams else None
+
+    def _is(self, media: bytes) -> bool:
+        return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
 
     def hear(self, at: float, piece: bytes) -> bool:
-        """A piece has come at this moment; False: it is too much."""
+        """Take a piece; False: it is too much."""
         self._size += len(piece)
-        if self._coded:
-            piece = self._decoded(piece)
-        self._plain.append(piece)
-        if self._events is not None:
-            self._events.hear(at, piece)
-        return self._size <= MOST_RECORDED
-
-    def _decoded(self, piece: bytes) -> bytes:
-        """What a coded piece adds in plain; nothing once it has turned out not to be what it says."""
-        if self._decoding is None:
-            return b""
-        try:
-            return self._decoding.feed(piece)
-        except Exception:  # each library has its own
-            self._decoding = self._events = None
-            return b""
+        if self._decoding is not None:
+            try:
+                piece = self._decoding.feed(piece)
+            except Exception:  # each library has its own
+                self._decoding = self._events = None
+        if self._decoding is not None or not self._coded:
+            self._plain.append(piece)
+            if self._events is not None:
+                self._events.hear(at, piece)
+        return self._size <= MAX_RECORDED
 
     @property
     def ripe(self) -> bool:
-        """Whether all that was told has come, or the event that ends a stream."""
+        """Whether as much has come as was announced, or the event that ends a stream."""
         return self._size == self._length or (self._events is not None and self._events.ended)
 
     @property
-    def lacks_end(self) -> bool:
-        """Whether it is a stream whose last event is missing."""
-        return self._events is not None and self._events.unended
-
-    @property
-    def torn(self) -> bool:
-        """Whether it is JSON that ended with its connection, as in HTTP/1.0, and too early."""
-        told = self._length >= 0 or self._status in WITHOUT_BODY  # how long it is
-        if told or self._coded or self._events is not None or not _is_json(self._headers):
-            return False
+    def incomplete(self) -> str | None:
+        """Why an answer that has ended is not complete, or None."""
+        if self._events is not None:
+            unended = self._events.end is not None and not self._events.ended
+            return "the stream ended without the event that ends such a stream" if unended else None
+        announced = self._length is not None or self._status in WITHOUT_BODY
+        if announced or self._coded or not self._is(b"application/json"):
+            return None
         try:
             json.loads(b"".join(self._plain))
-        except (ValueError, RecursionError):
-            return True
-        return False
+        except (ValueError, RecursionError):  # as in HTTP/1.0, where a body ends with its connection
+            return "it told no length, and its JSON ended before it was whole"
+        return None
 
     def recorded(self, took: float) -> Recorded:
-        """The answer, now that it is whole. Raises CassetteError where it is coded, and nobody can read it."""
+        """The answer, which is complete. Raises CassetteError if it is coded and can't be decoded."""
         decoded = self._decoding is not None and self._decoding.whole and self._size > 0
         if self._coded and self._size and not decoded:
             raise CassetteError("its content coding cannot be undone, so nobody knows what is in it")
-        headers = _texts(self._headers, _OF_CODED if decoded else ())
+        dropped = _OF_CODED if decoded else ()
+        kept = [field for field in self._headers if field[0] not in dropped]
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in kept)
         if self._events is not None:
             return Recorded(self._status, headers, frames=self._events.all(), took=took)
         return Recorded(self._status, headers, b"".join(self._plain), took=took)
 
 
 class _Events:
-    """The events of a stream, each with the moment at which the last of its bytes came."""
+    """The events of a stream, each with the time of the last of its bytes; `end` finds the last event."""
 
     def __init__(self, end: re.Pattern[bytes] | None) -> None:
-        self._end = end
-        self._beats: list[RecordedEvent] = []
+        self.end, self.ended = end, False
+        self._events: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
-        self.ended = False
-
-    @property
-    def unended(self) -> bool:
-        """Whether there should be an event that ends it, and was not."""
-        return self._end is not None and not self.ended
 
     def hear(self, at: float, piece: bytes) -> None:
-        """Bytes have come at this moment."""
         rest, start = self._rest, 0
         looked = max(0, len(rest) - 3)
         rest += piece
         for found in _BLANK.finditer(rest, looked):
             event = bytes(rest[start : found.end()])
             start = found.end()
-            self._beats.append((at, event))
-            self.ended = self.ended or (self._end is not None and self._end.search(event) is not None)
+            self._events.append((at, event))
+            self.ended = self.ended or (self.end is not None and self.end.search(event) is not None)
         if piece:
             self._late = at
         if start:
             self._rest = rest[start:]
 
     def all(self) -> tuple[RecordedEvent, ...]:
-        """Every event; what stands after the last blank line is one too."""
-        return (*self._beats, (self._late, bytes(self._rest))) if self._rest else tuple(self._beats)
+        """Every event, and what follows the last blank line."""
+        return (*self._events, (self._late, bytes(self._rest))) if self._rest else tuple(self._events)
 
 
 def _decoding(headers: Fields) -> tuple[bool, Decoding | None]:
-    """Whether a body is coded, and what takes that off; None: nothing does here."""
+    """Whether a body is coded, and what decodes it, if it can be decoded."""
     try:
         codings = codings_of(headers)
-        return bool(codings), Decoding(codings, MOST_RECORDED) if codings else None
+        return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None
     except (Failure, KeyError):
         return True, None
-
-
-def _length(headers: Fields) -> int:
-    """How many bytes there will be by the head; -1 where it does not tell."""
-    return next((int(value) for name, value in headers if name == b"content-length" and value.isdigit()), -1)
-
-
-def _streams(headers: Fields) -> bool:
-    return any(name == b"content-type" and b"event-stream" in value.lower() for name, value in headers)
-
-
-def _is_json(headers: Fields) -> bool:
-    return any(name == b"content-type" and b"application/json" in value.lower() for name, value in headers)
-
-
-def _texts(headers: Fields, dropped: Sequence[bytes]) -> Headers:
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers if name not in dropped)
 
 
 _OF_CODED = (b"content-encoding", b"content-length")

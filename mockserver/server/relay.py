@@ -1,4 +1,4 @@
-"""One request's way to an upstream, and its answer's way back: bytes as they come, and a recorder that listens."""
+"""Relays one request to an upstream, and its answer back: bytes as they come, and a recorder that listens."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ from mockserver.server.recorder import Recorder, Take
 from mockserver.server.upstreams import PASSED_BY, Upstream, onward
 
 if TYPE_CHECKING:
-    from httpx2 import Request, Response
+    from httpx2 import Response
 
 GRACE = 0.25  # seconds that the last event of a stream waits for the stream's end, to be recorded before it leaves
 
@@ -35,10 +35,7 @@ HeaderFields = Sequence[tuple[bytes, bytes]]
 
 @dataclass(slots=True, eq=False)
 class Relay:
-    """A request that its dialect's upstream is to answer.
-
-    Its body is not looked at: it has been read, and goes on as it came.
-    """
+    """A request that its dialect's upstream is to answer; its body goes on as it came."""
 
     live: Live
     dialect: Dialect
@@ -49,9 +46,9 @@ class Relay:
     _held: list[bytes] = field(default_factory=list)  # the end of the answer, which is saved before it leaves
 
     async def run(self, scope: Scope, more: Headers) -> str:
-        """Relay it, with more headers on the answer, and return how it ended. Raises Failure where no answer begins.
+        """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins.
 
-        A client that leaves ends it at once; what was whole by then is still recorded.
+        A client that leaves ends it at once; an answer that was complete by then is still recorded.
         """
         pump = asyncio.create_task(self._relayed(scope, more))
         watch = asyncio.create_task(client_left(self.line.receive))
@@ -85,24 +82,24 @@ class Relay:
             await response.aclose()
 
     def _sent(self, asked: HttpRequest, call: Call) -> Sent:
-        """The request as it is recorded: its body in plain, as the dialect has read it.
-
-        With headers that do not go on, since who saves it must know all credentials, to find them wherever they are.
-        """
+        """The request as it is recorded, decoded; with all headers, so that every credential is found when saving."""
         dropped = b"content-encoding" if call.http.body != asked.body else b""
         headers = _texts([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
         query = self.exchange.query.decode("latin-1")
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 
     async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Response":
-        """The head of the upstream's answer. Raises Failure where there is none."""
-        from httpx2 import HTTPError, InvalidURL
+        """The head of the upstream's answer. Raises Failure if there is none."""
+        from httpx2 import HTTPError, InvalidURL, Request
 
         upstreams = self.live.upstreams
-        signed = upstreams.signed(asked.headers)
+        headers = [*way.headers(asked.headers), *upstreams.signed(asked.headers)]
+        body = asked.body if asked.body or asked.method not in _BODILESS else None
         client = await upstreams.client()
         try:
-            request = self._request(way, asked, scope, signed)
+            url = way.url(asked.path, scope["raw_path"], self.exchange.query)
+            trace = {"trace": self._trace}
+            request = Request(asked.method, url, headers=headers, content=body, extensions=trace)
             async with asyncio.timeout(upstreams.patience.head):
                 return await client.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
@@ -110,21 +107,13 @@ class Relay:
             _broken(self._recorder, str(failure.message))
             raise failure from None
 
-    def _request(self, way: Upstream, asked: HttpRequest, scope: Scope, signed: HeaderFields) -> "Request":
-        from httpx2 import Request
-
-        url = way.url(asked.path, scope["raw_path"], self.exchange.query)
-        headers = [*way.headers(asked.headers), *signed]
-        body = asked.body if asked.body or asked.method not in _BODILESS else None
-        return Request(asked.method, url, headers=headers, content=body, extensions={"trace": self._trace})
-
     async def _trace(self, event: str, _: object) -> None:
-        """Hear from the client how far it is: moments count from when the request was sent."""
+        """Let times count from when the request was sent."""
         if self._recorder is not None and event.endswith("send_request_body.complete"):
             self._recorder.began = monotonic()
 
     async def _poured(self, response: "Response", more: Headers) -> str:
-        """Pass an answer on to its end and return how that went. Raises what breaks it off."""
+        """Pass an answer on to its end and return how it ended. Raises what breaks it off."""
         recorder, line, status = self._recorder, self.line, response.status_code
         if status > _LAST_STATUS:
             raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
@@ -152,10 +141,14 @@ class Relay:
                 await self._pass(piece)
 
     async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
-        """The next piece, None at the end. What is held does not wait for it longer than a moment."""
-        if not self._held or self._recorder is None:
+        """The next piece, None at the end. What is held waits for it only a moment."""
+
+        async def following() -> bytes | None:
             return await anext(pieces, None)
-        coming = asyncio.ensure_future(_next(pieces))
+
+        if not self._held or self._recorder is None:
+            return await following()
+        coming = asyncio.ensure_future(following())
         try:
             await asyncio.wait((coming,), timeout=GRACE)
             if not coming.done():
@@ -183,18 +176,14 @@ class Relay:
 
 
 def _broken(recorder: Recorder | None, why: str) -> None:
-    """Say what is wrong upstream; nothing of the answer is recorded, unless it is already."""
+    """Log what is wrong upstream; an answer that is not saved yet is not recorded."""
     if recorder is not None:
         recorder.forget(why)
     log.warning("%s", why)
 
 
-async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
-    return await anext(pieces, None)
-
-
 async def _ended(task: "asyncio.Future[Any]") -> None:
-    """Return when a task that nobody waits for any more is over."""
+    """Cancel a task and wait for its end."""
     task.cancel()
     await asyncio.wait((task,))
     if not task.cancelled():
@@ -202,7 +191,7 @@ async def _ended(task: "asyncio.Future[Any]") -> None:
 
 
 def _received(headers: HeaderFields) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that concern its client; this server tells the date itself."""
+    """The headers of an answer that concern its client; this server sends its own date."""
     lower = [(name.lower(), value) for name, value in headers]
     chunked = any(name == b"transfer-encoding" for name, _ in lower)
     length = [] if chunked else [field for field in lower if field[0] == b"content-length"][:1]

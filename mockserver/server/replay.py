@@ -1,7 +1,4 @@
-"""Plays cassettes: what a call gets of the one that is chosen, by the mode in which it records.
-
-Knows which dialects have an upstream, not how these are asked.
-"""
+"""Replays cassettes: what a call gets from the chosen one, in each record mode."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -9,48 +6,38 @@ from functools import partial
 from typing import Literal
 from urllib.parse import urlencode
 
-from mockserver.cassettes.match import EpisodeIndex, IndexedEpisode
+from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.miss import miss_report
 from mockserver.config.errors import CassetteError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.store import Lookup, Store
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.engine.counters import episodes_counter
-from mockserver.engine.offload import apart, aside, is_large
+from mockserver.engine.offload import apart, aside
 from mockserver.server.cassette_store import CassetteStore, file_of
 from mockserver.server.parse_recorded import parse_sent
 from mockserver.server.recorder import RecordingPolicy
 
 
 def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
-    """The reply, and the pace at which it goes out: one that a rule states, else its own at so many times the speed.
-
-    A speed of 0 lets it leave at once.
-    """
+    """The reply and its pace: a rule's, else the recorded one at so many times the speed; 0: without waits."""
     frames = None if recorded.frames is None else tuple(data for _, data in recorded.frames)
-    reply = Reply(recorded.status, _headers(recorded), recorded.body, frames)
+    headers = [(name, value) for name, value in recorded.headers if name.lower() not in _OF_THE_CONNECTION]
+    if frames is None and recorded.status not in WITHOUT_BODY:
+        headers.append(("content-length", str(len(recorded.body))))
+    reply = Reply(recorded.status, tuple(headers), recorded.body, frames)
     if not pace.at_once or not speed:
         return reply, pace
-    moments = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
-    beats = tuple([max(moment, 0.0) / speed for moment in moments])
+    times = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
+    beats = tuple([max(at, 0.0) / speed for at in times])
     last = max(beats, default=0.0)
-    if not last:
-        return reply, AT_ONCE
-    return Reply(recorded.status, reply.headers, recorded.body, frames, beats=beats), Pace(Timing(total=last))
+    return (replace(reply, beats=beats), Pace(Timing(total=last))) if last else (reply, AT_ONCE)
 
 
-def _headers(recorded: Recorded) -> Headers:
-    """The headers without those of the connection that it once came on; a plain body states its length."""
-    kept = tuple((name, value) for name, value in recorded.headers if name.lower() not in _OF_THE_CONNECTION)
-    if recorded.frames is not None or recorded.status in WITHOUT_BODY:
-        return kept
-    return (*kept, ("content-length", str(len(recorded.body))))
-
-
-# What was true of another connection, or of the coding that the body came in; the server dates its answers itself.
+# Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
 _OF_THE_CONNECTION = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"),
@@ -60,8 +47,6 @@ _OF_THE_CONNECTION = frozenset(
 
 
 Record = Literal["none", "once", "new_episodes", "all"]
-
-MANY = 500  # episodes among which the nearest is sought while others are served
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +65,7 @@ class CassetteChoice:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays what was chosen from what was read. `upstreams` are the dialects whose own servers can be asked.
-
-    `keeping` is what recordings go through: a live request goes through it before it is looked up.
-    """
+    """Replays the chosen cassette. `upstreams`: the dialects that have one; `keeping`: how recordings are redacted."""
 
     cassettes: CassetteStore
     choice: CassetteChoice = CassetteChoice()
@@ -96,9 +78,10 @@ class Player:
         return None if self.choice.name is None else self.cassettes.get(self.choice.name)
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
-        """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
+        """What a call gets from the named cassette, else from the chosen one; None if there is none.
 
-        nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
+        Recorded, or Forward if the upstream is to answer, or the Failure that says what is nearest. `store` counts
+        repeats.
         """
         choice = self.choice if cassette is None else CassetteChoice(cassette)
         if choice.name is None:
@@ -112,30 +95,26 @@ class Player:
             details = {"cassette": choice.name}
             return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
         if entries := library.find(wanted):
-            at = (
-                await store.incr(call.http.namespace, episodes_counter(library.file, wanted)) if len(entries) > 1 else 1
-            )
-            return _played(entries[min(at, len(entries)) - 1], cacheable=len(entries) == 1 and choice.record == "none")
+            counter = episodes_counter(library.file, wanted)
+            at = await store.incr(call.http.namespace, counter) if len(entries) > 1 else 1
+            reply = entries[min(at, len(entries)) - 1].reply
+            return Lookup(reply, reply.source, cacheable=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
-        return _unmatched(await self._missed(library, call), choice.name)
+        return _unmatched(await aside(partial(miss_report, library, call)), choice.name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
-        """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
+        """A player of another cassette, which is loaded now. Raises CassetteError."""
         if name is None:
             return replace(self, choice=CassetteChoice(None, record))
         self.cassettes.refresh(name)
         if record == "all":
             self.cassettes.renew(name)
         library = self.cassettes.load(name, new=record != "none")
-        return self.having(CassetteChoice(name, record, fresh or not library.size))
-
-    def having(self, choice: CassetteChoice) -> "Player":
-        """A player of what has been chosen before."""
-        return replace(self, choice=choice)
+        return replace(self, choice=CassetteChoice(name, record, fresh or not library.size))
 
     async def save(self, cassette: str, episode: Episode) -> str:
-        """Record an episode, and play it from now on; where it stands. Raises CassetteError."""
+        """Record an episode, which is replayed from now on; return its source. Raises CassetteError."""
         return await aside(partial(self._saved, cassette, episode))
 
     def _saved(self, cassette: str, episode: Episode) -> str:
@@ -165,19 +144,11 @@ class Player:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
         return call, library.key(call)
 
-    async def _missed(self, library: EpisodeIndex, call: Call) -> str:
-        work = partial(miss_report, library, call)
-        return await aside(work) if is_large(call) or library.size > MANY else work()
-
 
 def sent_of(http: HttpRequest) -> Sent:
     """A live request as a recording has it."""
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
     return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
-
-
-def _played(entry: IndexedEpisode, *, cacheable: bool) -> Lookup:
-    return Lookup(entry.reply, entry.reply.source, cacheable)
 
 
 def _unmatched(why: str, cassette: str) -> Lookup:

@@ -15,7 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
-from mockserver.server.recorder import MOST_RECORDED, Recorder, Take
+from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
 
 JSON = (b"content-type", b"application/json")
 STREAM = (b"content-type", b"text/event-stream; charset=utf-8")
@@ -285,7 +285,7 @@ async def test_what_breaks_off_once_it_is_saved_is_no_matter(kept: Kept) -> None
 
 async def test_what_is_too_large_is_not_kept(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:
     piece = bytes(1 << 20)
-    await heard(kept, [piece] * ((MOST_RECORDED >> 20) + 1), JSON)
+    await heard(kept, [piece] * ((MAX_RECORDED >> 20) + 1), JSON)
     assert kept == []
     assert caplog.messages == [
         "cassette chat.yaml: an answer is not recorded: the answer is larger than 67108864 bytes"
@@ -293,7 +293,7 @@ async def test_what_is_too_large_is_not_kept(kept: Kept, caplog: pytest.LogCaptu
 
 
 async def test_no_small_body_holds_one_that_is_too_large(kept: Kept) -> None:
-    bomb = gzip.compress(bytes(MOST_RECORDED + 1))
+    bomb = gzip.compress(bytes(MAX_RECORDED + 1))
     await heard(kept, by_size(bomb, 65536), JSON, (b"content-encoding", b"gzip"))
     assert list(kept) == []
 

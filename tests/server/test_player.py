@@ -15,7 +15,7 @@ from mockserver.core.plan import Failure, Forward
 from mockserver.core.store import Lookup
 from mockserver.server.parse_recorded import parse_sent
 from mockserver.server.recorder import RecordingPolicy, recording_policy
-from mockserver.server.replay import MANY, CassetteChoice, Player, Record, sent_of
+from mockserver.server.replay import CassetteChoice, Player, Record, sent_of
 from mockserver.state.memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder
 
@@ -179,12 +179,6 @@ def test_live_requests_are_scrubbed_before_they_are_looked_up() -> None:
 def test_a_scrubbed_request_counts_in_its_own_namespace() -> None:
     made = player(folder(chat=TWICE), keeping=scrubbing("2", "two"))
     assert list(map(got, played(made, asked("2"), asked("2", "mine")))) == ["2", "2"]
-
-
-def test_among_many_the_nearest_is_found_while_others_are_served() -> None:
-    episodes = [episode(chat(f"Question {number}, please"), "1") for number in range(MANY + 1)]
-    (found,) = played(player(folder(chat=episodes)), asked("Question 77, pleas"))
-    assert "chat.yaml#78," in got(found)
 
 
 def test_a_request_as_a_recording_has_it() -> None:

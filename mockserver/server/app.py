@@ -1,4 +1,4 @@
-"""The ASGI application: every dialect at its mounts, the control paths, and what stands everywhere else."""
+"""The ASGI application: every dialect at its mounts, the control paths, and a 404 everywhere else."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
     unknown = Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
-    named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # what follows may have a line feed in it
+    named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
     own = Mount(CONTROL, Guard(Control(live), live))
     app = FastRouter([*routes, named, own], unknown, lifespan)
     unknown.app = app
@@ -31,7 +31,7 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
 
 
 class DefaultDialect:
-    """The application for whichever dialect the bare paths speak now."""
+    """The application for the current default dialect."""
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
         self._live = live
@@ -40,15 +40,14 @@ class DefaultDialect:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         dialect = self._live.settings.dialect
-        app = self._apps.get(dialect)
-        if app is None:
-            app = self._apps[dialect] = build_app(self._live)
-        await app(scope, receive, send)
+        if dialect not in self._apps:
+            self._apps[dialect] = build_app(self._live)
+        await self._apps[dialect](scope, receive, send)
 
 
 @dataclass(slots=True, eq=False)
 class Named:
-    """What stands behind `/ns/{namespace}`, if a namespace may be called so; else the dialect's 404."""
+    """The application behind `/ns/{namespace}`, if that is a name; else the dialect's 404."""
 
     live: Live
     inner: Router
@@ -65,7 +64,7 @@ class Named:
 
 @dataclass(slots=True, eq=False)
 class Unknown:
-    """What stands at every other path: the dialect's 404 that names the nearest known path."""
+    """The application at every other path: the dialect's 404 that names the nearest known path."""
 
     live: Live
     known: tuple[Place, ...]

@@ -1,6 +1,6 @@
-"""The cassettes of a folder as one run of a server knows them: read once, recorded into, watched for changes by others.
+"""The cassettes of a folder in one run of a server: loaded once, recorded into, watched for changes by others.
 
-Reading and recording take time; both are done on threads, one at a time.
+Threads load and record, one at a time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,10 +39,9 @@ class CassetteStore:
 
     def exists(self, name: str) -> bool:
         """Whether there is such a cassette."""
-        name = _plain(name)
         with self._lock:
             file = self._file(name)
-            self._stamps.setdefault(name, file.stamp)
+            self._stamps.setdefault(_plain(name), file.stamp)
             return file.exists
 
     def get(self, name: str) -> EpisodeIndex | None:
@@ -59,11 +58,14 @@ class CassetteStore:
         name = _plain(name)
         with self._lock:
             if name not in self._loaded:
-                there = self.exists(name)
-                if not there and not new:
-                    raise CassetteError(self.missing(name))
                 index = EpisodeIndex(file_of(name), parse_episode, self._match)
-                self._loaded[name] = index.again(self._read(name)) if there else index
+                if self.exists(name):
+                    file = self._file(name)
+                    self._stamps[name] = file.stamp
+                    index = index.again(file.load())
+                elif not new:
+                    raise CassetteError(self.missing(name))
+                self._loaded[name] = index
             return self._loaded[name]
 
     def refresh(self, name: str) -> None:
@@ -99,22 +101,16 @@ class CassetteStore:
         """
         name = _plain(name)
         with self._lock:
-            if replaced := self._replaced(name, episode):
+            index, file, stale = self.load(name, new=True), self._file(name), self._stale.get(name)
+            replaced = {entry.episode for entry in index.alike(episode) if entry.episode in stale} if stale else set()
+            if replaced:
                 return self._replace(name, replaced, episode)
-            index, file = self.load(name, new=True), self._file(name)
             known = self._stamps.get(name) == file.stamp
             number = file.append(episode)
             if known and number == index.size + 1:  # nobody else has written meanwhile: this is no change
                 self._stamps[name] = file.left
             index.add(episode, number)
             return number
-
-    def _replaced(self, name: str, episode: Episode) -> set[Episode]:
-        """The stale episodes that answer the same request."""
-        stale = self._stale.get(name)
-        if not stale:
-            return set()
-        return {entry.episode for entry in self.load(name, new=True).alike(episode) if entry.episode in stale}
 
     def _replace(self, name: str, replaced: set[Episode], episode: Episode) -> int:
         """Put an episode in the place of the first that it replaces."""
@@ -130,19 +126,14 @@ class CassetteStore:
         self._loaded[name] = self._loaded[name].again(now)
         return next(number for number, each in enumerate(now, 1) if each is episode)
 
-    def _read(self, name: str) -> tuple[Episode, ...]:
-        file = self._file(name)
-        self._stamps[name] = file.stamp
-        return file.load()
-
     def _file(self, name: str) -> CassetteFile:
-        path = named(self._folder, name)  # each time anew: the path may be a link to elsewhere by now
+        path = named(self._folder, _plain(name))  # each time: the path may be a link to elsewhere by now
         return self._files.setdefault(path, CassetteFile(path))
 
     def _stamp(self, name: str) -> object:
         try:
             return self._file(name).stamp
-        except CassetteError as error:  # it is something else by now that may not be opened
+        except CassetteError as error:  # it is something else by now
             return str(error)
 
 
@@ -165,7 +156,7 @@ def check(rules: Iterable[Rule], cassettes: CassetteStore) -> None:
 
 
 def named_in(then: Mapping[str, Json]) -> Iterator[str]:
-    """The cassettes that a `then` names, in any of its steps and branches."""
+    """The cassettes in a `then`, its steps and its branches."""
     if "cassette" in then:
         yield then["cassette"]
     for inner in (*then.get("steps", ()), *(branch["then"] for branch in then.get("one_of", ()))):

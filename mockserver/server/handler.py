@@ -12,12 +12,12 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
-from mockserver.core.action import Action, ErrorFrame
+from mockserver.core.action import Action
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, Rendered
+from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, Rendered
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
 from mockserver.delivery.drive import (
@@ -88,7 +88,7 @@ class Handler:
         except ClientLeftError:
             pass
         except asyncio.CancelledError:  # the server stops
-            if line.wire is not None and line.wire.gone:  # or the client left, and this request did not end in time
+            if line.wire is not None and line.wire.gone:  # or the client left long ago
                 return
             ended = STOPPED
             if not await self._turned_away(snapshot(scope, b"", namespace), line, exchange):
@@ -104,13 +104,15 @@ class Handler:
     async def respond(self, http: HttpRequest, reservation: Reservation | None = None) -> Prepared:
         """Parse a request, reserve what it takes, plan, settle and render. No limits apply without a reservation."""
         if http.method == "OPTIONS" and self.operations:
-            return Prepared(Plan(Rendered(), "generated"), Reply(204, (("allow", _allowed(self.operations)),)))
+            allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
+            return Prepared(Plan(Rendered(), "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
         call: Call | None = None
         settings, engine = self.live.settings, self.live.engine_of(http.namespace)  # a reload is for the next request
         try:
             operation, key = self.operation(http.method), self.dialect.credential(http)
             admit(key, settings.keys)
-            call = await _run(partial(_parsed, http, operation, settings), large=len(http.body) > LARGE)
+            parse = partial(_parsed, http, operation, settings)
+            call = await _run(parse, large=len(http.body) > LARGE)
             permit(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
             if reservation is None or call.operation not in LIMITED:
@@ -122,7 +124,9 @@ class Handler:
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
             if reservation is not None and charge is not None:
-                prepared.charge, prepared.reply = charge, without(prepared.reply, reservation.headers)
+                names, reply = {name for name, _ in reservation.headers}, prepared.reply
+                stated = tuple(header for header in reply.headers if header[0] not in names)
+                prepared.charge, prepared.reply = charge, replace(reply, headers=stated)
         except Failure as failure:
             return await _run(partial(self._refused, http, failure, call), large=len(http.body) > LARGE)
         return prepared
@@ -146,7 +150,7 @@ class Handler:
     async def _prepared(
         self, scope: Scope, receive: Receive, exchange: Exchange, reservation: Reservation | None
     ) -> Prepared:
-        """The reply that an equal request got, if nothing is counted, else a new one."""
+        """The reply that an equal request got, if it is cacheable, else a new one."""
         live, namespace = self.live, exchange.namespace
         try:
             body = await read_body(receive, live.settings.max_body, scope["headers"])
@@ -198,7 +202,6 @@ class Handler:
         return operation
 
     def _refused(self, http: HttpRequest, failure: Failure, call: Call | None) -> Prepared:
-        """A failure in the dialect's words."""
         source = "limited" if failure.reason in REFUSALS else "invalid"
         return Prepared(Plan(Rendered(), source), self.dialect.fail(http, failure, call), call)
 
@@ -211,16 +214,15 @@ class Handler:
         if line.stage is not None:
             return await line.stage.perform(self._actions(prepared, limits, exchange), exchange.note)
         if prepared.pace is AT_ONCE and not prepared.plan.faults and fits(prepared.reply):
-            return await hand_over(
-                prepared.reply, _with_source(limits, prepared, exchange, self.live.settings), line, exchange.note
-            )
+            more = _with_source(limits, prepared, exchange, self.live.settings)
+            return await hand_over(prepared.reply, more, line, exchange.note)
         if prepared.pace is not AT_ONCE:
             waited = None if reservation is None else reservation.waited_until
             line.began = exchange.asked if waited is None else waited
         return await drive(self._actions(prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
-        """Pass the upstream's answer on, and return how it ended. Raises ConfigError where there is no connection."""
+        """Pass the upstream's answer on, and return how it ended. Raises ConfigError without a connection."""
         if line.stage is not None:
             raise ConfigError(_NO_RELAY)
         _note(prepared, (), exchange)
@@ -233,7 +235,7 @@ class Handler:
             return await self._delivered(failed, line, exchange, None)
 
     async def _turned_away(self, http: HttpRequest, line: Line, exchange: Exchange) -> bool:
-        """Send a 503; False where the answer has begun, which then breaks off."""
+        """Send a 503; False if the answer has begun, which then breaks off."""
         prepared = Prepared(Plan(Rendered(), "invalid"), self.dialect.fail(http, STOPPING, None))
         try:
             await drive(self._actions(prepared, (), exchange), line, exchange.note)
@@ -244,23 +246,23 @@ class Handler:
 
     def _actions(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
         """What is done to the connection, faults included."""
-        reply, faults, pace = prepared.reply, prepared.plan.faults, _paced(prepared, self.live, exchange.namespace)
-        actions = script(reply, pace, _with_source(limits, prepared, exchange, self.live.settings), apart=bool(faults))
-        if not faults or prepared.call is None:
+        reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
+        more = _with_source(limits, prepared, exchange, self.live.settings)
+        actions = script(reply, _paced(prepared, self.live, exchange.namespace), more, apart=bool(faults))
+        if not faults or call is None:
             return actions
         streamed, head = reply.frames is not None, exchange.method == "HEAD"
-        return apply_faults(
-            actions, faults, self._error_frame(prepared.call, streamed=streamed), streamed=streamed, head=head
-        )
-
-    def _error_frame(self, call: Call, *, streamed: bool) -> ErrorFrame:
-        """How the provider reports an error amid this answer: as an event of the operation's stream, if it is one."""
         shape = self.operation(call.http.method).error if streamed else error_frame
-        return lambda reason, frames: shape(self.dialect.fail(call.http, Failure(reason), call), frames)
+
+        def error(reason: str, frames: int) -> Frame:
+            """How the provider reports an error amid this answer: as an event, if it is a stream."""
+            return shape(self.dialect.fail(call.http, Failure(reason), call), frames)
+
+        return apply_faults(actions, faults, error, streamed=streamed, head=head)
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:
-    """Do some work: on a thread if it is large, so that other requests are served meanwhile."""
+    """Do some work, on a thread if it is large: other requests are served meanwhile."""
     return await aside(work) if large else work()
 
 
@@ -304,16 +306,16 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
 
 
 def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
-    timing = plan.timing.after(_prompt_tokens(call, plan.outcome)) if plan.timing.prompt_per_1k else plan.timing
+    timing, outcome = plan.timing, plan.outcome
+    if timing.prompt_per_1k:
+        timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
     if timing.at_once:
         return AT_ONCE
-    if not timing.jitter:
-        return Pace(timing)
-    return Pace(timing, seed.branch("jitter", call.fingerprint))
+    return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)
 
 
 def _paced(prepared: Prepared, live: Live, namespace: str) -> Pace:
-    """The pace of delivery. A namespace can switch waits off, and the request itself can switch them off or on."""
+    """The pace of delivery: a namespace can switch waits off, and a request off or on."""
     if prepared.pace is AT_ONCE:
         return AT_ONCE
     timed = live.timed(namespace) if prepared.timed is None else prepared.timed
@@ -339,22 +341,6 @@ def _parsed(http: HttpRequest, operation: Operation, settings: Settings) -> Call
     return operation.parse(decoded(http, settings.max_body), settings.strict)
 
 
-def _prompt_tokens(call: Call, outcome: Outcome) -> int:
-    """The tokens of the prompt, as the usage states them if there is any."""
-    return outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens
-
-
-def _allowed(operations: Mapping[str, Operation]) -> str:
-    """The methods of a path: HEAD wherever GET is, and OPTIONS always."""
-    return ", ".join((*operations, *(("HEAD",) if "GET" in operations else ()), "OPTIONS"))
-
-
-def without(reply: Reply, headers: Headers) -> Reply:
-    """The reply without those of these headers that it has."""
-    names = {name for name, _ in headers}
-    return replace(reply, headers=tuple(header for header in reply.headers if header[0] not in names))
-
-
 def timed_by(http: HttpRequest) -> bool | None:
     """Per-request timing override, or None. Raises Failure for any other value than on and off."""
     value = http.header(TIMING)
@@ -374,7 +360,6 @@ def crash(error: BaseException, http: HttpRequest) -> str:
 
 
 def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
-    """Write down what is sent, with the headers of limits."""
     reply, call = prepared.reply, prepared.call
     exchange.plan, exchange.call = prepared.plan, call
     if call is not None:
@@ -383,7 +368,7 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
 
 
 def _is_small(reply: Reply, body: bytes) -> bool:
-    """Whether request and answer are small enough to be remembered, and the answer can be read again."""
+    """Whether request and answer are small enough to be remembered, and the frames can be sent again."""
     if reply.frames is None:
         return len(body) + len(reply.body) <= MAX_REMEMBERED
     return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_REMEMBERED
@@ -391,7 +376,6 @@ def _is_small(reply: Reply, body: bytes) -> bool:
 
 @lru_cache(maxsize=1024)
 def _printable(source: str) -> str:
-    """A source as a header can hold it: in ASCII, on one line."""
     return printable(source)
 
 

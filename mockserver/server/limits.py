@@ -1,6 +1,6 @@
-"""The configured limits, applied to each request: how much a key may ask of a model, and how many requests at once.
+"""The configured limits, applied to each request: rates for keys and models, and how many requests run at once.
 
-They apply before an answer is planned, so a refused request uses nothing. Knows no provider's words and no engine.
+They apply before an answer is planned, so a refused request uses nothing.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ class Concurrency:
 
 
 class Limiter:
-    """The limits for keys and models, and what is used of them. A reload configures it again and keeps what is used."""
+    """The limits for keys and models, and their use, which a reload keeps."""
 
     def __init__(self, buckets: Buckets | None = None) -> None:
         self.buckets: Buckets = MemoryBuckets() if buckets is None else buckets
@@ -139,18 +139,15 @@ class Limiter:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a request draws each time it is sent: `needed` tokens must be available, `spent` are taken.
-
-    `stated`: the limit headers that its answer sets itself.
-    """
+    """What a request draws each time it is sent."""
 
     rates: Rates
     buckets: tuple[str, ...]
-    needed: int = 0
-    spent: int = 0
+    needed: int = 0  # tokens that must be available
+    spent: int = 0  # tokens that are taken
     draws: tuple[Draw, ...] = ()
     too_large: Rate | None = None  # the rate that never allows so many tokens at once
-    stated: frozenset[str] = frozenset()
+    stated: frozenset[str] = frozenset()  # the limit headers that its answer sets itself
 
     @property
     def counts_tokens(self) -> bool:
@@ -169,29 +166,24 @@ class Charge:
         return self._draws({"requests": (-math.inf, requests), "tokens": (-math.inf, tokens)})
 
     def _draws(self, amounts: Mapping[Kind, tuple[float, int]]) -> tuple[Draw, ...]:
-        pairs = [(rate, bucket, *amounts[rate.kind]) for rate, bucket in zip(self.rates, self.buckets, strict=True)]
-        return tuple(
-            [
-                Draw(bucket, rate.seconds, needed * rate.refill(1), rate.refill(taken))
-                for rate, bucket, needed, taken in pairs
-            ]
-        )
+        draws = list[Draw]()
+        for rate, bucket in zip(self.rates, self.buckets, strict=True):
+            needed, taken = amounts[rate.kind]
+            draws.append(Draw(bucket, rate.seconds, needed * rate.refill(1), rate.refill(taken)))
+        return tuple(draws)
 
 
 @dataclass(slots=True)
 class Reservation:
-    """One request's share of the limits. `headers` tell its client what remains, once something is drawn.
-
-    `waited_until`: when it got a slot that it waited for, in seconds of `monotonic`. `patient`: whether it can wait.
-    """
+    """One request's share of the limits."""
 
     limiter: Limiter
     namespace: str
     rate_headers: RateHeaders
     receive: Receive
-    headers: Headers = ()
-    waited_until: float | None = None
-    patient: bool = True
+    headers: Headers = ()  # what remains, once something is drawn
+    waited_until: float | None = None  # the time of `monotonic` at which it got the slot that it waited for
+    patient: bool = True  # it can wait
     _has_slot: bool = False
 
     async def take(self, charge: Charge) -> None:
@@ -239,7 +231,7 @@ class Reservation:
             self.limiter.concurrency.release(self.namespace)
 
     def _report(self, charge: Charge, waits: Sequence[float], *, drawn: bool) -> None:
-        """Set the headers that tell what remains; raise Failure, with these headers, if nothing was drawn."""
+        """Set the headers of what remains; raise Failure, with these headers, if nothing was drawn."""
         headers, larger = self.rate_headers(_standings(charge.rates, waits)), charge.too_large
         if larger is not None:
             details = {"kind": larger.kind, "window": larger.window, "most": larger.limit, "asked": charge.needed}

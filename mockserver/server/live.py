@@ -1,7 +1,4 @@
-"""What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole.
-
-With `reload`, rules files and cassettes are watched; a broken change is reported and ignored.
-"""
+"""The state of a running server, made from its sources: rules files, flags and environment. A reload swaps it."""
 
 import logging
 from asyncio import Lock
@@ -12,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.models_and_limits import Model as ModelSetting
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import Document, read
@@ -27,7 +24,7 @@ from mockserver.core.store import Shelf, Store
 from mockserver.core.text import plural
 from mockserver.delivery.faults import FAULTS
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.dialects import Dialect, discover
+from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
@@ -38,7 +35,7 @@ from mockserver.server.limits import Charge, Limiter
 from mockserver.server.namespaces import Namespaces
 from mockserver.server.recorder import recording_policy
 from mockserver.server.replay import Player
-from mockserver.server.upstreams import Upstream, UpstreamClient, upstream_of
+from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryBuckets, MemoryShelf, MemoryStore
 from mockserver.tokenizers import chosen
@@ -48,7 +45,7 @@ Value = TypeVar("Value")
 
 
 class Memo(Generic[Value]):
-    """The latest values by key; each is good as long as the owner (the engine that made it) is the same."""
+    """The latest values by key, each valid for the owner (an engine) that made it."""
 
     def __init__(self, limit: int = MAX_ENTRIES) -> None:
         self._entries: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
@@ -60,7 +57,7 @@ class Memo(Generic[Value]):
         return entry[1] if entry is not None and entry[0] is owner else None
 
     def put(self, key: Hashable, owner: object, value: Value) -> None:
-        """Keep a value, and of too many forget the oldest."""
+        """Keep a value; beyond the limit the oldest goes."""
         self._entries[key] = (owner, value)
         if len(self._entries) > self._limit:
             self._entries.popitem(last=False)
@@ -68,90 +65,80 @@ class Memo(Generic[Value]):
 
 @dataclass(slots=True)
 class Prepared:
-    """A reply that is ready to be sent, once or, if its plan is cacheable, to every equal request.
-
-    `timed`: the timing override of the request, if it has one. `kept` is stored and `charge` drawn again each time.
-    """
+    """A reply that is ready to be sent, once or, if its plan is cacheable, to every equal request."""
 
     plan: Plan
     reply: Reply
     call: Call | None = None
     pace: Pace = AT_ONCE
-    timed: bool | None = None
-    kept: Stored | None = None
-    charge: Charge | None = None
-    request: HttpRequest | None = None  # as it came, where the upstream is to reply
+    timed: bool | None = None  # the timing override of the request
+    kept: Stored | None = None  # stored each time
+    charge: Charge | None = None  # drawn each time
+    request: HttpRequest | None = None  # as it came, if the upstream is to reply
 
 
-Keep = Callable[[str, Episode], Awaitable[str]]  # says where in the cassette of a name an episode is, once it is
+Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where rules and settings come from; flags win over the environment, and that over the files.
-
-    `shown` is how messages name a file.
-    """
+    """Where rules and settings come from; flags win over the environment, and that over the files."""
 
     files: tuple[Path, ...] = ()
     flags: Mapping[str, Json] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
-    shown: Callable[[Path], str] = str
+    shown: Callable[[Path], str] = str  # how messages name a file
 
     def documents(self) -> tuple[Document, ...]:
         """The files, parsed. Raises MockserverError with the place of every mistake."""
-        return tuple(read(_bytes(path, self.shown(path)), self.shown(path)) for path in self.files)
+        return tuple(map(self._document, self.files))
 
-
-def _bytes(path: Path, shown: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
+    def _document(self, path: Path) -> Document:
+        shown = self.shown(path)
+        try:
+            return read(path.read_bytes(), shown)
+        except OSError as error:
+            raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
 
 
 @dataclass(slots=True)
 class Live:
-    """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests.
-
-    `engine` knows the rules of the files; `engine_of` a namespace those that it has of its own as well. `keep` takes
-    what is recorded; None: nothing does.
-    """
+    """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests."""
 
     settings: Settings
-    engine: Engine
+    engine: Engine  # of the rules in files; `engine_of` a namespace has its own rules too
     journal: Journal
     store: Store
     memo: Memo[Prepared] = field(default_factory=Memo)
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
-    now: Callable[[], float] = monotonic  # the clock that limits go by, once the server has begun anew
+    now: Callable[[], float] = monotonic  # the clock of limits after `renew`
     upstreams: UpstreamClient = field(default_factory=UpstreamClient)
-    keep: Keep | None = None
-    changing: Lock = field(default_factory=Lock)  # held while rules are compiled that are to be swapped in
-    made_token: str = field(default_factory=token)  # for control paths that want one where nobody gave one
+    keep: Keep | None = None  # None: nothing is recorded
+    changing: Lock = field(default_factory=Lock)  # held while rules are compiled and swapped in
+    made_token: str = field(default_factory=token)  # for control paths that need one if none is set
     _limiter: Limiter = field(default_factory=Limiter)
-    _limited: Settings | None = None  # those that the limiter is configured by
+    _limited: Settings | None = None  # that the limiter is configured by
 
     @property
     def control_token(self) -> str | None:
-        """What control paths want: the token that was given, else, where others can reach them, one made at random."""
+        """The token of control paths: the one that is set, else, beyond loopback, a random one."""
         return self.settings.control_token or (None if is_loopback(self.settings.host) else self.made_token)
 
     def engine_of(self, namespace: str) -> Engine:
-        """What answers in a namespace, which is in use now."""
+        """The engine of a namespace, which is in use now."""
         return self.namespaces.touch(namespace).engine(self.engine)
 
     @property
     def player(self) -> Player:
-        """What plays the cassette of the settings."""
+        """The player of the cassette of the settings."""
         assert isinstance(self.engine.tapes, Player)  # noqa: S101  # `compose` made it
         return self.engine.tapes
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
-        """Begin anew with these: nothing that came before is remembered. What is open ends in the journal it began in.
+        """Start over with these and forget everything; open requests end in the journal that they began in.
 
-        `timed`: whether answers take their time, unless a namespace or a request wants it otherwise.
+        `timed`: answers take their time, unless a namespace or a request overrides it.
         """
         self.namespaces, self.memo = Namespaces(timed=timed), Memo()
         self._limiter = Limiter(MemoryBuckets(self.now))
@@ -163,7 +150,7 @@ class Live:
         return self.namespaces.get(namespace).timed
 
     async def forget(self, namespace: str) -> None:
-        """Forget all that has come together in a namespace: its rules, counters, scenario, answers and calls."""
+        """Forget all of a namespace: its rules, counters, scenario, answers and calls."""
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
         await self._limiter.clear(namespace)
@@ -171,17 +158,13 @@ class Live:
         await self.engine.memory.shelf.clear(namespace)
 
     async def forget_evicted(self) -> None:
-        """Forget the namespaces for which there is no more room."""
+        """Forget the evicted namespaces."""
         while self.namespaces.evicted:
             await self.forget(self.namespaces.evicted.pop())
 
-    def way(self, dialect: Dialect) -> Upstream:
-        """The way to the upstream of a dialect. Raises Failure where there is none."""
-        return upstream_of(dialect, self.settings.upstream, self.sources.environ)
-
     @property
     def limiter(self) -> Limiter | None:
-        """What applies the limits of the settings; None where there are none."""
+        """The limiter of the settings, or None."""
         settings, limiter = self.settings, self._limiter
         if self._limited is not settings:
             limiter.configure(settings.limits, settings.keys, self.engine.policy.models)
@@ -195,40 +178,39 @@ def start(sources: Sources) -> Live:
     settings, engine = compose(sources, store)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
     live = Live(settings, engine, journal, store, sources=sources)
-
-    async def keep(cassette: str, episode: Episode) -> str:
-        return await live.player.save(cassette, episode)
-
-    live.keep = keep
+    live.keep = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 
 
 def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
-    """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError.
+    """Settings and engine of the sources as they are now. Raises MockserverError.
 
-    `before` is the server that runs already: what it has kept stays, and so does the mode of its cassette.
+    What `before`, a running server, has kept stays, and so does the mode of its cassette.
     """
     documents, dialects = sources.documents(), discover()
     try:
         settings = assemble(sources.flags, sources.environ, documents, dialects=dialects)
     except MockserverError as error:
-        raise ConfigError(*error.mistakes, *_mistakes(lambda: compiled(documents, None))) from None
+        mistakes = list(error.mistakes)
+        try:
+            compiled(documents, None)  # report its mistakes too
+        except MockserverError as more:
+            mistakes += more.mistakes
+        raise ConfigError(*mistakes) from None
     rules = compiled(documents, settings.profiles)
-    shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
-    shelf = shelf if before is None else before.engine.memory.shelf
     listed = {name: dialect.models for name, dialect in dialects.items()}
     tapes = player(sources, settings, before)
     check(rules, tapes.cassettes)
-    if before is not None:
+    if before is None:
+        shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+    else:
+        shelf = before.engine.memory.shelf
         before.namespaces.load_cassettes(tapes.cassettes)
     return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
 
 
 def player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    """What plays cassettes as the settings say; what is to be recorded whole or anew, as it was `before`, still is.
-
-    Raises CassetteError.
-    """
+    """The player of the settings; what was being recorded `before` still is. Raises CassetteError."""
     cassettes, fresh = CassetteStore(settings.cassettes, settings.match), False
     if before is not None and before.settings.cassettes == settings.cassettes:
         cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice
@@ -238,25 +220,13 @@ def player(sources: Sources, settings: Settings, before: "Live | None" = None) -
 
 
 def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
-    """The rules of documents, with all that a rule can use: dialects, faults, and timings of these names (None: any).
-
-    Raises RuleError with every mistake.
-    """
+    """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
     features = {name: dialect.features for name, dialect in discover().items()}
     return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
 
 
-def _mistakes(work: Callable[[], object]) -> tuple[Mistake, ...]:
-    """What is wrong with some work: where there are mistakes in several places, all of them are told at once."""
-    try:
-        work()
-    except MockserverError as error:
-        return error.mistakes
-    return ()
-
-
 def policy(settings: Settings) -> Policy:
-    """What the engine needs to know of the settings."""
+    """The engine's policy by the settings."""
     models = settings.models
     entries = None if models is None else {name: _model(model) for name, model in models.items()}
     catalogue = Catalogue(entries, published=settings.known_models, strict=settings.strict)
@@ -272,7 +242,7 @@ def policy(settings: Settings) -> Policy:
 
 
 def _model(setting: ModelSetting) -> Model:
-    """What the settings say of a model; null is said as well."""
+    """The stated properties of a model, null included."""
     stated = {name: getattr(setting, name) for name in setting.model_fields_set}
     return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))
 
@@ -282,40 +252,25 @@ EVERY = 500  # milliseconds after which cassettes are looked at
 log = logging.getLogger("mockserver")
 
 # Settings that a running server cannot change.
-AT_START = (
-    "host",
-    "port",
-    "log",
-    "reload",
-    "cors",
-    "stored_answers",
-    "stored_bytes",
-    "journal_calls",
-    "journal_bytes",
-)
+AT_START = ("host", "port", "log", "reload", "cors", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes")
 
 
 async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
-    """Swap in what the sources describe now; the names of changed settings that wait for the next start.
+    """Swap in what the sources are now; return the names of changed settings that need a restart.
 
-    Requests are answered meanwhile, by what was there before. Raises MockserverError, and then nothing has changed.
+    Raises MockserverError, and then nothing has changed.
     """
     async with live.changing:
         settings, engine = await aside(partial(compose, sources, live.store, live))
-        return _swapped(live, settings, engine)
-
-
-def _swapped(live: Live, settings: Settings, engine: Engine) -> tuple[str, ...]:
-    kept = {name: getattr(live.settings, name) for name in AT_START}
-    waiting = tuple(name for name in AT_START if getattr(settings, name) != kept[name])
-    live.settings, live.engine = settings.model_copy(update=kept), engine
-    return waiting
+        kept = {name: getattr(live.settings, name) for name in AT_START}
+        live.settings, live.engine = settings.model_copy(update=kept), engine
+        return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
 
 
 async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
-    """Reload whenever a file changes, or a cassette is changed by others, until cancelled; `say` hears what came of it.
+    """Reload when a file or a cassette changes, until cancelled; `say` gets the results.
 
-    Cassettes are looked at every now and then: which are played changes, and so does whether their folders are there.
+    Cassettes are polled: which ones are played changes, and so do their folders.
     """
     from watchfiles import awatch  # slow to import, and only serving needs it
 

@@ -21,7 +21,7 @@ from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, Line, client_left, 
 from mockserver.dialects import Dialect
 from mockserver.server.live import Live, Prepared
 from mockserver.server.recorder import Recorder, Take
-from mockserver.server.upstreams import PASSED_BY, Upstream, onward
+from mockserver.server.upstreams import PASSED_BY, Upstream, onward, upstream_of
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -66,9 +66,10 @@ class Relay:
 
         asked, call, forward = self.prepared.request, self.prepared.call, self.prepared.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
-        way, keep = self.live.way(self.dialect), self.live.keep
+        live = self.live
+        way, keep = upstream_of(self.dialect, live.settings.upstream, live.sources.environ), live.keep
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
-            take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), self.live.settings.record_errors)
+            take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), live.settings.record_errors)
             self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)
         response = await self._asked(way, asked, scope)
         try:

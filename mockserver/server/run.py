@@ -1,4 +1,4 @@
-"""A server in a thread of this process, for what starts one and ends with it. Takes no signal and says nothing."""
+"""Run a server: for a command, until a signal; or in a thread of this process."""
 
 import asyncio
 import errno
@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from threading import Event, Thread
 from types import FrameType, TracebackType
@@ -34,10 +34,10 @@ _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
 def environment(address: str, settings: Settings, environ: Mapping[str, str]) -> Mapping[str, str]:
-    """The variables to set beside those of `environ`, for a server at this address.
+    """The variables to set for clients of a server at this address, besides those of `environ`.
 
-    A dialect whose clients read no variables of their own is spoken by OpenAI's client: where the setting `dialect`
-    names such a one, that client is led there. A real key stays only where its upstream is to be asked with it.
+    OpenAI's client speaks dialects without variables of their own: it is led to such a `dialect` of the settings. A
+    real key stays only if an upstream needs it.
     """
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
     spoken = discover()[settings.dialect]
@@ -52,65 +52,61 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
     for name in ("NO_PROXY", "no_proxy"):
-        found[name] = _besides(environ.get(name, ""), NEAR)
+        listed = environ.get(name, "")
+        hosts = list(filter(None, map(str.strip, listed.split(","))))
+        found[name] = listed if "*" in hosts else ",".join(dict.fromkeys((*hosts, *NEAR)))
     return found
 
 
 def key_in(env: Mapping[str, str], dialect: str) -> str:
-    """The key that the dialect's own client takes from an environment; OpenAI's, where it reads none of its own."""
+    """The key that the dialect's own client takes from an environment; OpenAI's, if it reads none of its own."""
     variables = discover()[dialect].variables or discover()["openai"].variables
     return env[next(name for name, text in variables.items() if text == "{key}")]
 
 
 def base_url(address: str, dialect: str) -> str:
-    """What the dialect's own client takes as its base, for a server at this address."""
+    """The base URL that the dialect's own client takes, for a server at this address."""
     spoken = discover()[dialect]
-    told = (text for text in spoken.variables.values() if "{address}" in text)
-    return next(told, "{address}" + spoken.mounts[0]).format(address=address)
-
-
-def _besides(listed: str, hosts: Iterable[str]) -> str:
-    """A list of hosts with these in it too."""
-    names = [name for part in listed.split(",") if (name := part.strip())]
-    return listed if "*" in names else ",".join((*names, *(host for host in hosts if host not in names)))
+    texts = (text for text in spoken.variables.values() if "{address}" in text)
+    return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
 
 
 GRACE = 3  # seconds that open streams get once the server is told to stop
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 picks a free one. Raises ConfigError naming what stands in the way."""
+    """A listening socket; port 0 picks a free one. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(2048)
-    except (OSError, TypeError, ValueError) as error:  # the latter two: a name that no host can have
+    except OSError as error:
         listener.close()
-        why = _why(error) if isinstance(error, OSError) else "this is not the name of a host"
+        why = _REASONS.get(error.errno or 0) or error.strerror or str(error)
         raise ConfigError(f"cannot listen on {host}:{port}: {why}") from error
+    except (TypeError, ValueError) as error:
+        listener.close()
+        raise ConfigError(f"cannot listen on {host}:{port}: this is not the name of a host") from error
     return listener
 
 
-def _why(error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return "another program uses this port; stop it, or choose another with --port (0 picks a free one)"
-    if error.errno == errno.EACCES:
-        return "this port needs more rights; choose one above 1023 with --port"
-    return error.strerror or str(error)
+_REASONS = {
+    errno.EADDRINUSE: "another program uses this port; stop it, or choose another with --port (0 picks a free one)",
+    errno.EACCES: "this port needs more rights; choose one above 1023 with --port",
+}
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether a log line tells of a fault: a request that ends because the server stops is none."""
+    """Whether a log line reports a fault; the end of a request because the server stops is none."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's, but for who will not wait: a second signal ends what is still open."""
+    """uvicorn's, except that a second signal ends what is still open."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal has come."""
         if self.should_exit:
             asyncio.get_running_loop().call_soon_threadsafe(self._end)
         else:
@@ -130,21 +126,21 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     def stop(*_: object) -> None:
         server.should_exit = True
 
-    # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash;
-    # and until it listens to them, one must not be lost
+    # uvicorn stops on these signals and then raises them again, which without handlers would be a crash;
+    # and none must be lost until uvicorn handles them
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     gc.collect()
-    gc.freeze()  # what was made by now stays; to look through it again and again would cost every request
+    gc.freeze()  # what was made by now stays; scanning it again and again would cost every request
     server.run(sockets=[listener])
 
 
 def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Config:
-    """How uvicorn is to serve; open streams get so many seconds once it is told to stop."""
+    """uvicorn's configuration; `grace`: seconds for open streams when the server stops."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Config(
         with_cors(DefaultDialect(live, lifespan), live.settings.cors),
-        http=protocol_factory(refusal(live)),  # type: ignore[arg-type]  # what makes protocols will do as well as a class
+        http=protocol_factory(refusal(live)),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",
         log_config=None,
@@ -155,10 +151,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
 
 
 def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
-    """While the server runs, its rules files and its cassette are watched, where that is set; then its upstreams are
-
-    let go.
-    """
+    """Watch rules files and cassettes while the server runs, if `reload` is on; then close the upstreams."""
 
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[None]:
@@ -175,8 +168,8 @@ def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifesp
 
 
 THREAD_GRACE = 1  # seconds that open streams get at the end
-_PATIENCE = 30  # seconds that a start may take on a machine that is very busy
-_TURNS = 5  # of the loop, within which an answer that has left is noted
+_PATIENCE = 30  # seconds that a start may take on a very busy machine
+_TURNS = 5  # of the loop, within which a sent answer is noted
 
 T = TypeVar("T")
 
@@ -188,7 +181,7 @@ class Running:
     """
 
     def __init__(self, live: Live, sources: Sources | None = None, *, say: Callable[[str], None] | None = None) -> None:
-        """Bind the socket. Raises ConfigError where that cannot be."""
+        """Bind the socket. Raises ConfigError."""
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
         self.address = _address(self._listener)
@@ -199,7 +192,7 @@ class Running:
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:
-        """Return when the server answers. Raises ConfigError where it does not."""
+        """Return when the server answers. Raises ConfigError if it does not."""
         self._thread.start()
         self._ready.wait(_PATIENCE)
         if not self._thread.is_alive():
@@ -214,8 +207,8 @@ class Running:
             )
 
     def stop(self) -> None:
-        """Return when nothing of the server runs any more: within a second, unless streams are open."""
-        if os.getpid() != self._process:  # a fork: the thread has stayed behind, and so has all that it holds
+        """Return when the server has ended: within a second, unless streams are open."""
+        if os.getpid() != self._process:  # a fork, in which the thread does not run
             return
         self._server.should_exit = True
         if self._loop is not None and not self._loop.is_closed():
@@ -225,20 +218,17 @@ class Running:
         self._listener.close()
 
     def settle(self) -> None:
-        """Return once it is noted in the journal which answers have left by now, and which clients."""
+        """Return once the journal has noted which answers were sent by now, and which clients left."""
         if self.live.journal.tally.open:
             self.hang_up(all_of_them=False)
 
     def hang_up(self, *, all_of_them: bool = True) -> None:
-        """End the connections on which an answer is still going out; the idle ones stay.
-
-        Not `all_of_them`: those whose clients have said goodbye. A server would wait a while for what they may mean.
-        """
+        """End the connections on which an answer is being sent; else only those whose clients stopped sending."""
         if os.getpid() == self._process:
             self.wait_for(self._hung_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
-        """What some work on the server's own loop comes to. Raises what it raises."""
+        """Run a coroutine on the server's loop and return its result."""
         assert self._loop is not None  # noqa: S101  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
@@ -279,20 +269,18 @@ class Running:
 
 
 class _Prompt(uvicorn.Server):
-    """uvicorn's, but it need not look ten times a second whether it is to stop, and stops at once if nobody waits."""
+    """uvicorn's, except that it does not poll whether to stop, and stops at once if no request is open."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.over = asyncio.Event()
 
     async def main_loop(self) -> None:
-        """Wait for the end, with the date of answers set once a second."""
         while not await self.on_tick(0):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.over.wait(), 1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let idle connections go; where none is busy that was all."""
         if self.server_state.tasks:
             await super().shutdown(sockets)
             return
@@ -308,7 +296,6 @@ class _Prompt(uvicorn.Server):
 
 
 def _address(listener: socket.socket) -> str:
-    """Where to reach it from this machine."""
     host, port = listener.getsockname()[:2]
     if is_everywhere(host):
         host = "::1" if ":" in host else "127.0.0.1"

@@ -1,4 +1,4 @@
-"""The providers' own servers: where a request goes there, in which headers, and what is said if it does not arrive."""
+"""The providers' own servers: URL, headers and client of a relayed request, and the errors if it fails."""
 
 import asyncio
 import socket
@@ -29,10 +29,7 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How many seconds an upstream may take until its answer begins, and then between two pieces of it.
-
-    As long as the official clients wait: a model may think for minutes, and they know best when to give up.
-    """
+    """Seconds until an upstream's answer begins, and between two pieces of it: as long as the official clients wait."""
 
     head: float = 600.0
     piece: float = 600.0
@@ -40,7 +37,7 @@ class Timeouts:
 
 @dataclass(slots=True, eq=False)
 class UpstreamClient:
-    """One client for all of them, made when the first request is to go there."""
+    """One client for all upstreams, made for the first request."""
 
     patience: Timeouts = Timeouts()
     name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
@@ -48,7 +45,7 @@ class UpstreamClient:
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def client(self) -> "AsyncClient":
-        """The client; it reads of proxies and certificates in the environment, and follows no redirect."""
+        """The client; it takes proxies and certificates from the environment, and follows no redirect."""
         if self._client is None:
             async with self._making:
                 if self._client is None:
@@ -70,14 +67,14 @@ class UpstreamClient:
         )
 
     async def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(Exception):
                 await client.aclose()
 
     def signed(self, headers: Fields) -> Fields:
-        """What says that a request has passed here. Raises Failure where one says so already: it goes in circles."""
+        """The header that says that a request has passed here. Raises Failure for a request that has it already."""
         named = [name for key, value in headers if key == PASSED_BY for name in value.replace(b" ", b"").split(b",")]
         if self.name in named:
             raise Failure("bad_gateway", _CIRCLE, headers=((PASSED_BY.decode(), "circle"),))
@@ -86,7 +83,7 @@ class UpstreamClient:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """To where a request of one dialect goes: the address of its upstream, the key that goes there with it."""
+    """The upstream of a dialect: its URL, and the key that replaces the client's, if there is one."""
 
     dialect: Dialect
     address: str
@@ -94,11 +91,11 @@ class Upstream:
 
     @property
     def host(self) -> str:
-        """The upstream as people are told of it."""
+        """The host and port of the upstream."""
         return urlsplit(self.address).netloc
 
     def url(self, path: str, raw: bytes, query: bytes) -> str:
-        """The address for a path, without its namespace; `raw` is how it was written, with its namespace."""
+        """The URL for a path without its namespace; `raw` is the path as it was sent, with its namespace."""
         fronts = (front for mount in self.dialect.mounts for front in (mount, bare(mount)))
         front = max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
         rest = path[len(front) :]
@@ -108,51 +105,48 @@ class Upstream:
 
     def headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
         """The headers of a request that go on, with the upstream's own key, if there is one, for the client's."""
-        passed = list(onward(headers))
-        if self.key is None:
+        passed, key = list(onward(headers)), self.key
+        if key is None:
             return passed
-        name, value = self._credential(self.key)
-        return [*(field for field in passed if field[0] not in _CREDENTIALS), (name, value)]
-
-    def _credential(self, key: str) -> tuple[bytes, bytes]:
-        """The header in which this dialect takes a key: one of its own rather than the common one."""
-        for name, written in _CREDENTIALS.items():
-            header = (name, written % key.encode("latin-1", "replace"))
-            if self.dialect.credential(HttpRequest("POST", "/", headers=(header,))) == key:
-                return header
-        return b"authorization", b"Bearer " + key.encode("latin-1", "replace")
+        found = [(name, written % key.encode("latin-1", "replace")) for name, written in _CREDENTIALS.items()]
+        taken = (
+            each for each in found if self.dialect.credential(HttpRequest("POST", "/", headers=(each,))) == key
+        )  # a header of the dialect's own rather than the common one, which is the last
+        return [*(field for field in passed if field[0] not in _CREDENTIALS), next(taken, found[-1])]
 
     def unreachable(self, error: BaseException) -> Failure:
-        """What its client is told of an upstream that gave no answer."""
+        """The failure for a request that got no answer."""
         from httpx2 import LocalProtocolError, TimeoutException
 
-        if isinstance(error, LocalProtocolError):  # whose words hold the header, which may be a key
-            return Failure("bad_gateway", f"The upstream of {self.dialect.name}, {self.host}, {_NOT_ASKED}.")
         late = isinstance(error, TimeoutError | TimeoutException)
-        told = f"The upstream of {self.dialect.name}, {self.host}, {_LATE if late else _why(error)}."
-        return Failure("gateway_timeout" if late else "bad_gateway", told)
+        if isinstance(error, LocalProtocolError):  # its words hold the header, which may be a key
+            why = "was not asked: a header of the request, or the key for it, has characters that none may have"
+        else:
+            why = "did not answer in time" if late else _why(error)
+        message = f"The upstream of {self.dialect.name}, {self.host}, {why}."
+        return Failure("gateway_timeout" if late else "bad_gateway", message)
 
     def broken(self, error: BaseException) -> str:
-        """What the log says of an answer that was broken off."""
+        """The log text about an answer that broke off."""
         return f"The upstream of {self.dialect.name}, {self.host}, broke its answer off: {printable(_words(error))}."
 
 
 def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
-    """The way to the upstream of a dialect. Raises Failure where there is none."""
+    """The upstream of a dialect. Raises Failure if there is none."""
     address = upstreams.get(dialect.name)
     if address is None:
-        told = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
-        raise Failure("bad_gateway", told)
+        why = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
+        raise Failure("bad_gateway", why)
     return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
 
 
 def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
-    """The headers, in lower case, that concern more than the connection they came on; none of our own."""
+    """The headers, in lower case, without those of the connection they came on and this server's own."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {name.strip().lower() for key, value in lower if key == b"connection" for name in value.split(b",")}
     for name, value in lower:
         if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN):
-            yield name, value.strip(b" \t")  # around it they are not of the value, and no client may send them
+            yield name, value.strip(b" \t")
 
 
 def _ending(raw: bytes, rest: str) -> str | None:
@@ -164,19 +158,13 @@ def _ending(raw: bytes, rest: str) -> str | None:
 
 
 def _why(error: BaseException) -> str:
-    """What stood in the way, from the innermost of an error's causes that says so."""
-    causes = tuple(_causes(error))
-    for kind, told in _REASONS:
-        for cause in causes:
-            if isinstance(cause, kind):
-                return told.format(printable(_words(cause)))
-    return f"gave no answer: {printable(_words(causes[0]))}"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+    """The reason that an error or one of its causes gives."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    found = ((why, cause) for kind, why in _REASONS for cause in causes if isinstance(cause, kind))
+    why, cause = next(found, ("gave no answer: {}", error))
+    return why.format(printable(_words(cause)))
 
 
 def _words(error: BaseException) -> str:
@@ -190,10 +178,8 @@ _CIRCLE = (
     "This request has passed this server before: the upstream is the server itself, or leads back to it. Name the "
     "provider's own server with --upstream."
 )
-_LATE = "did not answer in time"
-_NOT_ASKED = "was not asked: a header of the request, or the key for it, has characters that none may have"
 _TRUST = "; to trust it, set SSL_CERT_FILE to a file of all certificates that are trusted"
-_OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # as OpenSSL numbers what it finds; no other certificate helps the rest
+_OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # OpenSSL's codes; a trusted certificate does not help with others
 _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (socket.gaierror, "cannot be found: {}"),
     (ssl.SSLCertVerificationError, "shows a certificate that is not trusted: {}"),

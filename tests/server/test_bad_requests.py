@@ -1,95 +1,144 @@
-"""Everything around a body: sizes, media types, models, paths, methods, namespaces, queries and headers."""
+"""Whatever a client sends, it gets an answer or its dialect's own 4xx: never a 5xx, a traceback or a hang.
+
+Bodies field by field: tests/dialects. Random ones over sockets: tests/fuzz.
+"""
 
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 import pytest
 
 from tests.dialects.features import URLS
-from tests.kit.asgi import app
-from tests.server.bad_bodies import with_text
-from tests.server.refusals import HI, ask, assert_refused, named
+from tests.dialects.invariants import a_body_is_one_line, has_shape
+from tests.kit.asgi import App, app
+from tests.kit.local import Answered
 
-OTHER_MEDIA = {"fireworks": 422, "tzafon": 400}  # what their frameworks make of a body that they did not read
-
-
-@pytest.mark.parametrize("dialect", URLS)
-def test_a_body_over_the_limit_is_a_413(dialect: str) -> None:
-    assert_refused(ask(dialect, with_text('"' + "x" * 200_000 + '"')), dialect, 413)
-    assert ask(dialect, with_text('"' + "x" * 190_000 + '"')).status == 200
+HI: Mapping[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+CHAT = "/v1/chat/completions"
+WITH_X = b'{"model":"m","messages":[{"role":"user","content":"x"}],"x":%b}'
+each_dialect = pytest.mark.parametrize("dialect", URLS)
 
 
-@pytest.mark.parametrize("dialect", URLS)
+@cache
+def server() -> App:
+    return app(max_body=200_000)
+
+
+def ask(dialect: str, body: Any = HI, **more: Any) -> Answered:
+    return server().ask(more.pop("path", URLS[dialect]), body, **more)
+
+
+def assert_refused(answered: Answered, dialect: str, *statuses: int) -> None:
+    """Check for the dialect's own error, by default of a bad body."""
+    expected = statuses or ((422,) if dialect == "fireworks" else (400,))
+    assert answered.status in expected, answered.body
+    a_body_is_one_line(answered)
+    has_shape(answered.json, dialect, "error")
+    assert answered.source == "invalid"
+
+
+def message(answered: Answered) -> str:
+    error = answered.json.get("error")
+    return str((error if isinstance(error, dict) else answered.json)["message"])
+
+
+def saying(text: bytes) -> bytes:
+    """A body whose message is this JSON text."""
+    return b'{"model":"m","messages":[{"role":"user","content":%b}]}' % text
+
+
+BROKEN: Mapping[str, bytes] = {
+    "empty": b"",
+    "cut": saying(b'"x')[:-3],
+    "trailing comma": b'{"model":"m",}',
+    "single quotes": b"{'model':'m'}",
+    "two values": b"{}{}",
+    "a byte order mark": b"\xef\xbb\xbf{}",
+    "an array": b"[]",
+    "null": b"null",
+    "minus 1e999": WITH_X % b"[-1e999]",
+    "a number of 5000 digits": WITH_X % (b"9" * 5000),
+    "surrogates in the wrong order": saying(b'"\\udc00\\ud800"'),
+    "a lone surrogate in a key": WITH_X % b'{"\\ud800":1}',
+    "overlong UTF-8": saying(b'"\xc0\xaf"'),
+    "a raw NUL in a string": saying(b'"a\x00b"'),
+    "a duplicate key in another spelling": b'{"model":"m","mod\\u0065l":"n","messages":[]}',
+    "depth 101 of objects": WITH_X % (b'{"a":' * 100 + b"1" + b"}" * 100),
+    "depth 90000, never closed": b"[" * 90_000,
+}
+
+
+@pytest.mark.parametrize("dialect", ["openai", "azure", "fireworks"])
+@pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
+def test_a_broken_body_is_refused(dialect: str, body: bytes) -> None:
+    assert_refused(ask(dialect, body), dialect)
+
+
 @pytest.mark.parametrize(
-    "media", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+    "body",
+    [
+        WITH_X % (b"[" * 98 + b"]" * 98),  # within the limit of 100 levels
+        saying(b'"\\ud83c\\udf0a \\u0000 [[[[ {{{{ \\" ]]]] 1e999"'),
+        WITH_X.replace(b'"x":%b', b'"max_tokens":5.0,"temperature":1e-400'),
+    ],
 )
-def test_another_media_type_is_a_415(dialect: str, media: str) -> None:
-    assert_refused(ask(dialect, HI, headers={"content-type": media}), dialect, OTHER_MEDIA.get(dialect, 415))
+def test_an_odd_but_valid_body_is_served(body: bytes) -> None:
+    assert ask("openai", body).status == 200
 
 
-@pytest.mark.parametrize("dialect", URLS)
-@pytest.mark.parametrize(
-    "media", ["application/json", "application/json; charset=utf-8", "application/problem+JSON", ""]
-)
-def test_json_by_any_name_is_served(dialect: str, media: str) -> None:
-    assert ask(dialect, HI, headers={"content-type": media}).status == 200
+@each_dialect
+def test_sizes_and_media_types(dialect: str) -> None:
+    assert_refused(ask(dialect, saying(b'"%b"' % (b"x" * 200_000))), dialect, 413)
+    assert ask(dialect, saying(b'"%b"' % (b"x" * 190_000))).status == 200
+    other = {"fireworks": 422, "tzafon": 400}.get(dialect, 415)  # what their frameworks make of an unparsed body
+    for media in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        assert_refused(ask(dialect, headers={"content-type": media}), dialect, other)
+    for media in ("application/json; charset=utf-8", "application/problem+JSON", ""):
+        assert ask(dialect, headers={"content-type": media}).status == 200
 
 
-@pytest.mark.parametrize("dialect", URLS)
+@each_dialect
 def test_an_unknown_model_is_refused(dialect: str) -> None:
     narrow = app(models="gpt-5*,m1")
-    for model in ("gpt-4", "GPT-5", "m1 ", "../m1", "m1\n", "\u2028", "m" * 10_000, "{model}", "%s", "{0.__class__}"):
-        answered = narrow.ask(URLS[dialect], {**HI, "model": model})
-        assert_refused(answered, dialect, 404)
+    for model in ("GPT-5", "m1 ", "m1\n", "\u2028", "m" * 10_000, "{0.__class__}"):
+        assert_refused(narrow.ask(URLS[dialect], {**HI, "model": model}), dialect, 404)
     assert narrow.ask(URLS[dialect], {**HI, "model": "gpt-5-mini"}).status == 200
 
 
 @pytest.mark.parametrize(
     ("path", "dialect", "near"),
     [
-        ("/v1/chat/completion", "openai", " /v1/chat/completions"),
-        ("/openai/v1/chat/completion", "openai", " /openai/v1/chat/completions"),
-        ("/skytells/v1/chat/complete", "skytells", "POST /skytells/v1/chat/completions"),
+        ("/v1/chat/completion", "openai", "POST /v1/chat/completions"),
+        ("/skytells/v1/chat", "skytells", "POST /skytells/v1/chat/completions"),
         ("/crazyrouter/v1/model", "crazyrouter", "GET /crazyrouter/v1/models"),
         ("/azure/chat/completion?api-version=2024-05-01-preview", "azure", "POST /azure/chat/completions"),
-        ("/azure/inf", "azure", "GET /azure/info"),
-        ("/ns/mine/v1/chat/completion", "openai", " /v1/chat/completions"),
-        ("/zzz", "openai", None),
-        ("/", "openai", None),
-        ("/v1/%F0%9F%8C%8A/%00/%0A", "openai", None),
-        ("/v1/%ff", "openai", None),
-        ("/ns/mine/skytells/v1/a%0Ab", "skytells", None),
-        ("/skytells/" + "x" * 5000, "skytells", None),
-        ("/azure/" + "chat/" * 1000, "azure", None),
-        ("/v1/{model}/%7Bpath%7D", "openai", None),
+        ("/ns/mine/v1/chat/completion", "openai", "POST /v1/chat/completions"),
+        ("/", "openai", "Invalid URL (POST /)"),
+        ("/v1/%F0%9F%8C%8A/%00/%0A", "openai", ""),
+        ("/v1/%ff", "openai", ""),
+        ("/ns/mine/skytells/v1/a%0Ab", "skytells", ""),
+        ("/azure/" + "chat/" * 1000, "azure", ""),
+        *((path, "openai", "") for path in ("/ns", "/ns/mine/", "/ns//v1/chat/completions", "/ns/a/ns/b/v1/models")),
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PATCH"])
-def test_an_unknown_path_is_a_404_that_names_the_nearest(
-    path: str, dialect: str, near: str | None, method: str
-) -> None:
-    answered = ask(dialect, b"", path=path, method=method)
+def test_an_unknown_path_is_a_404_that_names_the_nearest(path: str, dialect: str, near: str) -> None:
+    answered = ask(dialect, b"", path=path)
     assert_refused(answered, dialect, 404)
-    if near is not None:
-        assert near in named(answered)
+    assert near in message(answered)
 
 
 @pytest.mark.parametrize(
     ("path", "dialect", "allowed"),
     [
-        ("/v1/chat/completions", "openai", "POST, GET"),
-        ("/openai/v1/models", "openai", "GET"),
-        ("/skytells/v1/chat/completions", "skytells", "POST"),
-        ("/crazyrouter/v1/models/x", "crazyrouter", "GET"),
-        ("/azure/chat/completions", "azure", "POST"),
+        (CHAT, "openai", "POST, GET"),
         ("/azure/info", "azure", "GET"),
         ("/v1/chat/completions/x", "openai", "GET, POST, DELETE"),
         ("/ns/mine/v1/responses", "openai", "POST"),
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "BREW"])
 def test_a_wrong_method_is_a_405_that_names_the_right_one(path: str, dialect: str, allowed: str, method: str) -> None:
-    if method in allowed.split(", "):
-        return
     answered = ask(dialect, b"", path=path, method=method)
     assert_refused(answered, dialect, 405)
     assert answered.headers["allow"] == allowed
@@ -98,63 +147,46 @@ def test_a_wrong_method_is_a_405_that_names_the_right_one(path: str, dialect: st
 @pytest.mark.parametrize(
     "path",
     [
-        "/v1/chat/completions/",
-        "//v1/chat/completions",
         "/v1//chat///completions//",
-        "/ns/mine/v1/chat/completions",
-        "/ns/mine//v1/chat/completions/",
         "//ns//mine/openai/v1/chat/completions",
-        "/ns/a%20b/v1/chat/completions",
-        "/ns/%F0%9F%8C%8A/v1/chat/completions",
-        "/v1/chat/completions?",
-        "/v1/chat/completions?a&b=%ff&=&&a=1&a=2",
-        "/v1/chat/completions?api-version=%00&stream=nonsense",
+        "/ns/%F0%9F%8C%8A%20/v1/chat/completions",
+        "/v1/chat/completions?a&b=%ff&=&&a=1&a=2&stream=nonsense",
     ],
 )
 def test_a_path_written_oddly_is_served(path: str) -> None:
-    assert ask("openai", HI, path=path).status == 200
+    assert ask("openai", path=path).status == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/ns", "/ns/", "/ns/mine", "/ns/mine/", "/ns//v1/chat/completions", "/ns/a/ns/b/v1/models"]
-)
-def test_a_namespace_without_a_path_is_a_404(path: str) -> None:
-    assert_refused(ask("openai", HI, path=path), "openai", 404)
+ODD_HEADERS: Mapping[str, str] = {
+    "authorization": "bearer \xff\xfe {key}%s" + "k" * 60_000,
+    "x-api-key": "",
+    "api-key": "\xe9",
+    "x-stainless-retry-count": "9" * 5000,
+    "x-ms-client-request-id": "\xff\x7f a",
+    "content-type": "application/json; charset=utf-16",
+    "azureml-model-deployment": "\xff",
+}
 
 
-HEADERS: tuple[Mapping[str, str], ...] = (
-    {"authorization": ""},
-    {"authorization": "Bearer"},
-    {"authorization": "Bearer  "},
-    {"authorization": "Basic dTpw"},
-    {"authorization": "bearer \xff\xfe"},
-    {"authorization": "Bearer " + "k" * 60_000},
-    {"authorization": "Bearer {key}{0}%s"},
-    {"x-api-key": ""},
-    {"api-key": "\xe9"},
-    {"x-stainless-retry-count": "minus one"},
-    {"x-stainless-retry-count": "\xb2"},
-    {"x-stainless-retry-count": "9" * 5000},
-    {"x-ms-client-request-id": "\xff\x7f a"},
-    {"accept": "text/html", "accept-encoding": "gzip", "expect": "nonsense"},
-    {"content-type": "application/json; charset=utf-16"},
-    {"azureml-model-deployment": "\xff"},
-)
-
-
-@pytest.mark.parametrize("dialect", URLS)
-@pytest.mark.parametrize("headers", HEADERS, ids=lambda headers: repr(headers)[:50])
-def test_odd_headers_harm_nobody(dialect: str, headers: Mapping[str, str]) -> None:
-    assert ask(dialect, HI, headers=headers).status == 200
+@each_dialect
+def test_odd_headers_harm_nobody(dialect: str) -> None:
     strict = app(keys="sk-test")
-    refused = strict.ask(URLS[dialect], HI, headers=headers)
-    assert_refused(refused, dialect, 401)
+    for headers in ({name: value} for name, value in ODD_HEADERS.items()):
+        assert ask(dialect, headers=headers).status == 200
+        assert_refused(strict.ask(URLS[dialect], HI, headers=headers), dialect, 401)
+    assert strict.ask(URLS[dialect], HI, headers={"authorization": "Bearer sk-test"}).status == 200
 
 
-@pytest.mark.parametrize("version", ["", "%00", "2024", "2024-05-01-preview ", "2024-5-1", "2024-05-01%0A", "v" * 5000])
+@pytest.mark.parametrize("version", ["", "2024-5-1", "2024-05-01%0A", "v" * 5000])
 def test_an_odd_api_version_is_refused(version: str) -> None:
-    answered = ask("azure", HI, path=f"/azure/chat/completions?api-version={version}")
+    answered = ask("azure", path=f"/azure/chat/completions?api-version={version}")
     assert_refused(answered, "azure", 400)
-    assert answered.headers["x-ms-error-code"] == (
-        "InvalidApiVersionParameter" if version else "MissingApiVersionParameter"
-    )
+    assert answered.headers["x-ms-error-code"] == f"{'Invalid' if version else 'Missing'}ApiVersionParameter"
+
+
+@each_dialect
+def test_the_greatest_number_of_choices(dialect: str) -> None:
+    body = {**HI, "n": 128, "stream": True, "logprobs": True, "top_logprobs": 5 if dialect == "fireworks" else 20}
+    answered = ask(dialect, body, headers={"extra-parameters": "pass-through"})
+    assert answered.status == 200
+    assert answered.body.endswith(b"data: [DONE]\n\n")

@@ -115,10 +115,7 @@ def test_what_cannot_be_explained(server: Watched, content: object, status: int,
 
 def test_a_call_that_reached_nothing_cannot_be_explained(server: Watched) -> None:
     server.app.ask("/v1/nothing", {})
-    assert (
-        server.api("explain", {"call": 1}).json["error"]
-        == "call 1 cannot be explained: no operation is at its path"
-    )
+    assert server.api("explain", {"call": 1}).json["error"] == "call 1 cannot be explained: no operation is at its path"
 
 
 def test_a_call_that_is_not_kept_whole_cannot_be_explained(server: Watched) -> None:

@@ -73,7 +73,6 @@ rules:
     then: {{reasoning: hm, text: {_quoted(ODD)}, chunks: word}}
   - then: {{text: {_quoted(ODD)}}}
 """
-TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
 USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 BODIES: Mapping[str, Any] = {
     "/v1/chat/completions": lambda said: {"messages": [{"role": "user", "content": said}], **USAGE},
@@ -122,42 +121,6 @@ def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
 @pytest.fixture(scope="module")
 def exact() -> Local:
     return local(RULES, tokenizer="cl100k_base")
-
-
-def test_fireworks_tells_the_numbers_of_the_vocabulary(exact: Local) -> None:
-    body = {"model": "m", "prompt": "hello world", "return_token_ids": True, "logprobs": True, "top_logprobs": 2}
-    (choice,) = exact.ask("/fireworks/v1/completions", body).json["choices"]
-    tokenizer = named("cl100k_base")
-    assert choice["prompt_token_ids"] == [15339, 1917]
-    assert "".join(tokenizer.read(choice["token_ids"])) == choice["text"]
-    entries = choice["logprobs"]["content"]
-    assert [entry["token_id"] for entry in entries] == choice["token_ids"]
-    assert bytes(octet for entry in entries for octet in entry["bytes"]) == choice["text"].encode()
-    for entry in entries:
-        for other in entry["top_logprobs"]:
-            assert raw(tokenizer.read([other["token_id"]])[0]) == bytes(other["bytes"])
-
-
-def test_a_prompt_of_numbers_is_its_text() -> None:
-    rules = "version: 1\nrules: [{when: {last_user: hello world}, then: {text: known}}]"
-    asked = {"model": "m", "prompt": [15339, 1917], "echo": True, "logprobs": 0}
-    there = local(rules, tokenizer="cl100k_base")
-    numbers, text = (there.ask("/v1/completions", {**asked, **more}).json for more in ({}, {"prompt": "hello world"}))
-    assert numbers == text
-    assert numbers["choices"][0]["text"] == "hello worldknown"
-    several = there.ask("/v1/completions", {**asked, "prompt": [[15339, 1917], [15339]]}).json
-    assert next(choice["text"][:11] for choice in several["choices"]) == "hello world"
-    rough = local(rules).ask("/v1/completions", asked).json
-    assert rough["choices"][0]["text"].startswith("<|15339|><|1917|>")
-
-
-def test_embeddings_of_numbers_are_those_of_their_text() -> None:
-    there = local(tokenizer="cl100k_base")
-    one, other = (
-        there.ask("/v1/embeddings", {"model": "m", "input": it}).json for it in ([15339, 1917], "hello world")
-    )
-    assert one == other
-    assert one["usage"]["prompt_tokens"] == 2
 
 
 def test_parts_of_characters_are_told_by_their_bytes(exact: Local) -> None:

@@ -61,11 +61,6 @@ def test_a_head_asks_for_the_operation_of_get(live: Live) -> None:
     assert [(row.operation, row.status) for row in live.journal] == [("models", 200), ("", 405)]
 
 
-def test_a_body_over_the_limit_gets_the_413_of_the_dialect() -> None:
-    got = request(local(max_body="1KB").live, "/skytells/v1/chat/completions", b"x" * 1001)
-    assert (got.status, got.error["status"]) == (413, 413)
-
-
 async def test_a_client_that_leaves_early_is_noted(live: Live) -> None:
     async def receive() -> Any:
         return {"type": "http.disconnect"}

@@ -48,26 +48,6 @@ async def refused(limiter: Limiter, charge: Charge) -> Failure:
     return raised.value
 
 
-@pytest.mark.parametrize(
-    ("settings", "any_"),
-    [
-        ({}, False),
-        ({"keys": {"a": {"allowed": False}}, "models": ["a"]}, False),
-        ({"limits": {"requests_per_day": None}}, True),
-        ({"limits": {"tokens_per_day": 1}}, True),
-        ({"limits": {"concurrent_requests": 1}}, True),
-        ({"keys": {"a": {"limits": {"tokens_per_day": 1}}}}, True),
-        ({"models": {"a": {"limits": {"tokens_per_day": 1}}}}, True),
-    ],
-)
-def test_without_limits_there_is_no_limiter(settings: Any, any_: bool) -> None:
-    made = Settings.model_validate(settings)
-    entries = {name: Model(limits=model.limits) for name, model in (made.models or {}).items()}
-    limiter = Limiter()
-    limiter.configure(made.limits, made.keys, Catalogue(entries))
-    assert limiter.active is any_
-
-
 def test_what_a_key_says_wins_over_its_model_and_that_over_all() -> None:
     rich = Settings.model_validate({"keys": {"k": {"limits": {"requests_per_minute": 7}}}}).keys
     assert rich is not None
@@ -170,16 +150,6 @@ async def test_headers_that_an_answer_states_stand_every_time() -> None:
     for names in (dict(one.headers), dict(again.headers)):
         assert "x-ratelimit-limit-tokens" not in names
         assert "x-ratelimit-remaining-tokens" in names
-
-
-@pytest.mark.parametrize("outcome", [Failure("server_error"), Raw(200, ())])
-async def test_failures_and_raw_answers_carry_no_headers_of_limits(outcome: Outcome) -> None:
-    limiter = limits(RPM)
-    one = reserve(limiter)
-    charge = limiter.charge("k", "m").of(0, 0)
-    await one.take(charge)
-    await one.settle(charge, outcome)
-    assert one.headers == ()
 
 
 async def test_who_leaves_the_queue_gets_back_what_was_drawn() -> None:

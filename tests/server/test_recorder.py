@@ -3,7 +3,6 @@
 
 import asyncio
 import gzip
-import json
 import zlib
 from collections.abc import Iterable, Sequence
 
@@ -195,12 +194,6 @@ async def test_streams_of_other_operations_need_no_last_event(kept: Kept) -> Non
     assert [episode.reply.bytes for episode in kept] == [EVENT, EVENT]
 
 
-async def test_what_follows_the_last_blank_line_is_kept_too(kept: Kept) -> None:
-    await heard(kept, [EVENT, DONE + b"\n"], STREAM)
-    assert kept[0].reply.frames is not None
-    assert [data for _, data in kept[0].reply.frames] == [EVENT, DONE, b"\n"]
-
-
 async def test_a_length_that_is_reached(kept: Kept) -> None:
     listener = recorder(kept)
     listener.open(200, [JSON, (b"content-length", b"3")])
@@ -219,12 +212,6 @@ async def test_errors_are_kept_unless_told_not_to(kept: Kept) -> None:
     (episode,) = kept
     assert episode.reply.status == 429
     assert ("retry-after", "2") in episode.reply.headers
-
-
-async def test_nothing_is_kept_where_no_answer_began(kept: Kept) -> None:
-    listener = recorder(kept)
-    await listener.keep()
-    assert kept == []
 
 
 async def test_it_is_saved_once(kept: Kept) -> None:
@@ -290,16 +277,3 @@ async def test_what_is_too_large_is_not_kept(kept: Kept, caplog: pytest.LogCaptu
     assert caplog.messages == [
         "cassette chat.yaml: an answer is not recorded: the answer is larger than 67108864 bytes"
     ]
-
-
-async def test_no_small_body_holds_one_that_is_too_large(kept: Kept) -> None:
-    bomb = gzip.compress(bytes(MAX_RECORDED + 1))
-    await heard(kept, by_size(bomb, 65536), JSON, (b"content-encoding", b"gzip"))
-    assert list(kept) == []
-
-
-async def test_a_large_event_in_many_pieces(kept: Kept) -> None:
-    event = b"data: " + json.dumps("x" * 3_000_000).encode() + b"\n\n"
-    await heard(kept, [*by_size(event, 100), DONE], STREAM)
-    assert kept[0].reply.frames is not None
-    assert [data for _, data in kept[0].reply.frames] == [event, DONE]

@@ -40,22 +40,6 @@ def test_an_equal_request_leaves_its_answer_again(stream: bool) -> None:
     assert look(server, name).status == 200
 
 
-def test_an_equal_request_leaves_its_own_metadata() -> None:
-    server = app()
-    create(server, metadata={"topic": "x"})
-    name = create(server, metadata={"topic": "y"})
-    assert look(server, name).json["metadata"] == {"topic": "y"}
-    create(server, metadata={"topic": "x"})
-    assert look(server, name).json["metadata"] == {"topic": "x"}
-
-
-def test_an_equal_request_of_the_background_begins_again() -> None:
-    server = app()
-    for _ in range(2):
-        name = create(server, background=True)
-        assert [look(server, name).json["status"] for _ in range(2)] == ["in_progress", "completed"]
-
-
 def test_a_chat_that_is_stored_is_found_and_one_that_is_not_is_not() -> None:
     server = app(unmatched="error", rules="rules: [{then: {text: hi}}]")
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
@@ -104,31 +88,6 @@ def test_what_is_cancelled_is_over(dialect: str, again: int) -> None:
     assert made_up[0].json["background"] is True
 
 
-def test_a_response_nobody_knows_has_the_limit_of_the_model() -> None:
-    path = "/tzafon/v1/responses/resp_1"
-    assert app().ask(path, method="GET").json["max_output_tokens"] == 32768
-    assert app().ask(f"{path}?stream=true", method="GET").status == 200
-
-
-def test_a_chat_nobody_knows() -> None:
-    server = app()
-    assert look(server, "chatcmpl-1", path=CHATS).json["id"] == "chatcmpl-1"
-    assert server.ask(f"{CHATS}/chatcmpl-1", {"metadata": {"a": "b"}}).json["metadata"] == {"a": "b"}
-    assert [chat["id"] for chat in look(server, "", path=CHATS).json["data"]] == ["chatcmpl-1"]
-    assert look(server, "chatcmpl-2/messages", path=CHATS).json["data"] == []
-    assert look(server, "chatcmpl-1", path=CHATS, method="DELETE").json["deleted"] is True
-    assert look(server, "chatcmpl-1", path=CHATS).status == 404
-
-
-def test_before_a_response_that_nobody_knows_nothing_was_said() -> None:
-    server = app("rules: [{then: {text: 'turn {{ call.turn }}'}}]")
-    first = create(server)
-    told = server.ask(RESPONSES, {"model": "m", "input": "more", "previous_response_id": first})
-    lost = server.ask(RESPONSES, {"model": "m", "input": "more", "previous_response_id": "resp_1"})
-    assert (text_of(told), text_of(lost)) == ("turn 1", "turn 0")
-    assert lost.json["previous_response_id"] == "resp_1"
-
-
 def test_an_answer_follows_from_what_was_said_not_from_ids() -> None:
     stable, unique = app(), app(ids="unique")
     bodies = []
@@ -147,27 +106,6 @@ def test_what_a_deleted_response_said_is_not_answered_from_the_memo() -> None:
     look(server, body["previous_response_id"], method="DELETE")
     refused = server.ask(RESPONSES, body)
     assert (refused.status, refused.json["error"]["code"]) == (400, "previous_response_not_found")
-
-
-@pytest.mark.parametrize(
-    ("settings", "kept"),
-    [
-        ({"stored_answers": 2}, [False, True, True]),
-        ({"stored_answers": 0}, [False, False, False]),
-        ({"stored_bytes": 8_000}, [False, True, True]),
-    ],
-)
-def test_the_oldest_go_first(settings: dict[str, Any], kept: list[bool]) -> None:
-    server = app("rules: [{when: {last_user: '*'}, then: {text: hi}}]", unmatched="error", **settings)
-    names = [create(server, text) for text in ("a", "b", "c")]
-    assert [look(server, name).status == 200 for name in names] == kept
-
-
-def test_headers_of_a_rule_are_said_once() -> None:
-    server = app("rules: [{then: {text: hi, headers: {x-once: '1'}}}]")
-    asked = server.ask(RESPONSES, {"model": "m", "input": "x"})
-    assert "x-once" in asked.headers
-    assert "x-once" not in look(server, asked.json["id"]).headers
 
 
 RULED = """
@@ -191,34 +129,3 @@ def test_rules_may_answer_look_ups() -> None:
     assert [chat["choices"][0]["message"]["content"] for chat in listed] == ["the only one"]
     assert server.ask(f"{CHATS}/c/messages?limit=5", method="GET").status == 429
     assert server.ask(f"{CHATS}/c/messages", method="GET").status == 404
-
-
-def test_a_model_that_is_not_listed_may_still_be_looked_for() -> None:
-    assert app(models=["mine"]).ask(f"{CHATS}?model=other", method="GET").json["data"] == []
-
-
-COMPUTER = """
-rules:
-  - when: {dialect: tzafon}
-    then:
-      steps:
-        - items: [{type: computer_call, action: {type: screenshot}}]
-        - items: [{type: computer_call, action: {type: click, button: left, x: 1, y: 2}}]
-        - {text: "{{ tool_result.name }} is done after {{ call.turn }} turns."}
-"""
-
-
-def test_a_computer_loop_over_responses() -> None:
-    server, path = app(COMPUTER), "/tzafon/v1/responses"
-    tools = [{"type": "computer_use_preview", "display_width": 9, "display_height": 9, "environment": "browser"}]
-    made = server.ask(path, {"input": "open the page", "tools": tools}).json
-    actions = []
-    while made["output"][0]["type"] == "computer_call":
-        call = made["output"][0]
-        actions.append(call["action"]["type"])
-        shot = {"type": "computer_screenshot", "image_url": "data:image/png;base64,AA=="}
-        result = {"type": "computer_call_output", "call_id": call["call_id"], "output": shot}
-        body = {"input": [result], "tools": tools, "previous_response_id": made["id"]}
-        made = server.ask(path, body).json
-    assert actions == ["screenshot", "click"]
-    assert made["output"][0]["content"][0]["text"] == "computer_use_preview is done after 2 turns."

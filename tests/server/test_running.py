@@ -1,6 +1,5 @@
 """A server in a thread: it is there when `start` returns, and gone when `stop` does."""
 
-import logging
 import os
 import signal
 import socket
@@ -26,21 +25,6 @@ def test_it_answers_at_its_address_and_is_gone_afterwards() -> None:
     assert set(threading.enumerate()) == before
     with pytest.raises(OSError, match="refused"):
         urlopen(f"{running.address}/v1/models")
-
-
-def test_it_leaves_the_log_of_other_servers_of_uvicorn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    access, handler = logging.getLogger("uvicorn.access"), logging.NullHandler()
-    monkeypatch.setattr(access, "propagate", True)
-    monkeypatch.setattr(access, "handlers", [handler])
-    with Running(local(port=0).live):
-        assert (access.propagate, access.handlers) == (True, [handler])
-
-
-def test_two_of_them_do_not_meet() -> None:
-    with Running(local(port=0).live) as one, Running(local(port=0).live) as two:
-        assert one.address != two.address
-        urlopen(f"{one.address}/v1/models")
-        assert (len(one.live.journal), len(two.live.journal)) == (1, 0)
 
 
 def test_it_takes_no_signals() -> None:
@@ -80,13 +64,6 @@ def test_clients_that_have_said_goodbye_are_let_go_and_the_others_if_that_is_wan
         running.hang_up()
         assert [row.ended for row in running.live.journal] == ["client left", "client left"]
         clients[1].close()
-
-
-def test_a_port_in_use_is_told_when_it_is_made() -> None:
-    with Running(local(port=0).live) as running:
-        port = int(running.address.rpartition(":")[2])
-        with pytest.raises(ConfigError, match="another program uses this port"):
-            Running(local(port=port).live)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", "localhost"])

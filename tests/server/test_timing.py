@@ -105,24 +105,6 @@ async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     assert b'"after"' in (await handler.respond(HttpRequest("POST", CHAT, body=body))).reply.body
 
 
-def test_what_is_no_answer_waits_too() -> None:
-    server = local(RULES)
-    assert waits(asked(server, CHAT, PATHS[CHAT]("fails"))) == [2.0]
-    assert waits(asked(server, CHAT, PATHS[CHAT]("raw"))) == [1.0, 1.0]
-
-
-def test_profiles_of_the_settings_are_known_to_rules_and_models() -> None:
-    rules = """
-settings: {profiles: {mine: {total: 3s}}, models: {a: {timing: mine}, b: }}
-rules: [{when: {last_user: x}, then: {text: hi, timing: {profile: mine, total: 4s}}}]
-"""
-    server = local(rules)
-    body = {"messages": [{"role": "user", "content": "y"}]}
-    assert waits(asked(server, CHAT, {**body, "model": "a"})) == [3.0]
-    assert waits(asked(server, CHAT, {**body, "model": "b"})) == []
-    assert waits(asked(server, CHAT, {**PATHS[CHAT]("x"), "model": "a"})) == [4.0]
-
-
 def test_a_longer_prompt_makes_the_first_token_later() -> None:
     server = local(timing={"prompt_per_1k": "1s"})
     short, long = (asked(server, CHAT, PATHS[CHAT]("word " * count)) for count in (10, 2010))
@@ -130,11 +112,6 @@ def test_a_longer_prompt_makes_the_first_token_later() -> None:
     tokens = [json.loads(answer.reply.body)["usage"]["prompt_tokens"] for answer in (short, long)]
     assert (first, later) == (pytest.approx(tokens[0] / 1000), pytest.approx(tokens[1] / 1000))
     assert tokens[1] - tokens[0] == pytest.approx(2000, rel=0.1)
-
-
-def test_a_rules_usage_is_what_the_prompt_weighs() -> None:
-    rules = "rules: [{then: {text: hi, usage: {prompt_tokens: 4000}, timing: {prompt_per_1k: 1s, first_token: 1s}}}]"
-    assert waits(asked(local(rules), CHAT, PATHS[CHAT]("x"))) == [pytest.approx(5.0)]
 
 
 def delivered(server: Local, answer: Prepared) -> Pace:

@@ -33,15 +33,6 @@ def names(live: Live) -> list[str]:
     return [rule.name for rule in live.engine.rules]
 
 
-async def test_reload_swaps_the_engine_and_keeps_what_is_remembered(file: Path) -> None:
-    sources = Sources((file,))
-    live = start(sources)
-    file.write_text(BETTER)
-    await reload(live, sources)
-    assert names(live) == ["b"]
-    assert live.engine.store is live.store
-
-
 async def test_reload_swaps_the_settings_too(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)

@@ -1,0 +1,416 @@
+"""Requests and answers on a connection: what a head must be, what an application sees, and what becomes of an answer.
+
+Malformed requests over sockets: tests/safety.
+"""
+
+import asyncio
+import json
+import logging
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from math import inf
+from typing import Any
+
+import pytest
+
+from mockserver.core.action import Action, Cut, Head, Write
+from mockserver.core.plan import Failure
+from mockserver.delivery.drive import FAST_PATH, WIRE, Line, drive
+from mockserver.server.http import connection_deadlines
+from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch
+from mockserver.server.http.parser import origin, path_of, vet
+from mockserver.server.http.protocol import refusal
+from tests.kit.door import behind_the_door
+from tests.kit.local import local
+from tests.kit.raw import GET, Heard, Raw, chunked, post
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+Field = tuple[bytes, bytes]
+HOST = (b"host", b"x")
+KEY = b"sk-proj-0a1b2c3d"
+UPGRADE = post(b"abc", "connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAMAAABkAAQAAP__")
+
+
+# --- heads
+
+
+@pytest.mark.parametrize(
+    ("version", "headers", "status"),
+    [
+        ("1.1", [(b"host", b"[::1]:8000")], None),
+        ("1.1", [(b"transfer-encoding", b"Chunked"), HOST, (b"expect", b"100-Continue")], None),
+        ("1.0", [], None),
+        ("1.0", [HOST, (b"expect", b"unknown to an old server")], None),
+        ("2.0", [HOST], 400),
+        ("1.1", [], 400),
+        ("1.0", [HOST, HOST], 400),
+        ("1.1", [(b"host", b"a@b")], 400),
+        ("1.1", [HOST, (b"transfer-encoding", b"gzip, chunked")], 400),
+        ("1.0", [HOST, (b"transfer-encoding", b"chunked")], 400),
+        ("1.1", [HOST, *[(b"expect", b"100-continue")] * 2], 417),
+    ],
+)
+def test_ambiguous_heads_are_refused(version: str, headers: list[Field], status: int | None) -> None:
+    if status is None:
+        vet(version, headers)
+        return
+    with pytest.raises(Failure) as refused:
+        vet(version, headers)
+    assert refused.value.status == status
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "host"),
+    [(b"/a?b", b"/a?b", b"x"), (b"http://y:1/a", b"/a", b"y:1"), (b"HTTPS://y?a", b"/?a", b"y")],
+)
+def test_a_target_has_a_path(target: bytes, path: bytes, host: bytes) -> None:
+    headers = [(b"a", b"b"), HOST]
+    assert origin("GET", target, headers) == path
+    assert headers == [(b"a", b"b"), (b"host", host)]
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "path"),
+    [
+        (b"/v1/%6dodels?a=b", [], "/v1/models"),
+        (b"http://user:%b@host/v1/models" % KEY, [], "/v1/models"),
+        (b"user:%b@host:443" % KEY, [], "/"),
+        (b"", [], "/"),
+        (b"/v1/" + KEY, [(b"authorization", b"Bearer " + KEY)], "/v1/sk-p...(masked)"),
+        (b"/v1/%b?key=%b" % (KEY, KEY), [], "/v1/sk-p...(masked)"),
+    ],
+)
+def test_the_reported_path_has_no_credentials(target: bytes, headers: list[Field], path: str) -> None:
+    assert path_of(target, headers) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect", "namespace", "inner"),
+    [
+        ("/azure/info", "azure", "default", "/azure/info"),
+        ("/ns/mine/tzafon/v1/models", "tzafon", "mine", "/tzafon/v1/models"),
+        ("/ns/mine", "openai", "mine", "/"),
+        ("/ns/*/v1/models", "openai", "default", "/ns/*/v1/models"),
+        (f"/ns/{'x' * 101}/v1", "openai", "default", f"/ns/{'x' * 101}/v1"),
+    ],
+)
+def test_a_refused_head_gets_its_dialect_s_error(path: str, dialect: str, namespace: str, inner: str) -> None:
+    live = local().live
+    reply = refusal(live)(Failure("bad_parameter", "No.", status=431), "GET", path)
+    assert (reply.status, "No." in json.dumps(json.loads(reply.body))) == (431, True)
+    (row,) = live.journal
+    assert (row.path, row.dialect, row.namespace, row.status) == (inner, dialect, namespace, 431)
+    assert (row.source, row.ended) == ("invalid", "complete")
+
+
+# --- requests
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with the body, the request line, and the names of the headers."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message["body"], message["more_body"]
+    names = b",".join([name for name, _ in scope["headers"]])
+    line = f"{scope['method']} {scope['path']} {scope['query_string'].decode()} {scope['http_version']}".encode()
+    seen = b"|".join((body, line, names))
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(seen))]})
+    await send({"type": "http.response.body", "body": seen})
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with behind_the_door(echo) as listening:
+        yield listening
+
+
+@pytest.fixture
+def line(port: int) -> Iterator[Raw]:
+    with Raw(port) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize(
+    ("sent", "seen"),
+    [
+        (GET, b"|GET /v1/models  1.1|host"),
+        (post(b"abc", path="/%41/b%3Fc?d=%41&?"), b"abc|POST /A/b?c d=%41&? 1.1|host,content-type,content-length"),
+        (post(b"abc", path="http://y:1?q"), b"abc|POST / q 1.1|host,content-type,content-length"),
+        (UPGRADE, b"abc|POST /v1/chat/completions  1.1|host,content-type,connection,content-length"),
+        (
+            post(b"3;a=b\r\nabc\r\n0\r\nx-trailer: 1\r\n\r\n", "transfer-encoding: chunked"),
+            b"abc|POST /v1/chat/completions  1.1|host,content-type,transfer-encoding",
+        ),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 7, 100_000])
+def test_what_an_application_sees_of_a_request(sent: bytes, seen: bytes, step: int, line: Raw) -> None:
+    for _ in range(2):
+        line.send(*(sent[at : at + step] for at in range(0, len(sent), step)))
+        assert line.hear().body == seen
+
+
+def test_many_upgrades_are_ignored(line: Raw) -> None:
+    line.send(UPGRADE * 1000)
+    assert {line.hear().body[:4] for _ in range(1000)} == {b"abc|"}
+
+
+@pytest.mark.parametrize("before", [b"", GET * 3])
+def test_a_refusal_follows_the_earlier_answers(before: bytes, line: Raw) -> None:
+    line.send(before + b"GET / HTTP/1.1\r\n\r\n" + GET)
+    statuses = [line.hear().status for _ in range(1 + before.count(b"host"))]
+    assert statuses == [200] * before.count(b"host") + [400]
+    assert line.rest() == b""
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (chunked(*[b"12345678"] * 50_000), 200),
+        (chunked(*[b"x"] * 50_000), 400),
+        (b"1;%b\r\nx\r\n" % (b"a" * 400) * 1000 + b"0\r\n\r\n", 400),
+        (chunked(b"x").removesuffix(b"\r\n") + b"a: %b\r\n\r\n" % (b"b" * 8_000), 200),
+        (chunked(b"x").removesuffix(b"\r\n") + b"a: b\r\n" * 100_000 + b"\r\n", 400),
+    ],
+)
+def test_the_framing_of_a_body_may_not_outweigh_it(body: bytes, status: int, line: Raw) -> None:
+    head, _, _ = post(b"", "transfer-encoding: chunked").partition(b"\r\n\r\n")
+    line.send(head + b"\r\n\r\n", body)
+    assert line.hear().status == status
+
+
+def test_a_large_body_does_not_count_as_head(line: Raw) -> None:
+    for _ in range(3):
+        line.send(post(b"x" * 1_000_000, "x-a: " + "a" * 60_000))
+        assert line.hear().status == 200
+
+
+class Waiting:
+    """An application that reads the body, then waits until its client has left."""
+
+    def __init__(self) -> None:
+        self.begun, self.left = threading.Event(), threading.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        self.begun.set()
+        if (await receive())["type"] == "http.disconnect":
+            self.left.set()
+
+
+@pytest.mark.parametrize("size", [0, 300_000])
+@pytest.mark.parametrize("behind", [b"", GET * 5_000])
+def test_a_client_that_leaves_is_noticed(size: int, behind: bytes) -> None:
+    app = Waiting()
+    with behind_the_door(app) as port, Raw(port) as line:
+        line.send(post(b"x" * size) + behind)
+        assert app.begun.wait(10)
+        line.socket.close()
+        assert app.left.wait(10)
+
+
+def test_requests_are_read_only_so_far_ahead() -> None:
+    with behind_the_door(Waiting()) as port, Raw(port) as line:
+        line.socket.settimeout(1)
+        with pytest.raises(TimeoutError):
+            line.send(GET * 1_000_000)
+
+
+def test_an_application_that_does_not_notice_is_stopped() -> None:
+    begun, stopped = threading.Event(), threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            stopped.set()
+
+    with behind_the_door(app) as port, Raw(port) as line:
+        line.send(GET)
+        assert begun.wait(10)
+        line.socket.close()
+        assert stopped.wait(10)
+
+
+# --- answers
+
+
+def ask(app: App, sent: bytes = GET) -> tuple[Heard, bytes]:
+    with behind_the_door(app) as port, Raw(port) as line:
+        heard = line.send(sent).hear()
+        line.socket.shutdown(1)
+        return heard, line.rest()
+
+
+def everything(app: App) -> bytes:
+    with behind_the_door(app) as port, Raw(port) as line:
+        return line.send(GET).rest()
+
+
+async def begin(send: Any, *headers: Field) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (ValueError("planted"), 500, "mockserver failed on this request; its log says how."),
+        (None, 500, "The request was left without an answer."),
+        (Failure("conflict", "planted"), 409, "planted"),
+    ],
+)
+def test_a_failing_application_gets_an_error_sent(
+    error: Exception | None, status: int, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if error is not None:
+            raise error
+
+    with caplog.at_level(logging.ERROR):
+        heard, rest = ask(app)
+    assert (heard.status, heard.headers["connection"], rest) == (status, "close", b"")
+    assert message in json.dumps(heard.json)
+    assert ("planted" in caplog.text) is isinstance(error, ValueError)
+
+
+def test_an_unfinished_answer_breaks_off() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await begin(send)
+        await send({"type": "http.response.body", "body": b"abc", "more_body": True})
+
+    assert everything(app).endswith(b"\r\n\r\n3\r\nabc\r\n")
+
+
+@pytest.mark.parametrize("length", [b"2", b"5"])
+def test_a_wrong_length_is_sent_and_ends_the_connection(length: bytes) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await begin(send, (b"content-length", length))
+        await send({"type": "http.response.body", "body": b"abc"})
+
+    assert everything(app).endswith(b"\r\n\r\nabc")
+
+
+def test_the_wire_writes_past_all_framing() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        wire = scope["extensions"][WIRE]
+        wire.write(b"not HTTP at all")
+        while wire.unsent:
+            await asyncio.sleep(0.001)
+        wire.close()
+
+    assert everything(app) == b"not HTTP at all"
+
+
+@pytest.mark.parametrize(("how", "resets"), [("close", False), ("reset", True)])
+def test_an_answer_is_cut(how: Any, resets: bool) -> None:
+    actions: list[Action] = [Head(200, (("content-length", "10"),)), Write(b"12345"), Cut(how)]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await drive(actions, Line(receive, send, scope["extensions"][WIRE]))
+
+    if resets:
+        with pytest.raises(ConnectionResetError):
+            everything(app)
+    else:
+        assert everything(app).endswith(b"\r\n\r\n12345")
+
+
+@pytest.mark.parametrize(
+    ("sent", "whole"),
+    [
+        (GET, True),
+        (GET.replace(b"1.1", b"1.0"), False),
+        (GET.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"), False),
+    ],
+)
+def test_the_fast_path_takes_simple_answers_only(sent: bytes, whole: bool) -> None:
+    taken = list[bool]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        taken.append(scope["extensions"][FAST_PATH].whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        if not taken[-1]:
+            await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
+            await send({"type": "http.response.body", "body": b"ok"})
+
+    heard, _ = ask(app, sent)
+    assert (taken, heard.status) == ([whole], 201 if whole else 200)
+    assert (heard.headers["x-one"], heard.headers["content-length"], "date" in heard.headers) == ("1", "2", True)
+
+
+# --- deadlines, and the socket
+
+
+class One:
+    def __init__(self, due: float) -> None:
+        self.due, self.seen = due, list[float]()
+
+    def late(self, now: float) -> None:
+        self.seen.append(now)
+
+
+async def test_late_connections_are_reported_once_and_not_before() -> None:
+    watch = DeadlineWatch(deadlines=Deadlines(look=0.01))
+    now = asyncio.get_running_loop().time()
+    soon, later, never = every = One(now + 0.05), One(now + 0.1), One(inf)
+    for one in every:
+        watch.enter(one)
+    while not later.seen:
+        await asyncio.sleep(0.01)
+    assert (len(soon.seen), len(later.seen), never.seen) == (1, 1, [])
+    assert (soon.seen[0] >= now + 0.05, later.seen[0] >= now + 0.1) == (True, True)
+    for one in every:
+        watch.leave(one)
+    await asyncio.sleep(0.05)
+    at = watch.now
+    await asyncio.sleep(0.05)
+    assert watch.now == at, "without connections no timer runs"
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[tuple[asyncio.Transport, socket.socket]]:
+    """A transport and the client at its other end, which reads nothing by itself."""
+    made = asyncio.get_running_loop().create_future()
+
+    class Protocol(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            made.set_result(transport)
+
+    server = await asyncio.get_running_loop().create_server(Protocol, "127.0.0.1", 0)
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(server.sockets[0].getsockname())
+        transport = await made
+        yield transport, client
+        transport.abort()
+    server.close()
+
+
+async def test_bytes_that_a_client_has_not_received_are_unsent() -> None:
+    async with connected() as (transport, client):
+        assert connection_deadlines.unsent(transport) == 0
+        transport.write(b"x" * 1_000_000)
+        assert connection_deadlines.unsent(transport) > 500_000
+        client.settimeout(10)
+        while connection_deadlines.unsent(transport):
+            await asyncio.to_thread(client.recv, 65536)
+
+
+async def test_a_client_that_stops_sending_is_noticed_before_all_is_read() -> None:
+    async with connected() as (transport, client):
+        transport.pause_reading()
+        client.sendall(b"unread")
+        assert not connection_deadlines.abandoned(transport)
+        client.shutdown(socket.SHUT_WR)
+        assert connection_deadlines.abandoned(transport)
+        connection_deadlines.reset(transport)
+        connection_deadlines.reset(transport)  # once is enough
+        await asyncio.sleep(0)
+        with pytest.raises(ConnectionResetError):
+            await asyncio.to_thread(client.recv, 1)
+        assert not connection_deadlines.abandoned(transport)

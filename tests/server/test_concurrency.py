@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mockserver.core.rates import Limits
-from mockserver.server.limits import Concurrency, QueueFullError
+from mockserver.server.limits import Concurrency
 from mockserver.server.snapshot import ClientLeftError
 
 
@@ -16,16 +16,6 @@ async def stay() -> None:
 
 async def leave() -> None:
     """One that has left already."""
-
-
-async def test_so_many_are_at_work_and_others_may_not_even_wait() -> None:
-    slots = Concurrency(Limits(concurrent=2))
-    assert [slots.acquire("n") for _ in range(3)] == [True, True, False]
-    assert (slots.full("n"), slots.full("m"), slots.acquire("m")) == (True, False, True)
-    with pytest.raises(QueueFullError):
-        await slots.wait("n", stay)
-    slots.release("n")
-    assert slots.acquire("n")
 
 
 async def test_those_who_wait_come_in_order_and_nobody_overtakes() -> None:
@@ -46,33 +36,6 @@ async def test_those_who_wait_come_in_order_and_nobody_overtakes() -> None:
     assert came == [0, 1, 2]
     slots.release("n")
     assert slots.acquire("n")
-
-
-async def test_what_has_become_free_since_somebody_asked_is_taken_at_once() -> None:
-    slots = Concurrency(Limits(concurrent=1, queue=1))
-    slots.acquire("n")
-    assert not slots.acquire("n")
-    slots.release("n")
-    await asyncio.wait_for(slots.wait("n", stay), 5)
-    assert not slots.acquire("n")
-
-
-async def test_who_leaves_makes_room_at_once() -> None:
-    slots = Concurrency(Limits(concurrent=1, queue=1))
-    slots.acquire("n")
-    with pytest.raises(ClientLeftError):
-        await slots.wait("n", leave)
-    assert not slots.full("n")
-    slots.release("n")
-    assert slots.acquire("n")
-
-
-async def test_nobody_waits_longer_than_the_patience() -> None:
-    slots = Concurrency(Limits(concurrent=1, queue=1, patience=0.01))
-    slots.acquire("n")
-    with pytest.raises(QueueFullError):
-        await slots.wait("n", stay)
-    assert not slots.full("n")
 
 
 async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:

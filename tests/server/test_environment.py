@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects import discover
 from mockserver.server.run import KEY, environment
 from tests.kit.local import local
 
@@ -21,14 +20,6 @@ def test_every_client_is_led_to_its_own_dialect() -> None:
     assert found["AZURE_OPENAI_ENDPOINT"] == f"{ADDRESS}/azure-openai"
     assert found["AZURE_AI_API_BASE"] == f"{ADDRESS}/azure"
     assert {found[name] for name in found if name.endswith(("_KEY", "_CREDENTIAL"))} == {KEY}
-
-
-def test_addresses_lead_to_where_a_dialect_is_mounted() -> None:
-    for dialect in discover().values():
-        for name, text in dialect.variables.items():
-            if "{address}" in text:
-                place = text.removeprefix("{address}")
-                assert any(mount.startswith(place) for mount in dialect.mounts), name
 
 
 def test_the_key_is_one_that_is_accepted() -> None:

@@ -137,19 +137,3 @@ def test_parts_of_characters_are_told_by_their_bytes(exact: Local) -> None:
     deltas = [frame for frame in frames if frame["type"] == "response.output_text.delta"]
     assert "".join(delta["delta"] for delta in deltas) == ODD
     assert [len(delta["logprobs"]) for delta in deltas if delta["delta"] == FACE] == [2, 3]  # a blank has the first
-
-
-def test_each_model_has_its_own() -> None:
-    models = {"mine*": {"tokenizer": "cl100k_base"}, "*": {}}
-    there = local(RULES, tokenizer="by-model", models=models)
-    counts = {
-        model: there.ask("/v1/completions", {"model": model, "prompt": "hi"}).json["usage"]["completion_tokens"]
-        for model in ("mine-1", "gpt-4", "gpt-4o", "another")
-    }
-    exact = {name: len(named(name).split(ODD)) for name in NAMES}
-    assert counts == {
-        "mine-1": exact["cl100k_base"],
-        "gpt-4": exact["cl100k_base"],
-        "gpt-4o": exact["o200k_base"],
-        "another": exact["approx"],
-    }

@@ -1,104 +1,238 @@
-"""Every rule is held against a call, and nothing is counted by that."""
+"""What explain says is what happens, and saying it changes nothing; requests as people describe them."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mockserver.config.errors import ConfigError
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.server.explain import Explanation, RequestFile, as_json, explain_call, reach
-from mockserver.server.live import Live
-from tests.kit.local import local
+from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Plan, Rendered
+from mockserver.server.explain import (
+    Explanation,
+    RequestFile,
+    explain_call,
+    is_unmatched,
+    path_for,
+    reach,
+    read_request,
+    usual_path,
+)
+from tests.kit.local import Local, local
+from tests.kit.watched import Watched, rule, watched
 
 RULES = """
 rules:
-  - {name: paid, state: {is: paid}, when: {last_user: pay}, then: {text: a}}
-  - {name: twice, times: 2, when: {last_user: hi}, then: {text: b}}
-  - {name: third, when: {attempt: 3}, then: {text: c}}
+  - {name: twice, when: {last_user: "*twice*"}, times: 2, then: {error: 503}}
+  - {name: third, when: {last_user: "*third*", attempt: 3}, then: {text: third}}
+  - {name: ask, when: {last_user: "*ask*"}, state: {is: start, becomes: asked}, then: {text: who}}
+  - {name: thank, when: {last_user: "*ask*"}, state: {is: asked}, then: {text: thanks}}
+  - {name: first, when: {turn: 0, model: gpt-4o}, then: {text: first}}
 """
 CHAT = "/v1/chat/completions"
 
 
-def call_of(text: str, path: str = CHAT, **more: Any) -> Call:
-    body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
-    return reach(RequestFile(path, body), "openai").call(strict=False)
+@pytest.fixture
+def server(tmp_path: Path) -> Watched:
+    return watched(tmp_path, RULES)
 
 
-def told(live: Live, call: Call) -> str:
-    """The explanation without the names of files."""
-    return "\n".join(
-        line.replace(line.partition("rules.yaml")[0], "") if "rules.yaml" in line else line
-        for line in asyncio.run(explain_call(live.engine, call)).text.splitlines()
-    )
+def body(text: str, model: str = "gpt-4o") -> dict[str, Any]:
+    return {"model": model, "messages": [{"role": "user", "content": text}]}
 
 
-def test_rules_conditions_and_counters_are_told_as_they_are_now() -> None:
-    server = local(RULES)
-    server.ask(CHAT, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
-    for _ in range(3):  # to explain counts nothing
-        explanation = asyncio.run(explain_call(server.live.engine, call_of("hi")))
-    assert explanation.source.endswith(":4 twice")
-    ((prompt, held),) = explanation.prompts
-    assert (prompt, [rule.verdict for rule in held]) == ('"hi"', ["does not hold", "holds", "does not hold"])
-    assert [list(rule.lines) for rule in held] == [
-        ['MISS  last_user equals "pay": got "hi"', 'MISS  state "paid": got "start"'],
-        ['ok    last_user equals "hi"', "ok    times 2: got 2"],
-        ["MISS  attempt equals 3: got 2"],
+REQUESTS = st.lists(
+    st.tuples(st.sampled_from(("twice", "third", "ask", "twice ask", "else")), st.sampled_from(("gpt-4o", "o3"))),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(REQUESTS)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_is_explained_happens(server: Watched, requests: list[tuple[str, str]]) -> None:
+    server.post("reset?namespace=*")
+    for text, model in requests:
+        explained = server.post("explain", {"body": body(text, model)})
+        again = server.post("explain", {"body": body(text, model)})
+        got = server.app.ask(CHAT, body(text, model))
+        assert explained["answered_by"] == again["answered_by"] == got.source
+        holding = [each["source"] for each in explained["rules"] if each["verdict"] == "holds"]
+        assert got.source == (holding[0] if holding else "generated")
+
+
+def test_every_rule_with_its_conditions_and_counters(server: Watched) -> None:
+    explained = server.post("explain", {"body": body("twice")})
+    assert [(each["name"], each["verdict"]) for each in explained["rules"]] == [
+        ("twice", "holds"),
+        ("third", "does not hold"),
+        ("ask", "does not hold"),
+        ("thank", "does not hold"),
+        ("first", "holds"),
     ]
-
-
-def test_what_is_used_up_does_not_hold() -> None:
-    server = local(RULES)
+    assert explained["rules"][0]["findings"] == [
+        {"field": "last_user", "predicate": "glob", "expected": "*twice*", "actual": "twice", "ok": True},
+        {"field": "times", "predicate": "lte", "expected": 2, "actual": 1, "ok": True},
+    ]
+    assert 'rules.yaml:3 "twice" holds\n  ok    last_user glob "*twice*"\n  ok    times 2: got 1' in explained["text"]
     for _ in range(2):
-        server.ask(CHAT, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
-    explanation = asyncio.run(explain_call(server.live.engine, call_of("hi")))
-    assert explanation.source.endswith(":5 third")
-    assert [list(rule.lines)[-1] for rule in explanation.prompts[0][1]][1] == "MISS  times 2: got 3"
+        server.chat("twice")
+    text = server.post("explain", {"body": body("twice ask")})["text"]
+    assert "MISS  times 2: got 3" in text
+    assert 'MISS  state "asked": got "start"' in text
 
 
-def test_each_prompt_is_explained() -> None:
-    body = {"model": "m", "prompt": ["hi", "pay"]}
-    call = reach(RequestFile("/v1/completions", body), "openai").call(strict=False)
-    text = told(local("rules: [{name: greet, when: {last_user: hi}, then: {text: x}}]").live, call)
-    assert "(at /v1/completions)" in text
-    assert '\nprompt 0: "hi"\n' in text
-    assert '\nprompt 1: "pay"\n' in text
+def test_a_call_of_the_journal_is_explained_in_its_namespace(server: Watched) -> None:
+    server.post("rules?namespace=mine", rule("mine", "x", times=1))
+    server.chat("else", namespace="mine")
+    explained = server.post("explain", {"call": 1})
+    assert (explained["call"], explained["answered_then"]) == (1, "rule api mine")
+    assert explained["answered_by"].endswith("first")
+    assert server.post("explain", body("x"))["answered_by"].endswith("first")
+    server.post("reset?namespace=mine")
+    server.post("rules?namespace=mine", rule("mine", "x"))
+    assert server.post("explain?namespace=mine", body("x"))["answered_by"] == "rule api mine"
 
 
-def test_a_refusal_of_the_engine_is_told() -> None:
-    text = told(local(models=["other"]).live, call_of("x"))
-    assert text.startswith("answered by: invalid: ")
+def test_another_dialect_path_and_headers(server: Watched) -> None:
+    server.post("rules", rule("azure", "x", when={"dialect": "azure", "header.x-team": "red"}))
+    path = "/azure/chat/completions?api-version=2024-05-01-preview"
+    for where in ({"dialect": "azure"}, {"path": path}):
+        described = {**where, "headers": {"X-Team": "red"}, "body": body("x")}
+        assert server.post("explain", described)["answered_by"] == "rule api azure"
+    half = b'{"path": "/v1/chat/completions", "headers": {"a\\ud800": "\\ud800"}, "body": {"model": "m", "messages": '
+    assert server.api("explain", half + b'[{"role": "user", "content": "x"}]}}').status == 200
 
 
-def test_a_conversation_that_goes_on_is_explained_as_a_whole() -> None:
+def test_prompts_are_explained_one_by_one_and_leave_nothing(server: Watched) -> None:
+    described = {"path": "/v1/completions", "body": {"model": "m", "prompt": ["ask", "else"]}}
+    explained = server.post("explain", described)
+    assert [(each["prompt"], len(each["rules"])) for each in explained["prompts"]] == [('"ask"', 5), ('"else"', 5)]
+    assert "(at /v1/completions)" in explained["text"]
+    assert '\nprompt 1: "else"\n' in explained["text"]
+    server.post("explain", {"path": "/v1/responses", "body": {"model": "m", "input": "x"}})
+    (state,) = server.get("state")["namespaces"]
+    assert (state["calls"], state["stored_answers"], state["times"], state["attempts"]) == (0, 0, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "error"),
+    [
+        ({"call": "7"}, 400, 'the body must be {"call": 7}, with the number of a call in the journal'),
+        ({"call": 7}, 404, "there is no call 7 in the journal"),
+        ({"call": 1}, 400, "call 1 cannot be explained: no operation is at its path"),
+        ({"call": 2}, 400, "call 2 cannot be explained: its body is not kept whole (11000"),
+        ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: azure,'),
+        ({"path": "/v1/chat", "body": {}}, 400, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
+        ({"path": "http://[", "body": {}}, 400, "invalid path http://["),
+        (
+            {"model": "m"},
+            400,
+            "the provider would refuse this request to /openai/v1/chat/completions: Missing",
+        ),
+        ({"headers": 3, "body": {}}, 400, "the body: headers must be an object of names and values"),
+        ([], 400, "the body: expected a JSON object"),
+    ],
+)
+def test_mistakes(server: Watched, content: object, status: int, error: str) -> None:
+    server.app.ask("/v1/nothing", {})
+    server.chat("x" * 1_100_000)
+    got = server.api("explain", content)
+    assert (got.status, got.json["error"][: len(error)]) == (status, error)
+
+
+# --- without the control API
+
+
+def call_of(text: str) -> Call:
+    return reach(RequestFile(CHAT, body(text, "m")), "openai").call(strict=False)
+
+
+def explained(server: Local, call: Call) -> Explanation:
+    return asyncio.run(explain_call(server.live.engine, call))
+
+
+def test_a_conversation_is_explained_as_a_whole() -> None:
     server = local("rules: [{name: second, when: {turn: 1}, then: {text: again}}, {then: {text: once}}]")
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
-    explanation = asyncio.run(explain_call(server.live.engine, reach(more, "openai").call(strict=False)))
-    assert explanation.source.endswith("second")
-    assert explanation.prompts[0][1][0].verdict == "holds"
-    stored = asyncio.run(server.live.engine.memory.shelf.values("default"))
-    assert len(stored) == 1
+    assert explained(server, reach(more, "openai").call(strict=False)).source.endswith("second")
+    assert len(asyncio.run(server.live.engine.memory.shelf.values("default"))) == 1
 
 
-def test_findings_are_told_to_programs_and_long_ones_cut() -> None:
-    live = local(
-        f"rules: [{{name: a, when: {{last_user: {{equals: {'y' * 200}}}, model: m}}, then: {{text: x}}}}]"
-    ).live
-    (held,) = asyncio.run(explain_call(live.engine, call_of("x" * 500))).prompts[0][1]
-    shown = as_json(held)
-    assert (shown["name"], shown["verdict"]) == ("a", "does not hold")
-    long, short = shown["findings"]
-    assert len(long["actual"]) < 100 > len(long["expected"])
-    assert short == {"field": "model", "predicate": "equals", "expected": "m", "actual": "m", "ok": True}
-
-
-def test_a_pattern_that_takes_too_long_fails() -> None:
-    rules = "rules: [{name: slow, when: {last_user: {regex: '(a|aa)+$'}}, then: {text: x}}]"
-    text = told(local(rules).live, call_of("a" * 5000 + "b"))
-    assert 'rules.yaml:1 "slow" fails: ' in text
-
-
-def test_faults_are_told_as_nothing_is_sent() -> None:
+def test_refusals_failures_and_faults() -> None:
+    assert explained(local(models=["other"]), call_of("x")).text.startswith("answered by: invalid: ")
+    slow = local("rules: [{name: slow, when: {last_user: {regex: '(a|aa)+$'}}, then: {text: x}}]")
+    assert 'rules.yaml:1 "slow" fails: ' in explained(slow, call_of("a" * 5000 + "b")).text
     faults = (Fault("cut", lambda actions, scene: iter(())), Fault("slow", lambda actions, scene: iter(())))
-    explanation = Explanation(call_of("x"), "rule a", "", (), faults)
-    assert explanation.text == "answered by: rule a; faults when served: cut, slow"
+    assert (
+        Explanation(call_of("x"), "rule a", "", (), faults).text == "answered by: rule a; faults when served: cut, slow"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "operation", "unmatched"),
+    [
+        ("generated", "chat", True),
+        ("generated", "models", False),
+        ("generated", "", False),
+        ("unmatched", "response", True),
+        ("rule r.yaml:1", "chat", False),
+        ("invalid", "chat", False),
+    ],
+)
+def test_only_what_models_are_asked_can_be_unmatched(source: str, operation: str, unmatched: bool) -> None:
+    row = Exchange(1, "POST", "/", "openai", "default")
+    row.plan, row.operation = Plan(Rendered(), source), operation
+    assert is_unmatched(row) is unmatched
+
+
+def test_usual_paths() -> None:
+    assert usual_path("azure") == "/azure/chat/completions?api-version=2024-05-01-preview"
+    with pytest.raises(ConfigError, match=r'unknown dialect "x"; known: azure, .*, openai, skytells'):
+        usual_path("x")
+    with pytest.raises(ConfigError, match=r'"crazyrouter" has no operation "responses"; it has chat$'):
+        usual_path("crazyrouter", "responses")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "content", "path"),
+    [
+        ("openai", {"input": "x"}, "/openai/v1/responses"),
+        ("openai", {"input": "x", "model": "text-embedding-3-small"}, "/openai/v1/embeddings"),
+        ("openai", {"input": "x", "model": "omni-moderation-latest"}, "/openai/v1/moderations"),
+        ("openai", {"prompt": "x"}, "/openai/v1/completions"),
+        ("openai", {"prompt": {"id": "p"}, "messages": []}, "/openai/v1/chat/completions"),
+        ("openai", [], "/openai/v1/chat/completions"),
+        ("azure", {"input": ["x"], "model": "m"}, "/azure/embeddings?api-version=2024-05-01-preview"),
+        ("crazyrouter", {"input": "x"}, "/crazyrouter/v1/chat/completions"),
+    ],
+)
+def test_a_body_tells_where_it_goes(dialect: str, content: object, path: str) -> None:
+    assert path_for(content, dialect) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "described"),
+    [
+        ('{"model": "m"}', RequestFile("/p", {"model": "m"})),
+        ('{"body": {"model": "m"}}', RequestFile("/p", {"model": "m"})),
+        ('{"path": "/v1/responses/resp_1"}', RequestFile("/v1/responses/resp_1", {}, "GET")),
+        ('{"body": {}, "path": "/q", "method": "GET", "headers": {"A": 1}}', RequestFile("/q", {}, "GET", {"A": 1})),  # type: ignore[dict-item]
+    ],
+)
+def test_a_file_is_a_body_or_a_whole_request(text: str, described: RequestFile) -> None:
+    assert read_request(text, "r.json", "openai", "/p") == described
+
+
+def test_a_described_request_reaches_its_operation() -> None:
+    described = RequestFile(usual_path("azure"), body("x"), headers={"Api-Key": "k"}, namespace="mine")
+    reached = reach(described, "openai")
+    assert (reached.place.dialect.name, reached.operation.name) == ("azure", "chat")
+    assert (reached.http.header("api-key"), reached.http.namespace) == ("k", "mine")
+    assert reach(RequestFile(CHAT, b"{ }"), "openai").http.body == b"{ }"

@@ -84,22 +84,6 @@ async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
     assert failure.retry_after == pytest.approx(19.0)
 
 
-async def test_the_wait_that_is_told_is_enough_to_the_millisecond() -> None:
-    for limit in (3, 7, 11, 60, 997):
-        clock = Hand()
-        limiter = limits(Rate("requests", "minute", limit), clock=clock)
-        charge = limiter.charge("k", "m").of(0, 0)
-        for _ in range(limit):
-            await reserve(limiter).take(charge)
-        clock.at += 0.0123
-        wait = (await refused(limiter, charge)).retry_after
-        assert wait is not None
-        clock.at += wait * 0.9
-        await refused(limiter, charge)
-        clock.at += wait * 0.1 + 1e-9
-        await reserve(limiter).take(charge)
-
-
 @pytest.mark.parametrize(
     ("outcome", "spent"),
     [

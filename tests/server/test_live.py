@@ -12,11 +12,6 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.live import Sources, policy, start
 
 
-def test_without_sources_there_are_no_rules() -> None:
-    live = start(Sources())
-    assert (live.engine.rules, live.settings.port) == ((), 8000)
-
-
 def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
     one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
     one.write_text("settings: {seed: 1}\nrules: [{name: a, then: {text: a}}]")
@@ -42,16 +37,6 @@ def test_policy_keeps_what_is_said_of_models_even_that_it_is_nothing() -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(MockserverError, match=r"none\.yaml: cannot be read: No such file or directory"):
         start(Sources((tmp_path / "none.yaml",)))
-
-
-def test_files_are_told_of_by_the_names_that_are_given(tmp_path: Path) -> None:
-    with pytest.raises(MockserverError, match=r"^a file: cannot be read: No such file"):
-        Sources((tmp_path / "none.yaml",), shown=lambda path: "a file").documents()
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(MockserverError, match="cannot be read: Is a directory"):
-        start(Sources((tmp_path,)))
 
 
 def test_limits_are_held_where_there_are_some_and_follow_the_settings() -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.server.live import Sources, start
-from mockserver.server.namespaces import DEFAULT, LONGEST, Namespace, Namespaces, allowed
-from mockserver.server.replay import CassetteChoice, Player
+from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, allowed
 from tests.kit.watched import rule, watched
 
 
@@ -36,11 +35,6 @@ def test_what_is_only_looked_at_is_not_in_use() -> None:
     spaces.drop("a")
     spaces.drop("a")
     assert spaces.get("a").timed
-
-
-def test_without_rules_of_its_own_the_base_answers() -> None:
-    base = start(Sources()).engine
-    assert Namespace().engine(base) is base
 
 
 def test_an_engine_is_made_once_and_anew_for_a_new_base(tmp_path: Path) -> None:
@@ -80,14 +74,3 @@ def test_a_name_that_may_not_be_gets_the_404_of_its_dialect(tmp_path: Path, name
     assert "A namespace is called by 1 to 100 printable characters." in got.body.decode()
     (call,) = server.calls()
     assert (call["dialect"], call["namespace"], call["source"]) == (dialect, "default", "invalid")
-
-
-def test_a_cassette_of_its_own_makes_an_engine_of_its_own() -> None:
-    base, space = start(Sources()).engine, Namespace()
-    space.choice = CassetteChoice("mine")
-    made = space.engine(base)
-    assert made is space.engine(base) is not base
-    assert isinstance(made.tapes, Player)
-    assert made.tapes.choice == CassetteChoice("mine")
-    space.choice = None
-    assert space.engine(base) is base

@@ -29,12 +29,6 @@ def test_parameters_of_paths_are_read() -> None:
     assert (call.operation, call.id, call.stream) == ("response", "resp_1", True)
 
 
-def test_headers_are_as_they_were() -> None:
-    call = parse_episode(episode(chat("Hello"), "", headers={"X-Tenant": "é"}))
-    assert call is not None
-    assert call.http.header("x-tenant") == "é"
-
-
 @pytest.mark.parametrize(
     ("path", "dialect", "method", "body"),
     [

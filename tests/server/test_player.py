@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.config.errors import CassetteError
 from mockserver.config.settings import assemble
 from mockserver.config.source import read
 from mockserver.core.call import Call
@@ -15,7 +14,7 @@ from mockserver.core.plan import Failure, Forward
 from mockserver.core.store import Lookup
 from mockserver.server.parse_recorded import parse_sent
 from mockserver.server.recorder import RecordingPolicy, recording_policy
-from mockserver.server.replay import CassetteChoice, Player, Record, sent_of
+from mockserver.server.replay import Player, Record, sent_of
 from mockserver.state.memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder
 
@@ -107,33 +106,12 @@ def test_modes(record: Record, there: bool, known: str, unknown: str) -> None:
     assert got(other).startswith(unknown)
 
 
-def test_a_cassette_that_is_not_there_cannot_be_replayed() -> None:
-    with pytest.raises(CassetteError, match='there is no cassette "chat"'):
-        player(folder())
-
-
 def test_once_records_repeats_too_until_the_server_ends() -> None:
     files = folder()
     made = player(files, "once")
     asyncio.run(made.save("chat", ONE))
     assert [got(found) for found in played(made, asked("one"), asked("one"))] == ["forward chat"] * 2
     assert [got(found) for found in played(player(files, "once"), asked("one"))] == ["1"]
-
-
-def test_once_takes_a_cassette_without_episodes_for_none() -> None:
-    made = player(folder(chat=[]), "once")
-    assert [got(found) for found in played(made, asked("one"))] == ["forward chat"]
-    (found,) = played(player(folder(chat=[])), asked("one"))
-    assert got(found).startswith("no episode of chat.yaml answers this request: it has none;")
-
-
-def test_what_is_recorded_is_played_at_once() -> None:
-    made = player(folder(), "new_episodes")
-    assert list(map(got, played(made, asked("one")))) == ["forward chat"]
-    assert asyncio.run(made.save("chat", ONE)) == "cassette chat.yaml#1"
-    (found,) = played(made, asked("one"))
-    assert got(found) == "1"
-    assert found == Lookup(found.outcome, "cassette chat.yaml#1", cacheable=False) if found else False
 
 
 @pytest.mark.parametrize("record", ["once", "new_episodes", "all"])
@@ -176,11 +154,6 @@ def test_live_requests_are_scrubbed_before_they_are_looked_up() -> None:
     assert "<scrubbed>" in got(found[2])
 
 
-def test_a_scrubbed_request_counts_in_its_own_namespace() -> None:
-    made = player(folder(chat=TWICE), keeping=scrubbing("2", "two"))
-    assert list(map(got, played(made, asked("2"), asked("2", "mine")))) == ["2", "2"]
-
-
 def test_a_request_as_a_recording_has_it() -> None:
     call = parse_sent("openai", episode(chat("é"), "", path=f"{CHAT}?a=b+c&d=", headers={"x-tenant": "é"}).request)
     assert call is not None
@@ -188,10 +161,3 @@ def test_a_request_as_a_recording_has_it() -> None:
     assert (sent.method, sent.path, sent.query) == ("POST", CHAT, "a=b+c&d=")
     assert ("x-tenant", "é") in sent.headers
     assert parse_sent("openai", sent) == call
-
-
-def test_choices() -> None:
-    made = player(folder(chat=[ONE]), "once")
-    assert made.choice == CassetteChoice("chat", "once")
-    assert CassetteChoice("other", "all").forwards
-    assert made.chosen("chat", "once", fresh=True).choice.forwards

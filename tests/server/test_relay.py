@@ -6,12 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from mockserver.core.episode import Recorded
 from tests.kit.raw import GET, Raw
 from tests.kit.relaying import relaying
 from tests.kit.scripts import (
     ANSWER,
-    BODY,
     DONE,
     EVENTS,
     HELLO,
@@ -41,19 +39,6 @@ def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def up(running: Upstream) -> Upstream:
     running.forget()
     return running
-
-
-def test_a_plain_answer(up: Upstream) -> None:
-    with relaying(base(up, "plain")) as relay:
-        got = heard(relay, HI)
-    assert got.status == 200
-    assert got.body == ANSWER
-    assert got.headers["x-mockserver-source"] == "forwarded"
-    assert got.headers["x-mockserver-call"] == "1"
-    assert up.asked().body == BODY
-    assert relay.episode.reply == Recorded(
-        200, (("content-type", "application/json"), ("content-length", "32")), ANSWER, took=relay.episode.reply.took
-    )
 
 
 def test_a_stream_comes_as_it_is_sent(up: Upstream) -> None:
@@ -88,15 +73,6 @@ def test_it_is_saved_before_the_client_sees_the_end(up: Upstream, script: str) -
         assert len(relay.episodes) == 1
 
 
-def test_without_a_cassette_nothing_is_recorded(up: Upstream) -> None:
-    with relaying(base(up, "plain"), cassette=None) as relay:
-        assert heard(relay, HI).body == ANSWER
-    with relaying(base(up, "stream"), cassette=None) as relay:
-        assert heard(relay, STREAM).body == EVENTS
-    assert relay.episodes == []
-    assert {up.asked().script, up.asked().script} == {"plain", "stream"}
-
-
 def test_look_ups(up: Upstream) -> None:
     with relaying(base(up, "models")) as relay:
         assert heard(relay, GET).body == b'{"object":"list","data":[]}'
@@ -118,9 +94,3 @@ def test_one_relay_behind_another(up: Upstream) -> None:
     assert got.headers["x-mockserver-call"] == "1"
     assert first.episode.reply == second.episode.reply or first.episode.reply.body == ANSWER
     assert len((up.asked().header("x-mockserver-relay") or "").split(", ")) == 2
-
-
-def test_limits_count_what_is_relayed(up: Upstream) -> None:
-    with relaying(base(up, "plain"), limits={"requests_per_minute": 1}) as relay:
-        assert heard(relay, HI).status == 200
-        assert heard(relay, HI).status == 429

@@ -52,13 +52,6 @@ def test_a_chat_that_is_stored_is_found_and_one_that_is_not_is_not() -> None:
         assert look(server, name, path=CHATS).status == 404
 
 
-def test_answers_are_known_where_they_come_from() -> None:
-    server = app()
-    name = create(server)
-    assert [look(server, known).source for known in (name, "resp_1")] == ["stored", "generated"]
-    assert look(app(unmatched="error"), "resp_1").source == "unmatched"
-
-
 def test_a_response_nobody_knows_is_made_up_and_stays_the_same() -> None:
     server = app()
     made = look(server, "resp_1")

@@ -94,16 +94,6 @@ def test_the_beat_is_kept(tmp_path: Path, speed: float, first: float, last: floa
         assert client.ask("stream", stream=True, headers={"x-mockserver-timing": "off"}).last < last
 
 
-def test_a_namespace_may_switch_the_beat_off(tmp_path: Path) -> None:
-    with served(folder(**HELD), "", tmp_path, replay_speed=0.1) as client:
-        connection = http.client.HTTPConnection("127.0.0.1", client.port)
-        path = "/__mockserver__/api/timing?namespace=mine"
-        connection.request("POST", path, '{"on": false}', {"content-type": "application/json"})
-        assert connection.getresponse().status == 200
-        connection.close()
-        assert client.ask("stream", f"/ns/mine{CHAT}", stream=True).last < 1.5
-
-
 FAULTS: list[tuple[str, bytes]] = [
     ("cut: {after_frames: 1}", b'data: {"a":1}\n\n'),
     ("missing_field: {field: /a}", b"data: {}\n\ndata: {}\n\ndata: [DONE]\n\n"),
@@ -120,9 +110,3 @@ def test_faults_befall_what_was_recorded(tmp_path: Path, fault: str, left: bytes
         got = client.ask("stream", stream=True)
         assert got.body == left
         assert got.headers["x-mockserver-source"] == "cassette chat.yaml#1"
-
-
-def test_a_rule_times_what_was_recorded(tmp_path: Path) -> None:
-    rules = "rules: [{name: slow, then: {cassette: chat, timing: {total: 400ms}}}]"
-    with served(folder(**HELD), rules, tmp_path, replay_speed=1) as client:
-        assert client.ask("limit").first >= 0.395

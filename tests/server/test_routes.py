@@ -4,33 +4,9 @@ import pytest
 from starlette.routing import compile_path
 
 from mockserver.dialects import discover
-from mockserver.server.routes import bare, find, nearest, operation_at, owner, places, tidy
+from mockserver.server.routes import find, nearest, operation_at, owner, places
 
 KNOWN = places(discover(), "openai")
-
-
-@pytest.mark.parametrize(
-    ("mount", "rest"), [("/openai/v1", "/v1"), ("/azure", ""), ("/fireworks/inference/v1", "/inference/v1")]
-)
-def test_a_bare_mount_lacks_the_name_of_its_dialect(mount: str, rest: str) -> None:
-    assert bare(mount) == rest
-
-
-@pytest.mark.parametrize(
-    ("path", "dialect"),
-    [
-        ("/v1/chat/completions", "openai"),
-        ("/openai/v1/chat/completions", "openai"),
-        ("/skytells/v1/chat/completions", "skytells"),
-        ("/crazyrouter/v1/chat/completions", "crazyrouter"),
-        ("/azure/chat/completions", "azure"),
-        ("/azure/models/chat/completions", "azure"),
-    ],
-)
-def test_chat_stands_where_it_should(path: str, dialect: str) -> None:
-    found = find(path, KNOWN)
-    assert found is not None
-    assert (found[0].dialect.name, found[0].operations["POST"].name) == (dialect, "chat")
 
 
 def test_a_model_id_may_hold_slashes() -> None:
@@ -60,30 +36,10 @@ def test_the_nearest_path_is_named(path: str, near: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "near"),
-    [
-        ("POST", "/v1/models", "GET /v1/models"),  # the path stands, but not for this method
-        ("POST", "/v1/batches", None),
-        ("DELETE", "/v1/chat/completion", "POST /v1/chat/completions"),
-        ("POST", "/v1/chat", "POST /v1/chat/completions"),
-    ],
-)
-def test_the_nearest_path_is_one_for_the_method_where_there_is_one(method: str, path: str, near: str | None) -> None:
-    assert nearest(method, path, KNOWN) == near
-
-
-@pytest.mark.parametrize(
     ("path", "dialect"), [("/azure/nope", "azure"), ("/skytells", "skytells"), ("/v1/nope", "openai"), ("/", "openai")]
 )
 def test_an_unknown_path_belongs_to_the_dialect_in_front(path: str, dialect: str) -> None:
     assert owner(path, discover(), "openai").name == dialect
-
-
-@pytest.mark.parametrize(
-    ("path", "tidied"), [("//v1///models/", "/v1/models"), ("/v1/models", "/v1/models"), ("/", "/")]
-)
-def test_slashes_are_tidied(path: str, tidied: str) -> None:
-    assert tidy(path) == tidied
 
 
 def test_the_straight_way_to_a_path_leads_where_the_first_place_stands_that_has_it() -> None:

@@ -14,11 +14,6 @@ from mockserver.config.errors import ConfigError
 from mockserver.server.run import bind
 
 
-def test_port_0_is_any_free_one() -> None:
-    with bind("127.0.0.1", 0) as one, bind("127.0.0.1", 0) as two:
-        assert one.getsockname()[1] != two.getsockname()[1]
-
-
 def test_a_port_in_use_is_told_with_the_way_out() -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
@@ -28,11 +23,6 @@ def test_a_port_in_use_is_told_with_the_way_out() -> None:
         f"cannot listen on 127.0.0.1:{port}: another program uses this port; "
         "stop it, or choose another with --port (0 picks a free one)"
     )
-
-
-def test_a_host_that_is_not_there_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"cannot listen on no\.such\.host\.invalid:0: "):
-        bind("no.such.host.invalid", 0)
 
 
 @pytest.mark.parametrize("host", ["a..é", "a\0b"])

@@ -81,16 +81,6 @@ def test_a_plain_answer_waits_as_long_as_its_stream(jittery: Local, path: str, s
     assert sum(waits(plain)) == pytest.approx(sum(waits(stream)))
 
 
-def test_equal_calls_wait_alike_and_others_otherwise(jittery: Local) -> None:
-    body = PATHS[CHAT]("thinks") | {"stream": True}
-    other = PATHS[CHAT]("tell me a story") | {"stream": True}
-    first, strange, second = asked(jittery, CHAT, body), asked(jittery, CHAT, other), asked(jittery, CHAT, body)
-    assert waits(first) == waits(second)
-    assert len(set(waits(first))) > 5
-    assert waits(strange)[:3] != waits(first)[:3]
-    assert first.plan.cacheable
-
-
 async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     live, other = local("rules: [{then: {text: before}}]").live, local("rules: [{then: {text: after}}]").live
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGE}]}).encode()
@@ -197,16 +187,3 @@ def test_nothing_comes_early(address: Any, stream: bool) -> None:
             assert time.perf_counter() - began >= (0.1 if stream else 0.16)
             received(sock, b"[DONE]") if stream else None
             assert time.perf_counter() - began >= 0.16
-
-
-def test_waits_that_are_switched_off_are_none(address: Any) -> None:
-    with opened(address[0], "long", stream=True, header="x-mockserver-timing: off\r\n") as sock:
-        assert b" d" in received(sock, b"[DONE]")
-
-
-def test_a_client_that_leaves_while_it_waits_is_freed_at_once(address: Any) -> None:
-    number = 0
-    with opened(address[0], "long", stream=True) as sock:
-        head = received(sock, b"\r\n\r\n").lower()
-        number = int(head.partition(b"x-mockserver-call: ")[2].partition(b"\r\n")[0])
-    assert address[1](number)["ended"] == "client left"

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.redaction.find import environment_secrets
-from mockserver.config.settings import assemble
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.server.upstreams import PASSED_BY, Upstream, UpstreamClient, onward, upstream_of
@@ -74,12 +72,6 @@ def test_the_way_of_a_dialect() -> None:
     assert upstream_of(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
     with pytest.raises(Failure, match="No upstream is known for openai: name it, as in --upstream openai=https"):
         upstream_of(openai, {"azure": ADDRESS}, environ)
-
-
-def test_keys_of_upstreams_are_no_settings_and_known_as_secrets() -> None:
-    environ = {f"MOCKSERVER_UPSTREAM_KEY_{name.upper()}": f"k-1234567-{name}" for name in discover()}
-    assert assemble({}, environ, ()) == assemble({}, {}, ())
-    assert environment_secrets(environ) == tuple(environ.values())
 
 
 def test_headers_of_a_connection_do_not_go_on() -> None:
@@ -150,11 +142,6 @@ def test_why_there_is_no_answer(which: str) -> None:
     error, reason, told = WHY[which]
     failure = to(key="k-secret").unreachable(error)
     assert (failure.reason, failure.message) == (reason, f"The upstream of openai, api.example, {told}.")
-
-
-def test_what_the_log_says_of_a_break() -> None:
-    told = to().broken(ConnectionResetError(104, "Connection reset by peer"))
-    assert told == "The upstream of openai, api.example, broke its answer off: Connection reset by peer."
 
 
 async def test_one_client_for_all() -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.config.errors import MockserverError
 from mockserver.config.models_and_limits import Key
 from mockserver.core.episode import Recorded
-from mockserver.server.live import EVERY, Live, Sources, reload, start, watch
+from mockserver.server.live import Live, Sources, reload, start, watch
 from mockserver.server.parse_recorded import parse_sent
 from tests.kit.reels import chat, episode
 
@@ -40,24 +39,6 @@ async def test_reload_swaps_the_settings_too(file: Path) -> None:
     await reload(live, sources)
     assert (live.settings.keys, live.settings.max_body, live.settings.strict) == ({"sk-test": Key()}, 1000, True)
     assert live.settings.dialect == "azure"
-
-
-async def test_settings_that_stand_since_the_start_are_told(file: Path) -> None:
-    sources = Sources((file,))
-    live = start(sources)
-    file.write_text("settings: {port: 9, dialect: azure, seed: 3}\n" + GOOD)
-    assert await reload(live, sources) == ("port",)
-    assert (live.settings.port, live.settings.dialect, live.settings.seed) == (8000, "azure", 3)
-
-
-@pytest.mark.parametrize("content", [BROKEN, "rules: [", None])
-async def test_what_is_broken_changes_nothing(file: Path, content: str | None) -> None:
-    sources = Sources((file,))
-    live = start(sources)
-    file.unlink() if content is None else file.write_text(content)
-    with pytest.raises(MockserverError):
-        await reload(live, sources)
-    assert names(live) == ["a"]
 
 
 async def test_what_is_large_holds_nobody_up(file: Path) -> None:
@@ -153,17 +134,3 @@ async def test_cassettes_are_watched_too(tmp_path: Path) -> None:
         assert await said.next() == "reloaded: cassette chat.yaml, 4 episodes"
         assert await heard(live) == "2"
         assert said.empty()
-
-
-async def test_our_own_recording_is_no_change(tmp_path: Path) -> None:
-    sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat", "record": "new_episodes"})
-    live = start(sources)
-    engine = live.engine
-    async with watching(live, sources) as said:
-        for episode in (ONE, TWO, THREE):
-            await live.player.save("chat", episode)
-            await asyncio.sleep(EVERY / 2000)
-        assert [await heard(live) for _ in range(4)] == ["1", "2", "3", "3"]
-        assert said.empty()
-    assert live.engine is engine
-    assert not live.player.cassettes.changed()

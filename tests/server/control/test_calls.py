@@ -1,18 +1,25 @@
-"""The journal, looked at from outside."""
+"""The journal as the control API shows it: filters, one call in full, and no credentials."""
 
+import json
+from base64 import b64encode
+from gzip import compress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.kit.served import served
+from mockserver.core.exchange import MOST_KEPT, Exchange
+from mockserver.server.control.calls import attempts, bodies, summary
+from tests.kit.asgi import App, app
 from tests.kit.watched import Watched, watched
 
 RULES = """
 rules:
-  - {name: hi, when: {last_user: hi}, then: {text: Hello there}}
+  - {name: hi, when: {last_user: hi}, then: {text: Hello there, headers: {x-a: b}}}
   - {name: busy, when: {last_user: busy}, then: {error: 429}}
+  - {name: steps, when: {last_user: step}, then: {steps: [{text: One}]}}
 """
+CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture
@@ -22,8 +29,8 @@ def server(tmp_path: Path) -> Watched:
     server.chat("busy")
     server.chat("else", namespace="mine")
     server.chat("hi", stream=True)
-    server.app.ask("/v1/completions", {"model": "text-1", "prompt": "bye"})
-    server.app.ask("/v1/chat/completions", b"{")
+    server.app.ask("/v1/completions", {"model": "text-1", "prompt": ["a", "b"]})
+    server.app.ask(CHAT, b"{")
     return server
 
 
@@ -33,14 +40,10 @@ def server(tmp_path: Path) -> Watched:
         ("", [1, 2, 4, 5, 6]),
         ("?namespace=mine", [3]),
         ("?namespace=*", [1, 2, 3, 4, 5, 6]),
-        ("?namespace=nobody", []),
         ("?model=text-1", [5]),
-        ("?operation=chat", [1, 2, 4, 6]),
         ("?operation=chat&status=200", [1, 4]),
         ("?dialect=azure", []),
         ("?source=rule", [1, 2, 4]),
-        ("?source=invalid", [6]),
-        ("?status=429", [2]),
         ("?since=2", [4, 5, 6]),
         ("?limit=2", [5, 6]),
         ("?limit=0", []),
@@ -48,128 +51,228 @@ def server(tmp_path: Path) -> Watched:
         ("?unmatched=false", [1, 2, 4, 6]),
     ],
 )
-def test_calls_are_listed_by_what_is_asked_for(server: Watched, query: str, found: list[int]) -> None:
+def test_filters(server: Watched, query: str, found: list[int]) -> None:
     assert [call["call"] for call in server.calls(query)] == found
-
-
-@pytest.mark.parametrize(
-    ("query", "error"),
-    [
-        ("?modle=x", 'unknown filter "modle"; did you mean "model"?'),
-        ("?since=x", '?since= must be a whole number, not "x"'),
-        ("?bodies=perhaps", '?bodies= must be true or false, not "perhaps"'),
-    ],
-)
-def test_what_cannot_be_asked_for_is_told(server: Watched, query: str, error: str) -> None:
-    got = server.api("calls" + query)
-    assert (got.status, got.json["error"]) == (400, error)
-
-
-def test_bodies_come_when_they_are_wanted(server: Watched) -> None:
-    assert "request" not in server.calls("?limit=1")[0]
-    (call,) = server.calls("?bodies=true&since=0&limit=1&status=200&model=gpt-4o&source=rule")
-    assert call["request"]["body"]["messages"][0]["content"] == "hi"
-    assert call["reply"]["frames"][-1]["data"] == "[DONE]"
-
-
-def test_one_call_is_told_in_full(server: Watched) -> None:
-    call = server.get("calls/1")
-    assert call["findings"] == [
-        {"field": "last_user", "predicate": "equals", "expected": "hi", "actual": "hi", "ok": True}
-    ]
-    assert call["asked"]["messages"] == [{"role": "user", "text": "hi"}]
-    assert call["reply"]["body"]["choices"][0]["message"]["content"] == "Hello there"
-    assert call["usage"].items() <= call["reply"]["body"]["usage"].items()
-
-
-def test_what_no_rule_answered_is_told_the_nearest(server: Watched) -> None:
-    call = server.get("calls/3")
-    assert [rule["name"] for rule in call["nearest"]] == ["busy", "hi"]
-    assert call["nearest"][0]["findings"][0]["ok"] is False
-
-
-def test_what_no_call_was_is_shown_as_it_came(server: Watched) -> None:
-    call = server.get("calls/6")
-    assert (call["asked"], call["request"]["body"], call["status"]) == (None, "{", 400)
-    assert "nearest" not in call
 
 
 @pytest.mark.parametrize(
     ("path", "status", "error"),
     [
-        ("calls/99", 404, "there is no call 99 in the journal; the latest is 6, and the oldest are forgotten"),
-        (
-            "calls/1?namespace=mine",
-            404,
-            "there is no call 1 in the journal; the latest is 6, and the oldest are forgotten",
-        ),
+        ("calls?modle=x", 400, 'unknown filter "modle"; did you mean "model"?'),
+        ("calls?since=x", 400, '?since= must be a whole number, not "x"'),
+        ("calls?bodies=perhaps", 400, '?bodies= must be true or false, not "perhaps"'),
         ("calls/x", 400, 'the number of a call must be a whole number, not "x"'),
+        ("calls/99", 404, "there is no call 99 in the journal; the latest is 6, and the oldest are forgotten"),
+        ("calls/1?namespace=mine", 404, "there is no call 1 in the journal; the latest is 6, and"),
     ],
 )
-def test_a_call_that_is_not_there(server: Watched, path: str, status: int, error: str) -> None:
+def test_mistakes(server: Watched, path: str, status: int, error: str) -> None:
     got = server.api(path)
-    assert (got.status, got.json["error"]) == (status, error)
+    assert (got.status, got.json["error"][: len(error)]) == (status, error)
+
+
+def test_a_summary_has_no_bodies(server: Watched) -> None:
+    call = server.calls()[0]
+    assert call.pop("at").endswith("Z")
+    assert 0 < call.pop("first_byte_ms") <= call.pop("elapsed_ms")
+    assert call.pop("source").endswith("rules.yaml:3 hi")
+    assert call.pop("usage")["completion_tokens"] == 2
+    assert call == {
+        "call": 1,
+        "namespace": "default",
+        "method": "POST",
+        "path": CHAT,
+        "dialect": "openai",
+        "operation": "chat",
+        "model": "gpt-4o",
+        "attempt": 1,
+        "status": 200,
+        "faults": [],
+        "ended": "complete",
+    }
+    (call,) = server.calls("?bodies=true&since=0&limit=1&status=200&model=gpt-4o&source=rule")
+    assert call["request"]["body"]["messages"][0]["content"] == "hi"
+    assert call["reply"]["frames"][-1]["data"] == "[DONE]"
+
+
+def test_a_summary_says_which_step_answered(server: Watched) -> None:
+    for _ in range(2):  # the second time it is remembered
+        server.chat("step")
+    for call in server.calls("?since=6"):
+        assert [path.split("rules.yaml:")[1] for path in call["through"]] == ["5 steps: steps[0]"]
+
+
+def test_one_call_in_full(server: Watched) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    server.app.ask(f"{CHAT}?a=1&b=%26", body, headers={"X-Team": "red"})
+    call = server.get("calls/7")
+    condition = {"field": "last_user", "predicate": "equals", "expected": "hi", "actual": "hi", "ok": True}
+    assert call["findings"] == [condition]
+    assert call["asked"]["messages"] == [{"role": "user", "text": "hi"}]
+    assert (call["request"]["query"], call["request"]["headers"]) == ({"a": "1", "b": "&"}, {"x-team": "red"})
+    assert (call["reply"]["status"], call["reply"]["headers"]["x-a"]) == (200, "b")
+    assert call["reply"]["body"]["choices"][0]["message"]["content"] == "Hello there"
+    assert call["usage"].items() <= call["reply"]["body"]["usage"].items()
+
+
+def test_unmatched_and_invalid_calls(server: Watched) -> None:
+    unmatched, prompts, invalid = (server.get(f"calls/{number}") for number in (3, 5, 6))
+    assert {"busy", "hi"} <= {rule["name"] for rule in unmatched["nearest"]}
+    assert unmatched["nearest"][0]["findings"][0]["ok"] is False
+    assert prompts["asked"]["prompts"] == ["a", "b"]
+    assert (invalid["asked"], invalid["request"]["body"], invalid["status"]) == (None, "{", 400)
+    assert "nearest" not in invalid
+
+
+def test_the_call_in_short(server: Watched) -> None:
+    used: Any = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    messages: Any = [
+        {"role": "user", "content": "w" * 2_000},
+        {"role": "assistant", "content": None, "tool_calls": [used]},
+        {"role": "tool", "tool_call_id": "c", "content": "sunny"},
+    ]
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+    server.app.ask(CHAT, {"model": "m", "messages": messages, "tools": [tool], "stream": True})
+    asked = server.get("calls/7")["asked"]
+    assert (asked["tools"], asked["stream"], len(asked["fingerprint"])) == (["get_weather"], True, 32)
+    assert asked["messages"] == [
+        {"role": "user", "text": "w" * 1_000 + "…"},
+        {"role": "assistant", "text": "", "tool_calls": ["get_weather"]},
+        {"role": "tool", "text": "sunny"},
+    ]
+
+
+def test_a_call_that_continues_a_conversation(tmp_path: Path) -> None:
+    rules = "rules: [{name: second, when: {turn: 1, attempt: 2}, then: {text: again}}, {then: {text: once}}]"
+    server = watched(tmp_path, rules)
+    first = server.app.ask("/v1/responses", {"model": "m", "input": "a"}).json
+    for _ in range(2):
+        server.app.ask("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
+    call = server.get("calls/3")
+    assert call["source"].endswith("second")
+    assert [(found["field"], found["ok"]) for found in call["findings"]] == [("turn", True), ("attempt", True)]
+    assert [message["text"] for message in call["asked"]["messages"]] == ["a", "once", "b"]
+
+
+def test_events_have_names_and_times(server: Watched) -> None:
+    server.app.ask("/v1/responses", {"model": "m", "input": "hi", "stream": True})
+    frames = server.get("calls/7")["reply"]["frames"]
+    assert (frames[0]["event"], frames[0]["data"]["type"]) == ("response.created", "response.created")
+    assert all(frame["at_ms"] >= 0 for frame in frames)
+
+
+def test_bodies_that_are_too_large_or_wrongly_coded(server: Watched) -> None:
+    server.chat("x" * (MOST_KEPT + 5))
+    whole = MOST_KEPT + 5 + len('{"model": "gpt-4o", "messages": [{"role": "user", "content": ""}]}')
+    call = server.get("calls/7")
+    assert (call["request"]["cut_off"], call["asked"]) == (f"after {MOST_KEPT} of {whole} bytes", None)
+    server.app.ask(CHAT, b"nothing", headers={"content-encoding": "gzip"})
+    call = server.get("calls/8")
+    assert (call["status"], call["request"]["body"], call["asked"]) == (400, "nothing", None)
+
+
+def row(**fields: Any) -> Exchange:
+    class Book:
+        def weigh(self, exchange: Exchange) -> None: ...
+
+        def close(self, exchange: Exchange) -> None: ...
+
+    made = Exchange(1, "POST", CHAT, "openai", "default", Book())
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_rows_that_are_open_or_broken() -> None:
+    broken = row(reply_headers=(("content-type", "text/event-stream"),), body=b"\xff{", received=2)
+    for piece in (b'data: {"a": 1}\n\n', b": ping\n\nda"):
+        broken.note(piece)
+    shown: Any = bodies(broken)
+    assert [frame["data"] for frame in shown["reply"]["frames"]] == [{"a": 1}, ": ping", "da"]
+    assert [frame.get("whole", True) for frame in shown["reply"]["frames"]] == [True, True, False]
+    assert shown["request"]["body"] == "�{"
+    said = summary(row(), 1)
+    assert (said["ended"], said["elapsed_ms"], said["status"], said["source"]) == ("open", None, None, None)
+
+
+def test_attempts_are_told_by_the_client_or_counted_by_equal_requests() -> None:
+    rows = [row(body=b"a"), row(body=b"b"), row(body=b"a")]
+    rows += [row(body=b"a", headers=[(b"x-stainless-retry-count", count)]) for count in (b"7", b"9" * 9_999)]
+    rows += [row(body=b"a", namespace="mine")]
+    for seq, each in enumerate(rows, 1):
+        each.seq = seq
+    assert attempts(rows) == {1: 1, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1}
 
 
 def test_calls_are_forgotten_and_counters_stay(server: Watched) -> None:
     assert server.api("calls", method="DELETE").json == {"forgotten": 5}
-    assert server.calls() == []
-    assert len(server.calls("?namespace=mine")) == 1
+    assert (server.calls(), len(server.calls("?namespace=mine"))) == ([], 1)
     assert server.get("rules")["rules"][0]["hits"] == 2
-    assert (
-        server.api("calls/1").json["error"]
-        == "there is no call 1 in the journal; the latest is 3, and the oldest are forgotten"
-    )
     server.api("calls?namespace=*", method="DELETE")
     assert "the journal is empty" in server.api("calls/1").json["error"]
 
 
-def test_retries_are_seen(tmp_path: Path) -> None:
-    server = watched(tmp_path, "rules: [{name: twice, times: 2, then: {error: 503}}, {then: {text: well}}]")
-    for _ in range(3):
-        server.chat("x")
-    server.chat("y")
-    assert [(call["attempt"], call["status"]) for call in server.calls()] == [(1, 503), (2, 503), (3, 200), (1, 200)]
-    assert server.get("calls/3")["attempt"] == 3
+# --- credentials
+
+KEY = "sk-proj-0a1b2c3d4e5f"
+CONTROL = {"host": "localhost", "content-type": "application/json"}
+ECHO = "rules: [{when: {header.authorization: 'Bearer sk-other*'}, then: {text: never}}, {then: {echo: true}}]"
 
 
-def test_a_client_tells_which_try_it_is(tmp_path: Path) -> None:
-    server = watched(tmp_path)
-    body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-    server.app.ask("/v1/chat/completions", body, headers={"x-stainless-retry-count": "2"})
-    assert server.calls()[0]["attempt"] == 3
+def ask(made: App, text: str, *, key: str = KEY, path: str = CHAT, **more: Any) -> int:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **more}
+    return made.ask(path, body, headers={"authorization": f"Bearer {key}", "cookie": "session=abc"}).status
 
 
-SLOW = """
-rules:
-  - name: slow
-    then: {text: one two three four five six seven, chunks: word, timing: {first_token: 0, per_token: 200ms}}
-  - name: never
-    then: {text: x}
-"""
+def shown(made: App, path: str, body: Any = None) -> tuple[str, Any]:
+    got = made.ask(f"/__mockserver__/api/{path}", body, headers=CONTROL, method="POST" if body else "GET")
+    return got.body.decode(), json.loads(got.body)
 
 
-def test_a_client_that_leaves_is_told_with_what_it_got() -> None:
-    import socket
-    import urllib.request
+def test_no_credential_of_a_request_is_shown() -> None:
+    made = app(ECHO)
+    text = f"my key is {KEY}, in the URL {KEY}%2F and more"
+    assert ask(made, text, path=f"{CHAT}?code={KEY}", metadata={"token": "tiny"}) == 200
+    views = [("calls", None), ("calls?bodies=true", None), ("calls/1", None), ("explain", {"call": 1})]
+    for path, body in views:
+        found, _ = shown(made, path, body)
+        assert not any(secret in found for secret in (KEY, "tiny", "session=abc")), path
+    _, call = shown(made, "calls/1")
+    assert call["request"]["headers"]["authorization"] == "Bearer sk-p...(masked)"
+    assert call["request"]["query"] == {"code": "sk-p...(masked)"}
+    assert call["request"]["body"]["metadata"] == {"token": "t...(masked)"}
+    assert call["reply"]["body"]["choices"][0]["message"]["content"].startswith("my key is sk-p...(masked), in")
 
-    with served(SLOW) as running:
-        host, port = running.address.removeprefix("http://").split(":")
-        body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
-        head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-        with socket.create_connection((host, int(port))) as client:
-            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            heard = b""
-            while heard.count(b"\n\n") < 3:
-                heard += client.recv(65_536)
-        running.logged(1)
-        with urllib.request.urlopen(f"{running.address}/__mockserver__/api/calls/1") as got:
-            import json
 
-            call: Any = json.load(got)
-    frames = call["reply"]["frames"]
-    assert call["ended"] == f"client left after {len(frames)} frames"
-    assert 3 <= len(frames) < 8
-    times = [frame["at_ms"] for frame in frames]
-    assert times == sorted(times)
-    assert times[-1] - times[0] >= 20
+def test_errors_of_explanations_have_no_credentials() -> None:
+    made = app(ECHO)
+    assert ask(made, "hi", temperature=KEY) == 400
+    text, _ = shown(made, "explain", {"call": 1})
+    assert "refuse" in text
+    assert KEY not in text
+
+
+def test_credentials_in_coded_bodies_and_in_pieces() -> None:
+    made = app(ECHO)
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": f"my key is {KEY}"}], "api_key": KEY}
+    assert made.ask(CHAT, compress(json.dumps(body).encode()), headers={"content-encoding": "gzip"}).status == 200
+    assert ask(made, f"it is {KEY} or {KEY.upper()}!", stream=True) == 200
+    for path in ("calls?bodies=true", "calls/1", "calls/2"):
+        text, _ = shown(made, path)
+        assert KEY not in text
+    frames = [frame["data"] for frame in shown(made, "calls/2")[1]["reply"]["frames"]]
+    deltas = [frame["choices"][0]["delta"].get("content") or "" for frame in frames[:-1] if frame["choices"]]
+    assert "".join(deltas) == "it is sk-p...(masked) or sk-p...(masked)!"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [KEY.upper(), "".join(f"%{byte:02X}" for byte in KEY.encode()), b64encode(f"user:{KEY}".encode()).decode()],
+)
+def test_credentials_in_other_spellings(written: str) -> None:
+    made = app(ECHO)
+    assert ask(made, f"it is <{written}>") == 200
+    for path in ("calls?bodies=true", "calls/1"):
+        text, _ = shown(made, path)
+        assert written not in text
+        assert "it is <sk-p...(masked)>" in text

@@ -54,14 +54,6 @@ def test_a_namespace_plays_its_own() -> None:
     assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
 
 
-def test_a_reset_goes_back_to_the_settings() -> None:
-    watched = server(folder(chat=[ONE, ONE], other=[TWO]), cassette="chat")
-    watched.chat("one", namespace="mine")
-    put(watched, {"name": "other"})
-    watched.post("reset?namespace=mine")
-    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
-
-
 def test_added_rules_stand_before_it() -> None:
     watched = server(folder(other=[TWO]))
     put(watched, {"name": "other"})
@@ -112,16 +104,6 @@ def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
     assert 'there is no cassette "third"' in watched.chat("one", namespace="gone").json["error"]["message"]
 
 
-def test_a_cassette_recorded_whole_is_so_after_a_reload(tmp_path: Path) -> None:
-    file = tmp_path / "rules.yaml"
-    file.write_text("settings: {cassette: chat, record: once, upstream: {openai: 'http://127.0.0.1:9'}}\n")
-    held = folder()
-    watched = server(held, file)
-    held.file("chat").append(ONE)
-    watched.post("reload")
-    assert watched.chat("one").source == "forwarded"
-
-
 def test_a_reload_to_a_cassette_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text("settings: {cassette: chat}\n")
@@ -152,10 +134,6 @@ def test_mistakes(body: Any, error: str) -> None:
     refused = watched.api("cassette?namespace=mine", body, method="PUT")
     assert (refused.status, refused.json) == (400, {"error": error})  # said once
     assert watched.get("cassette?namespace=mine")["own"] is False
-
-
-def test_no_cassette_is_put_for_all_namespaces_at_once() -> None:
-    assert server(folder(a=[ONE])).api("cassette?namespace=*", {"name": "a"}, method="PUT").status == 400
 
 
 def test_explain_tells_what_the_miss_tells() -> None:

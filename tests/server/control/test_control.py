@@ -1,18 +1,34 @@
-"""Every control path is known by name, says what it takes, and is bounded."""
+"""Control requests: paths, methods, bodies and namespaces; health, state and metrics."""
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from mockserver import __version__
+from mockserver.config.errors import Mistake
 from mockserver.core.plan import Failure
 from mockserver.server.control import ITEMS, VIEWS, Control
-from tests.kit.watched import Watched, watched
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, number
+from mockserver.server.live import Sources, start
+from tests.kit.watched import API, Watched, rule, watched
+
+RULES = """
+rules:
+  - {name: hi, when: {last_user: hi}, then: {text: Hello}}
+  - {name: busy, when: {last_user: busy}, then: {error: 429}}
+  - {name: paid, when: {last_user: x}, state: {is: paid, becomes: done}, then: {text: Thanks}}
+  - {name: once, when: {last_user: x}, times: 1, then: {text: once}}
+  - {name: again, when: {last_user: x, attempt: 2}, then: {text: again}}
+"""
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Watched:
-    return watched(tmp_path, "rules: [{name: hi, when: {last_user: hi}, then: {text: Hello}}]", max_body="10KB")
+    return watched(tmp_path, RULES, max_body="10KB")
 
 
 @pytest.mark.parametrize(
@@ -20,40 +36,26 @@ def server(tmp_path: Path) -> Watched:
     [
         ("call", "did you mean /__mockserver__/api/calls?"),
         ("calls/", "did you mean /__mockserver__/api/calls?"),
-        ("rule", "did you mean /__mockserver__/api/rules?"),
         ("helth", "did you mean /__mockserver__/api/health?"),
         ("", "there are /api/health, /api/ready, /api/calls,"),
-        ("qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", "there are /api/health, /api/ready, /api/calls,"),
     ],
 )
-def test_an_unknown_path_is_told_the_nearest(server: Watched, path: str, hint: str) -> None:
+def test_an_unknown_path_gets_the_nearest(server: Watched, path: str, hint: str) -> None:
     got = server.api(path)
     assert (got.status, hint in got.json["error"]) == (404, True), got.json
 
 
-@pytest.mark.parametrize(("path", "views"), [(path, views) for path, views in VIEWS.items()])
-def test_a_wrong_method_is_told_the_right_ones(server: Watched, path: str, views: object) -> None:
-    got = server.api(path.removeprefix("/api/") if path != "/metrics" else "../metrics", method="PATCH")
-    if path != "/metrics":
-        assert (got.status, got.headers["allow"]) == (405, ", ".join(VIEWS[path]))
-        assert got.json["error"].endswith("not PATCH")
-
-
-def test_items_know_their_methods_too(server: Watched) -> None:
+def test_wrong_methods(server: Watched) -> None:
+    for path, views in VIEWS.items():
+        got = server.api(path.removeprefix("/api/"), method="PATCH")
+        if path != "/metrics":
+            assert (got.status, got.headers["allow"]) == (405, ", ".join(views))
     for path in ITEMS:
         assert server.api(path.removeprefix("/api/") + "1", method="PUT").status == 405
-
-
-def test_head_is_answered_like_get(server: Watched) -> None:
     assert server.api("health", method="HEAD").status == 200
 
 
-def test_a_body_is_bounded(server: Watched) -> None:
-    got = server.api("rules", b"x" * 10_001)
-    assert (got.status, got.json["error"]) == (413, "The request body is larger than 10000 bytes.")
-
-
-async def test_a_body_that_never_comes_gets_its_own_status(server: Watched) -> None:
+async def test_bodies_that_are_too_large_or_never_come(server: Watched) -> None:
     heads = list[int]()
 
     async def receive() -> Any:
@@ -67,23 +69,201 @@ async def test_a_body_that_never_comes_gets_its_own_status(server: Watched) -> N
     assert heads == [408, 0]
 
 
+def test_a_body_is_bounded(server: Watched) -> None:
+    got = server.api("rules", b"x" * 10_001)
+    assert (got.status, got.json["error"]) == (413, "The request body is larger than 10000 bytes.")
+
+
 @pytest.mark.parametrize("path", ["state?namespace=", "rules?namespace=%0a", "calls?namespace=" + "x" * 101])
-def test_a_namespace_that_may_not_be_is_refused(server: Watched, path: str) -> None:
+def test_invalid_namespaces(server: Watched, path: str) -> None:
     got = server.api(path)
     assert (got.status, got.json["error"].startswith("a namespace has 1 to 100 printable characters")) == (400, True)
 
 
-def test_control_requests_stand_in_no_journal(server: Watched) -> None:
-    server.get("health")
-    server.api("nothing")
-    assert server.calls() == []
+def test_what_changes_something_needs_one_namespace(server: Watched) -> None:
+    for path, body in (("state", {"state": "a"}), ("timing", {"on": True}), ("rules", {})):
+        assert server.api(f"{path}?namespace=*", body).status == 400
 
 
-def test_no_dialect_stands_in_the_way(tmp_path: Path) -> None:
-    for dialect in ("azure", "azure_openai", "fireworks", "openai"):
+def test_control_requests_are_in_no_journal_and_of_no_dialect(server: Watched, tmp_path: Path) -> None:
+    assert server.get("health") == {"status": "ok"}
+    got = server.app.ask("//__mockserver__//api/health", method="GET", headers={"host": "127.0.0.1"})
+    assert (got.json, server.calls()) == ({"status": "ok"}, [])
+    for dialect in ("azure", "azure_openai", "fireworks"):
         assert watched(tmp_path, dialect=dialect).get("health") == {"status": "ok"}
 
 
-def test_slashes_too_many_do_not_matter(server: Watched) -> None:
-    got = server.app.ask("//__mockserver__//api/health", method="GET", headers={"host": "127.0.0.1"})
-    assert got.json == {"status": "ok"}
+def asked(body: bytes = b"", namespace: str = "default", **query: str) -> ControlRequest:
+    return ControlRequest(start(Sources()), namespace, query, body=body)
+
+
+def test_values_of_the_query() -> None:
+    for word, on in (("true", True), ("1", True), ("", True), ("False", False), ("0", False)):
+        assert asked(replace=word).switch("replace") is on
+    assert not asked().switch("replace")
+    with pytest.raises(RefusedError, match=r'\?replace= must be true or false, not "maybe"'):
+        asked(replace="maybe").switch("replace")
+    assert (asked().number("limit"), asked(limit="07").number("limit")) == (None, 7)
+    for word in ("", "-1", "1.5", "x", "²", "9" * 30):
+        with pytest.raises(RefusedError, match="the limit must be a whole number, not"):
+            number(word, "the limit")
+    assert (asked(namespace="a").namespaces, asked(namespace="*").namespaces) == (("a",), ("default",))
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"\xff", "the body is not JSON: "),
+        (b"[" * 100_000, "the body is not JSON: "),
+        (b"[]", 'the body must be a JSON object with "on"'),
+        (b'{"of": true}', 'unknown key "of"; this takes "on"'),
+    ],
+)
+def test_bodies_that_are_no_such_table(body: bytes, error: str) -> None:
+    with pytest.raises(RefusedError, match=error):
+        asked(body).table("on")
+
+
+def test_answers_are_json() -> None:
+    refused = RefusedError(409, "no", mistakes=[Mistake("a"), Mistake("b")], headers={"allow": "GET"}).response
+    assert json.loads(bytes(refused.body)) == {"error": "no", "mistakes": ["a", "b"]}
+    assert (refused.status_code, refused.headers["allow"]) == (409, "GET")
+    assert json.loads(bytes(json_response({"a": "\ud800ø"}).body)) == {"a": "\ud800ø"}
+
+
+# --- state
+
+
+def test_ready_says_with_what(server: Watched, tmp_path: Path) -> None:
+    assert server.get("ready") == {
+        "status": "ready",
+        "version": __version__,
+        "dialect": "openai",
+        "unmatched": "generate",
+        "files": [str(tmp_path / "rules.yaml")],
+        "rules": 5,
+    }
+
+
+def test_state_shows_what_is_counted(server: Watched, tmp_path: Path) -> None:
+    server.chat("x")
+    server.chat("x")
+    server.app.ask("/v1/responses", {"model": "m", "input": "y"})
+    server.post("rules", rule("mine", "x", when={"last_user": "never"}))
+    (state,) = server.get("state")["namespaces"]
+    assert list(state.pop("attempts").values()) == [2, 1]
+    assert state == {
+        "namespace": "default",
+        "state": "start",
+        "times": {"once": 2},
+        "hits": {f"rule {tmp_path}/rules.yaml:6 once": 1, f"rule {tmp_path}/rules.yaml:7 again": 1},
+        "rules_added": 1,
+        "timing": True,
+        "calls": 3,
+        "open": 0,
+        "stored_answers": 1,
+    }
+
+
+def test_the_state_of_a_scenario_can_be_set(server: Watched) -> None:
+    assert server.post("state?namespace=mine", {"state": "paid"})["state"] == "paid"
+    assert server.chat("x", namespace="mine").source.endswith("paid")
+    assert server.get("state?namespace=mine")["namespaces"][0]["state"] == "done"
+    assert server.chat("x").source.endswith("once")
+    for body in ({}, {"state": ""}, {"state": 3}, {"state": "a", "other": 1}, []):
+        assert server.api("state", body).status == 400
+
+
+def test_timing_is_switched_for_a_namespace(server: Watched) -> None:
+    assert server.post("timing?namespace=mine", {"on": False}) == {"namespace": "mine", "timing": False}
+    assert (server.live.timed("mine"), server.live.timed("default")) == (False, True)
+    assert server.api("timing", {"on": "no"}).json["error"] == 'the body must be {"on": true} or {"on": false}'
+
+
+def fill(server: Watched, namespace: str) -> None:
+    query = f"?namespace={namespace}"
+    server.post("rules" + query, rule("mine", "x", when={"last_user": "never"}))
+    server.post("timing" + query, {"on": False})
+    server.chat("x", namespace=namespace)
+    server.app.ask(f"/ns/{namespace}/v1/responses", {"model": "m", "input": "y"})
+    server.post("state" + query, {"state": "asked"})
+
+
+def is_fresh(server: Watched, namespace: str) -> bool:
+    (state,) = server.get(f"state?namespace={namespace}")["namespaces"]
+    fresh = {"state": "start", "times": {}, "attempts": {}, "hits": {}, "rules_added": 0, "timing": True, "calls": 0}
+    return bool(state == {"namespace": namespace, **fresh, "open": 0, "stored_answers": 0})
+
+
+def test_reset(server: Watched) -> None:
+    fill(server, "mine")
+    fill(server, "default")
+    assert not is_fresh(server, "mine")
+    assert server.post("reset?namespace=mine") == {"reset": ["mine"]}
+    assert (is_fresh(server, "mine"), is_fresh(server, "default")) == (True, False)
+    assert server.chat("x", namespace="mine").source.endswith("once")
+    assert server.post("reset?namespace=*") == {"reset": ["default", "mine"]}
+    assert is_fresh(server, "default")
+    assert [state["namespace"] for state in server.get("state?namespace=*")["namespaces"]] == ["default"]
+    server.chat("x")
+    assert [call["call"] for call in server.calls()] == [6], "numbers of calls are not used again"
+
+
+def test_reload(server: Watched, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("rules: [{then: {txt: a}}]")
+    got = server.api("reload", b"")
+    assert got.status == 400
+    assert got.json["mistakes"][0].startswith(f'{file}:1:17: unknown key "txt"; did you mean "text"?')
+    assert got.json["error"].startswith("not reloaded, the rules before still hold: ")
+    assert server.get("ready")["rules"] == 5
+    file.write_text("settings: {journal_calls: 3, seed: 4}")
+    assert server.post("reload") == {"rules": 0, "at_next_start": ["journal_calls"]}
+
+
+# --- metrics
+
+
+def scraped(server: Watched) -> Any:
+    return server.app.ask(API.replace("api/", "metrics"), method="GET", headers={"host": "localhost"})
+
+
+def samples(server: Watched) -> dict[tuple[str, ...], float]:
+    """Every sample by its name and the values of its labels, in the order of their names."""
+    got = scraped(server)
+    assert (got.status, got.headers["content-type"].startswith("text/plain")) == (200, True)
+    return {
+        (sample.name.removeprefix("mockserver_"), *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(got.body.decode())
+        for sample in family.samples
+    }
+
+
+def test_metrics_count_requests(server: Watched, tmp_path: Path) -> None:
+    assert samples(server)["journal_calls",] == 0
+    for text in ("hi", "hi", "busy", "else"):
+        server.chat(text)
+    server.chat("hi", namespace="secret-1", model="secret-2")
+    server.app.ask("/azure/secret-3", {})
+    found = samples(server)
+    assert {key[1:]: value for key, value in found.items() if key[0] == "requests_total"} == {
+        ("openai", "chat", "rule", "200"): 3,
+        ("openai", "chat", "rule", "429"): 1,
+        ("openai", "chat", "generated", "200"): 1,
+        ("azure", "none", "invalid", "404"): 1,
+    }
+    assert (found["ended_total", "complete"], found["rule_hits_total", f"{tmp_path}/rules.yaml:3 hi"]) == (6, 3)
+    assert found["tokens_total", "completion"] > found["tokens_total", "prompt"] > 0
+    assert (found["open_requests",], found["journal_calls",], found["journal_bytes",] > 6000) == (0, 6, True)
+    assert b"secret" not in scraped(server).body, "no name of a request becomes a label"
+    for name in ("request_seconds", "first_byte_seconds"):
+        buckets = [value for key, value in found.items() if key[0] == f"{name}_bucket" and "openai" in key]
+        assert (buckets == sorted(buckets), buckets[-1], found[f"{name}_count", "openai", "chat"]) == (True, 5, 5)
+        assert 0 < found[f"{name}_sum", "openai", "chat"] < 30
+
+
+def test_metrics_need_an_extra(server: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    got = scraped(server)
+    assert got.status == 501
+    assert got.json["error"] == 'metrics need the extra "metrics": pip install "mockserver[metrics]"'

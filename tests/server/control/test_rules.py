@@ -1,6 +1,5 @@
 """Rules that come and go while the server runs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +28,12 @@ def names(server: Watched, query: str = "") -> list[str]:
     return [listed["name"] for listed in server.get("rules" + query)["rules"]]
 
 
-def test_what_is_added_stands_before_the_files(server: Watched) -> None:
+def test_added_rules_come_before_the_files_and_the_last_batch_first(server: Watched) -> None:
     assert server.post("rules", rule("mine", "from here")) == {"names": ["mine"], "rules": 2}
-    got = server.chat("hi")
-    assert (said(server), got.source) == ("from here", "rule api mine")
-
-
-def test_the_last_batch_is_tried_first_and_keeps_its_order(server: Watched) -> None:
-    server.post("rules", {"rules": [rule("a", "a"), rule("b", "b")]})
-    server.post("rules", {"version": 1, "rules": [rule("c", "c"), rule("d", "d")]})
-    assert names(server) == ["c", "d", "a", "b", "hi"]
-    assert said(server) == "c"
-
-
-def test_conditions_hold_for_added_rules_as_for_others(server: Watched) -> None:
-    server.post(
-        "rules", {"rules": [rule("a", "a", when={"last_user": "a*"}), rule("b", "b", when={"last_user": "*b"})]}
-    )
-    assert [said(server, text) for text in ("ax", "xb", "ab", "hi")] == ["a", "b", "a", "from the file"]
+    assert (said(server), server.chat("hi").source) == ("from here", "rule api mine")
+    server.post("rules", {"version": 1, "rules": [rule("c", "c", when={"last_user": "c"}), rule("d", "d")]})
+    assert names(server) == ["c", "d", "mine", "hi"]
+    assert [said(server, text) for text in ("c", "hi")] == ["c", "d"]
 
 
 def test_a_namespace_has_its_own(server: Watched) -> None:
@@ -56,7 +43,7 @@ def test_a_namespace_has_its_own(server: Watched) -> None:
     assert (names(server, "?namespace=mine"), names(server)) == (["mine", "hi"], ["hi"])
 
 
-def test_what_was_remembered_of_equal_requests_gives_way(server: Watched) -> None:
+def test_remembered_answers_give_way(server: Watched) -> None:
     before = [said(server) for _ in range(3)]
     server.post("rules", rule("mine", "new"))
     between = [said(server) for _ in range(3)]
@@ -64,16 +51,9 @@ def test_what_was_remembered_of_equal_requests_gives_way(server: Watched) -> Non
     assert (before, between, said(server)) == (["from the file"] * 3, ["new"] * 3, "from the file")
 
 
-def test_attempts_and_states_count_for_added_rules(server: Watched) -> None:
-    server.post(
-        "rules",
-        {
-            "rules": [
-                rule("again", "slow down", when={"attempt": {"lt": 3}, "last_user": "x"}),
-                rule("ask", "who?", state={"is": "start", "becomes": "asked"}),
-            ]
-        },
-    )
+def test_added_rules_count(server: Watched) -> None:
+    again = rule("again", "slow down", when={"attempt": {"lt": 3}, "last_user": "x"})
+    server.post("rules", {"rules": [again, rule("ask", "who?", state={"is": "start", "becomes": "asked"})]})
     assert [said(server, "x") for _ in range(3)] == ["slow down", "slow down", "who?"]
     assert server.get("state")["namespaces"][0]["state"] == "asked"
     assert [listed["counts"] for listed in server.get("rules")["rules"]] == [True, True, False]
@@ -106,18 +86,13 @@ def test_rules_are_listed_with_what_they_did(server: Watched, tmp_path: Path) ->
 YAML = {"content-type": "application/yaml"}
 
 
-def test_yaml_will_do(server: Watched) -> None:
-    got = server.api(
-        "rules", b"rules:\n  - name: mine\n    then: {text: from yaml}\n  - then: {text: b}\n", headers=YAML
-    )
-    assert (got.status, got.json["names"], said(server)) == (201, ["mine", "added 1"], "from yaml")
-    assert server.api("rules", b"then: {text: one}", headers=YAML).json["names"] == ["added 2"]
-
-
-def test_rules_without_a_name_get_one(server: Watched) -> None:
-    assert server.post("rules", {"then": {"text": "a"}})["names"] == ["added 1"]
-    assert server.post("rules", {"rules": [{"then": {"text": "b"}}, rule("c", "c")]})["names"] == ["added 2", "c"]
-    assert server.chat("hi").source == "rule api added 2"
+def test_rules_without_a_name_get_one_also_in_yaml(server: Watched) -> None:
+    body = b"rules:\n  - &one\n    then: {text: from yaml}\n  - name: b\n    then: {text: b}\n  - *one\n"
+    got = server.api("rules", body, headers=YAML)
+    assert (got.status, got.json["names"], said(server)) == (201, ["added 1", "b", "added 2"], "from yaml")
+    assert server.api("rules", b"then: {text: one}", headers=YAML).json["names"] == ["added 3"]
+    assert server.post("rules", {"then": {"text": "\U0001f600 \u2028"}})["names"] == ["added 4"]
+    assert (server.chat("hi").source, said(server)) == ("rule api added 4", "\U0001f600 \u2028")
 
 
 @pytest.mark.parametrize(
@@ -152,18 +127,19 @@ def test_mistakes_in_yaml_stand_at_their_lines(server: Watched) -> None:
     assert server.api("rules", b"rules: [", headers=YAML).json["mistakes"][0].startswith("api:1:")
 
 
-@pytest.mark.parametrize("body", [{}, {"rules": []}, {"version": 1}, None])
-def test_nothing_is_no_rule(server: Watched, body: Any) -> None:
-    got = server.api("rules", json.dumps(body).encode())
-    assert (got.status, got.json["error"].startswith("there is no rule in the body; send")) == (400, True)
-
-
-def test_settings_are_no_rules(server: Watched) -> None:
-    got = server.api("rules", {"settings": {"seed": 3}, "rules": [rule("a", "a")]})
-    assert (got.status, got.json["error"]) == (
-        400,
-        'settings belong in a file or in flags; take "settings" out of the body',
-    )
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        *((body, "there is no rule in the body; send") for body in ({}, {"rules": []}, {"version": 1})),
+        (
+            {"settings": {"seed": 3}, "rules": [rule("a", "a")]},
+            'settings belong in a file or in flags; take "settings" out of the body',
+        ),
+    ],
+)
+def test_bodies_without_rules(server: Watched, body: Any, error: str) -> None:
+    got = server.api("rules", body)
+    assert (got.status, got.json["error"][: len(error)]) == (400, error)
 
 
 def test_names_are_unique_unless_they_are_to_be_replaced(server: Watched, tmp_path: Path) -> None:
@@ -180,22 +156,17 @@ def test_names_are_unique_unless_they_are_to_be_replaced(server: Watched, tmp_pa
     assert got.json["mistakes"] == [f'the name "hi" is taken: {tmp_path}/rules.yaml:3 has it already']
 
 
-def test_a_rule_that_comes_again_begins_anew(server: Watched) -> None:
+def test_a_rule_that_is_added_again_starts_over(server: Watched) -> None:
+    failing = rule("fails", "x", when={"last_user": "x"})
+    failing["then"]["faults"] = [{"empty_body": {"times": 1}}]
     for query in ("", "?replace=true"):
-        server.post("rules" + query, rule("once", "once", times=1))
+        server.post("rules" + query, {"rules": [failing, rule("once", "once", times=1)]})
         assert [said(server), said(server)] == ["once", "from the file"]
-        assert server.get("rules")["rules"][0]["hits"] == 1
+        assert [server.chat("x").body == b"" for _ in range(2)] == [True, False]
+        assert [listed["hits"] for listed in server.get("rules")["rules"]][:2] == [2, 1]
     server.api("rules/once", method="DELETE")
     server.post("rules", rule("once", "once", times=1))
     assert said(server) == "once"
-
-
-def test_its_faults_begin_anew_too(server: Watched) -> None:
-    failing = rule("fails", "x")
-    failing["then"]["faults"] = [{"empty_body": {"times": 1}}]
-    for query in ("", "?replace=true"):
-        server.post("rules" + query, failing)
-        assert [server.chat("hi").body == b"" for _ in range(2)] == [True, False]
 
 
 def test_rules_are_removed_one_by_one_or_together(server: Watched) -> None:
@@ -234,8 +205,3 @@ def test_there_is_room_for_many_but_not_for_any_number(server: Watched, monkeypa
     assert (got.status, got.json["error"].startswith("a namespace has at most 2 rules of its own")) == (409, True)
     server.post("rules", rule("b", "b"))
     assert names(server) == ["b", "a", "hi"]
-
-
-def test_rules_are_for_one_namespace(server: Watched) -> None:
-    for method in ("GET", "POST", "DELETE"):
-        assert server.api("rules?namespace=*", b"{}", method=method).status == 400

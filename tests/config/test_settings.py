@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.models_and_limits import Key, Model
-from mockserver.config.recording import Match
-from mockserver.config.settings import Keywords, Settings, assemble, flag, variable
+from mockserver.config.settings import Keywords, Settings, assemble, variable
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing
-from mockserver.core.rates import Limits, Rate
+from mockserver.core.rates import UNLIMITED, Limits, Rate
 from mockserver.core.seed import FROZEN_AT
 
 
@@ -35,55 +33,9 @@ def mistakes(
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
-def test_defaults() -> None:
-    assert dict(iter(assemble({}, {}, []))) == {
-        "host": "127.0.0.1",
-        "port": 8000,
-        "dialect": "openai",
-        "unmatched": "generate",
-        "seed": 0,
-        "clock": FROZEN_AT,
-        "ids": "stable",
-        "tokenizer": "approx",
-        "models": None,
-        "known_models": True,
-        "keys": None,
-        "limits": Limits(),
-        "timing": Timing(),
-        "profiles": {},
-        "strict": False,
-        "stored_answers": 1000,
-        "stored_bytes": 50_000_000,
-        "background_polls": 1,
-        "journal_calls": 1000,
-        "journal_bytes": 50_000_000,
-        "max_body": 10_000_000,
-        "cassette": None,
-        "cassettes": "cassettes",
-        "record": "none",
-        "record_errors": None,
-        "upstream": {},
-        "match": Match(),
-        "scrub": (),
-        "allow_secrets": (),
-        "replay_speed": 0,
-        "cors": (),
-        "allowed_hosts": (),
-        "control_token": None,
-        "source_headers": True,
-        "reload": True,
-        "log": "none",
-    }
-
-
 def test_bytes_of_the_environment_that_are_no_text() -> None:
     name = variable("host")
     assert mistakes(environ={name: "a\udcff"}) == [f"{name} must be text in UTF-8, not 'a\\udcff'"]
-
-
-def test_settings_are_frozen() -> None:
-    with pytest.raises(ValidationError):
-        Settings().port = 1  # type: ignore[misc]
 
 
 def test_flags_win_over_variables_over_files_over_defaults() -> None:
@@ -103,10 +55,7 @@ def test_a_file_without_settings_changes_nothing(text: str) -> None:
     [
         ("clock", "frozen", FROZEN_AT),
         ("clock", "real", None),
-        ("clock", 0, 0),
         ("clock", "1700000000", 1_700_000_000),
-        ("clock", "1970-01-02", 86_400),
-        ("clock", "1970-01-01T01:00:00+01:00", 0),
         ("clock", "2024-05-01T12:00:00Z", 1_714_564_800),
         ("models", ["gpt-4o*", "o3"], {"gpt-4o*": Model(), "o3": Model()}),
         (
@@ -114,13 +63,19 @@ def test_a_file_without_settings_changes_nothing(text: str) -> None:
             {"gpt-4o": {"context_window": 128_000}, "o3": None},
             {"gpt-4o": Model(context_window=128_000), "o3": Model()},
         ),
-        ("models", [], {}),
         ("keys", "sk-a, sk-b,", {"sk-a": Key(), "sk-b": Key()}),
-        ("keys", ["sk-a"], {"sk-a": Key()}),
+        ("models", {"a": {"aliases": "b"}}, {"a": Model(aliases=("b",))}),
+        ("keys", {"a": None, 7: {"models": "gpt*"}}, {"a": Key(), "7": Key(models=("gpt*",))}),
+        (
+            "limits",
+            {"tokens_per_day": 5, "requests_per_minute": None, "concurrent_requests": 2, "queue_timeout": "2s"},
+            Limits((Rate("requests", "minute", UNLIMITED), Rate("tokens", "day", 5)), 2, 0, 2.0),
+        ),
+        ("cors", ["https://App.example/", "*"], ("https://app.example", "*")),
+        ("allowed_hosts", ["Mock.test", "*.mock.test", "[::1]"], ("mock.test", "*.mock.test", "::1")),
+        ("control_token", "secret", "secret"),
         ("max_body", "2KiB", 2048),
-        ("timing", {}, Timing()),
         ("timing", {"first_token": "300ms", "per_token": 0.012, "jitter": "20%"}, Timing(0.3, 0.012, 0.2)),
-        ("timing", {"tokens_per_second": 50, "total": "1m"}, Timing(per_token=0.02, total=60.0)),
         ("timing", "fast", PROFILES["fast"]),
         ("profiles", {"mine": {"profile": "fast", "jitter": 0}}, {"mine": replace(PROFILES["fast"], jitter=0.0)}),
     ],
@@ -133,18 +88,12 @@ def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
     ("name", "text", "expected"),
     [
         ("PORT", "0", 0),
-        ("STRICT", "true", True),
         ("STRICT", "1", True),
         ("RELOAD", "no", False),
-        ("CLOCK", "1700000000", 1_700_000_000),
         ("KEYS", "123,sk-b", {"123": Key(), "sk-b": Key()}),
         ("KEYS", "{sk-a: {allowed: false}}", {"sk-a": Key(allowed=False)}),
-        ("LIMITS", "{requests_per_day: 60}", Limits((Rate("requests", "day", 60),))),
         ("MODELS", "{gpt-4o: {context_window: 9}, o3: {}}", {"gpt-4o": Model(context_window=9), "o3": Model()}),
-        ("TIMING", "{first_token: 2s, tokens_per_second: 4}", Timing(2.0, 0.25)),
         ("TIMING", "slow", PROFILES["slow"]),
-        ("PROFILES", "{a: {total: 2s}}", {"a": Timing(total=2.0)}),
-        ("MAX_BODY", "1mb", 1_000_000),
     ],
 )
 def test_values_of_a_variable(name: str, text: str, expected: Any) -> None:
@@ -156,37 +105,21 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
     assert assemble({}, environ, []) == Settings()
 
 
-def test_names_as_they_are_written_elsewhere() -> None:
-    assert (flag("max_body"), variable("max_body")) == ("--max-body", "MOCKSERVER_MAX_BODY")
-
-
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
         ("prot: 1", '3: unknown setting "prot"; did you mean "port"?'),
         ("zebra: 1", '3: unknown setting "zebra"'),
         ('port: "8000"', '9: port must be a whole number, not "8000"'),
-        ("port: 8000.5", "9: port must be a whole number, not 8000.5"),
         ("port: 70000", "9: port must be at most 65535, not 70000"),
-        ("port: -1", "9: port must be at least 0, not -1"),
         ("host: ''", '9: host must be text that is not empty, not ""'),
         ("host: 127", "9: host must be text (in quotes, if it looks like a number), not 127"),
         ("strict: 1", "11: strict must be true or false, not 1"),
         ("dialect: azur", '12: dialect must be one of azure, openai, not "azur"; did you mean "azure"?'),
         ("unmatched: genrate", '14: unmatched must be generate or error, not "genrate"; did you mean "generate"?'),
-        ("log: 7", "8: log must be none or text or json, not 7"),
-        (
-            "tokenizer: o200k",
-            '14: tokenizer must be approx or cl100k_base or o200k_base or by-model, not "o200k"'
-            '; did you mean "o200k_base"?',
-        ),
         (
             "clock: noon",
             '10: clock must be frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z, not "noon"',
-        ),
-        (
-            "clock: -1",
-            "10: clock must be frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z, not -1",
         ),
         (
             "cors: https://app.example/x",
@@ -198,20 +131,15 @@ def test_names_as_they_are_written_elsewhere() -> None:
             'not ["mock.test:80"]',
         ),
         ("control_token: se cret", "18: control_token: must be printable ASCII without spaces"),
-        ("keys: 7", "9: keys must be a list of texts, not 7"),
+        ("keys: {a: 7}", "13: keys.a must be a table of what it may do, such as {} or {allowed: false}, not 7"),
+        ("keys: {a: {allow: no}}", '14: unknown setting "allow"; did you mean "allowed"?'),
+        ("limits: {queue: 3}", "11: limits: queue requires concurrent_requests"),
+        (
+            "limits: {concurent_requests: 1}",
+            '12: unknown setting "concurent_requests"; did you mean "concurrent_requests"?',
+        ),
         ("keys: [a, 7]", "13: keys[1] must be text (in quotes, if it looks like a number), not 7"),
         ("models: {a: {tool: yes}}", '16: unknown setting "tool"; did you mean "tools"?'),
-        (
-            "models: {a: {timing: {totl: 1s}}}",
-            '25: unknown setting "totl"; did you mean "total"?',
-        ),
-        ("models: {a: {tools: 1}}", "23: models.a.tools must be true or false, not 1"),
-        (
-            "models: {a: {tokenizer: o200k}}",
-            '27: models.a.tokenizer must be approx or cl100k_base or o200k_base, not "o200k"; '
-            'did you mean "o200k_base"?',
-        ),
-        ("models: {a: {aliases: {b: 1}}}", '25: models.a.aliases must be a list of texts, not {"b": 1}'),
         ('models: {a: {aliases: ["b*"]}}', '26: models.a.aliases[0] must be a name without *: "b*"'),
         ('models: {a: {resolved: "b*"}}', '26: models.a.resolved must be a name without *: "b*"'),
         (
@@ -226,7 +154,6 @@ def test_names_as_they_are_written_elsewhere() -> None:
             "models: {a: {aliases: [c]}, b: {aliases: [c]}}",
             '45: models.b.aliases[0] is already an alias of "a": "c"',
         ),
-        ("models: 7", "11: models must be a list of texts, not 7"),
         (
             "models: {a: 7}",
             '11: models must be a list of names, or a table that gives each name a table of properties, not {"a": 7}',
@@ -235,15 +162,10 @@ def test_names_as_they_are_written_elsewhere() -> None:
             "max_body: 10 potatoes",
             '13: max_body: "10 potatoes" is not a size; write 512KB, 10MB or a whole number of bytes',
         ),
-        ("max_body: 0", "13: max_body must be at least 1, not 0"),
         ("timing: 7", "11: timing must be a table or the name of a profile, not 7"),
-        ("timing: {frist_token: 1s}", '12: unknown setting "frist_token"; did you mean "first_token"?'),
-        ("timing: {tokens_per_second: 0}", "31: timing.tokens_per_second must be more than 0, not 0"),
         ("timing: {tokens_per_second: .inf}", "31: timing.tokens_per_second must be a finite number, not Infinity"),
         ("timing: {per_token: 1, tokens_per_second: 1}", "11: timing: give per_token or tokens_per_second, not both"),
-        ("7: 7", '3: unknown setting "7"'),
         ("profiles: {a: {profle: slow}}", '18: unknown setting "profle"; did you mean "profile"?'),
-        ("profiles: [a]", '13: profiles must be a table, not ["a"]'),
         (
             "models: {a: {limits: {rpm: 3}}}",
             '25: unknown setting "rpm"; models.a.limits takes requests_per_minute, requests_per_day, '
@@ -255,18 +177,11 @@ def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -
     assert mistakes(f"settings:\n  {setting}") == [f"rules.yaml:2:{said}  [{setting}]"]
 
 
-def test_settings_that_are_no_table() -> None:
-    assert mistakes("settings: [port]") == [
-        'rules.yaml:1:11: settings must be a table, not ["port"]  [settings: [port]]'
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("MOCKSERVER_PORT", "eighty", 'MOCKSERVER_PORT must be a whole number, not "eighty"'),
         ("MOCKSERVER_PROT", "80", 'unknown setting "MOCKSERVER_PROT"; did you mean "MOCKSERVER_PORT"?'),
-        ("MOCKSERVER_STRICT", "perhaps", 'MOCKSERVER_STRICT must be true or false, not "perhaps"'),
         (
             "MOCKSERVER_DIALECT",
             "opnai",
@@ -278,8 +193,6 @@ def test_settings_that_are_no_table() -> None:
             'MOCKSERVER_TIMING.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "a"',
         ),
         ("MOCKSERVER_TIMING", "{total: 1, total: 2}", "MOCKSERVER_TIMING:1:12: "),
-        ("MOCKSERVER_TIMING", "slwo", 'MOCKSERVER_TIMING: unknown profile "slwo"; did you mean "slow"?'),
-        ("MOCKSERVER_SEED", "x" * 90, 'MOCKSERVER_SEED must be a whole number, not "' + "x" * 79 + "…"),
     ],
 )
 def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, said: str) -> None:

@@ -9,18 +9,13 @@ from mockserver.config.source import read
 
 BROKEN = {
     "a: *hello*": '1:4: a text that starts with "*" needs quotes',
-    "a: *hello": '1:4: a text that starts with "*" needs quotes',
     "a: *b c: d": '1:4: a text that starts with "*" needs quotes',
     "a: & b": '1:4: a text that starts with "&" needs quotes',
     "a: !x! y": '1:4: a text that starts with "!" needs quotes',
-    "a: !x!b y": '1:4: a text that starts with "!" needs quotes',
     "a: !<x y": '1:4: a text that starts with "!" needs quotes',
     "a: @x": '1:4: a text that starts with "@" needs quotes',
-    "a: `x": '1:4: a text that starts with "`" needs quotes',
     "a: %x": '1:4: a text that starts with "%" needs quotes',
     "a: {{ b }}": '1:5: a text that starts with "{{" needs quotes',
-    "a: {{ b }} x": '1:5: a text that starts with "{{" needs quotes',
-    "a: {{b}} x": '1:5: a text that starts with "{{" needs quotes',
     "a:\n\tb: 1": "2:1: a tab is not allowed here: indent YAML with spaces",
     "a: |\n\tx": "2:1: a tab is not allowed here: indent YAML with spaces",
     "a: b: c": '1:5: this ":" does not fit here: put a text that holds ": " in quotes, or fix the indentation',
@@ -31,17 +26,14 @@ BROKEN = {
     "a: {b: 1\nc: 2": '2:2: a "," or "}" is missing before this, for the "{" of line 1',
     "a: {b: x {{ y }}}": "1:10: a text with {{ }} needs quotes inside the braces of a table",
     "a: [1\nb: 2": '2:2: a "," or "]" is missing before this, for the "[" of line 1',
-    "a: 'x": "1:4: this quote is never closed",
     'a: "x': "1:4: this quote is never closed",
     'a: "x\n---\ny"': "1:4: this quote is never closed",
     "a: |x\n  y": '1:4: the line must end after "|" or ">"; start the text on the next line',
     "a: 1\nb\nc: 2": '2:1: this line is not "key: value"; is a ":" missing?',
-    "a: ]": "1:4: a value is missing before this; a text that starts with this needs quotes",
     "[a, , b]": "1:5: a value is missing before this; a text that starts with this needs quotes",
     "a: 'it's'": "1:8: text after a closing quote; put the whole value in one pair of quotes",
     'a: "b" c': "1:8: text after a closing quote; put the whole value in one pair of quotes",
     "a: [1]]": '1:7: this "]" closes nothing',
-    "a: {b: 1}}": '1:10: this "}" closes nothing',
     "a:\n  - b\n - c": "3:2: this line is not indented like the lines of its table",
     "- - a\n -b": '2:2: this line is not indented like the "-" above it',
     "  a: 1\nb: 2": "2:1: this line is not indented like the first one",
@@ -67,10 +59,3 @@ def test_an_unknown_escape_names_the_two_ways_out(parser, monkeypatch):
     monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, parser))
     with pytest.raises(MockserverError, match=r'unknown escape; write "\\\\" for a backslash, or use single'):
         read(r'a: "\w+"', "r.yaml")
-
-
-@pytest.mark.parametrize("parser", PARSERS)
-def test_a_complaint_without_words_of_ours_is_passed_on(parser, monkeypatch):
-    monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, parser))
-    with pytest.raises(MockserverError, match=r"directive|needs quotes"):
-        read("%YAML 1.2\n%YAML 1.2\n---\na", "r.yaml")

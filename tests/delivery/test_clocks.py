@@ -43,14 +43,6 @@ async def test_what_is_cancelled_does_not_ring(make: Callable[[], Clock]) -> Non
     assert not rang.is_set()
 
 
-@pytest.mark.parametrize("make", CLOCKS)
-async def test_whole_seconds_and_what_is_far_away(make: Callable[[], Clock]) -> None:
-    time, rang = make(), asyncio.Event()
-    time.call_at(float(int(time.time()) + 10_000_000), rang.set).cancel()
-    time.call_at(float(int(time.time())) - 1e-12, rang.set)
-    await asyncio.wait_for(rang.wait(), 5)
-
-
 if sys.platform == "linux":
 
     def test_a_timer_is_closed_with_its_clock() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, Wait, Write
-from mockserver.delivery.drive import MAX_WRITE, Buffer, Departed, Line, Schedule
+from mockserver.delivery.drive import MAX_WRITE, Departed, Line, Schedule
 from mockserver.delivery.timer_wheel import Wheel
 from tests.kit.clock import HandClock
 
@@ -125,17 +125,3 @@ async def test_nobody_wakes_who_was_stopped(clock: HandClock) -> None:
     stream.stop()
     clock.go(9.0)
     assert (way.went, clock.alarms) == ([], [])
-
-
-def test_an_outbox_notes_what_leaves(clock: HandClock) -> None:
-    noted, way = list[bytes](), Way(clock)
-    outbox = Buffer(Line(Client().receive, Client().send, None, way), noted.append)
-    assert outbox.left()
-    outbox.add(b"a")
-    outbox.add(b"b")
-    assert outbox.left()
-    outbox.add(b"c")
-    way.open = False
-    assert not outbox.left()
-    assert outbox.take() == b"c"
-    assert (noted, way.went, outbox.size) == ([b"ab", b"c"], [(0.0, b"ab")], 0)

@@ -41,18 +41,9 @@ def test_a_status_without_a_body_gets_none(status: int, sent: Mapping[str, Any])
     assert list(script(Reply(status, HEADERS, **sent), AT_ONCE)) == [Head(status, HEADERS), Write(b"")]
 
 
-def test_without_timing_a_plain_body_is_one_write() -> None:
-    assert list(script(PLAIN, AT_ONCE)) == [Head(200, HEADERS), Write(b"{}")]
-
-
 def test_without_timing_all_frames_are_one_write() -> None:
     whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
     assert list(script(STREAM, AT_ONCE)) == [Head(200, HEADERS), Write(whole)]
-
-
-def test_without_timing_few_frames_become_a_body() -> None:
-    whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
-    assert joined(STREAM) == Reply(200, HEADERS, whole)
 
 
 def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
@@ -103,21 +94,6 @@ def test_frames_are_paced_by_their_tokens() -> None:
     ]
 
 
-def test_frames_of_a_huge_stream_are_made_as_they_are_due() -> None:
-    made = 0
-
-    def frames() -> Iterator[Frame]:
-        nonlocal made
-        for _ in range(10_000):
-            made += 1
-            yield Frame(b"x", tokens=1)
-
-    actions = iter(script(Reply(200, HEADERS, frames=frames()), Pace(Timing(per_token=1.0))))
-    for _ in range(10):
-        next(actions)
-    assert made < 10
-
-
 def test_frames_that_are_kept_are_made_once_and_as_they_are_read() -> None:
     made = list[int]()
 
@@ -141,12 +117,6 @@ def test_frames_that_are_kept_are_made_once_and_as_they_are_read() -> None:
 def test_total_is_kept(reply: Reply, first: float) -> None:
     actions = script(reply, Pace(Timing(first_token=first, per_token=7.0, total=2.0)))
     assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(2.0)
-
-
-def test_total_holds_for_a_stream_without_tokens() -> None:
-    reply = Reply(200, HEADERS, frames=(Frame(b"[DONE]", part="end"),))
-    actions = script(reply, Pace(Timing(total=1.5)))
-    assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(1.5)
 
 
 def test_raw_bytes_weigh_one_token() -> None:
@@ -176,8 +146,3 @@ def test_recorded_frames_leave_at_their_beats() -> None:
 def test_a_recorded_body_leaves_at_its_beat() -> None:
     reply = Reply(200, HEADERS, b"{}", beats=(0.5,))
     assert list(script(reply, SLOW)) == [Wait(0.5), Head(200, HEADERS), Write(b"{}")]
-
-
-def test_recorded_frames_leave_at_once_where_nothing_waits() -> None:
-    assert list(script(BEATEN, AT_ONCE)) == [Head(200, HEADERS), Write(b"1234")]
-    assert joined(BEATEN).body == b"1234"

@@ -72,21 +72,6 @@ async def test_there_is_one_timer_at_a_time(clock: HandClock) -> None:
     assert (len(wheel), clock.alarms) == (0, [])
 
 
-async def test_who_is_woken_may_sleep_again(clock: HandClock) -> None:
-    wheel, woken = Wheel(clock), list[float]()
-
-    def again() -> None:
-        woken.append(clock.now)
-        if len(woken) < 4:
-            wheel.sleep(sleeper, clock.now + 0.5)
-
-    sleeper = Dormouse(clock, again)
-    wheel.sleep(sleeper, 0.5)
-    clock.go(9.0)
-    assert woken == [0.5, 1.0, 1.5, 2.0]
-    assert (len(wheel), clock.alarms) == (0, [])
-
-
 async def test_who_leaves_is_forgotten(clock: HandClock) -> None:
     wheel = Wheel(clock)
     one, other = asleep(wheel, 1.0), asleep(wheel, 1.0)
@@ -127,15 +112,6 @@ async def test_one_who_fails_does_not_stop_the_others(clock: HandClock) -> None:
     later = asleep(wheel, 2.5, clock)
     clock.go(3.0)
     assert (other.at, later.at) == (2.0, 2.5)
-
-
-async def test_a_loop_has_one_wheel_on_real_time() -> None:
-    wheel = shared()
-    assert shared() is wheel
-    moments = [monotonic() + 0.02 + number * 0.00037 for number in range(60)]
-    sleepers = [asleep(wheel, moment) for moment in moments]
-    await asyncio.gather(*(sleeper.woken.wait() for sleeper in sleepers))
-    assert min(sleeper.at - moment for sleeper, moment in zip(sleepers, moments, strict=True)) >= 0
 
 
 def test_a_wheel_does_not_keep_its_loop() -> None:

@@ -36,15 +36,13 @@ CASES = (*IN_TEXT, *IN_CALLS)
 
 
 def rules() -> str:
-    """A rules file with a rule for each fault, and one each for an intact text, an intact call and an error."""
+    """A rules file with a rule for each fault, and one each for an intact text and an intact call."""
     rows = [_rule(fault, "tool_calls: [" + CALL + "]" if fault in IN_CALLS else f'text: "{TEXT}"') for fault in CASES]
-    failing = [_rule(fault, "error: 503", "error ") for fault in IN_TEXT]
-    raw = [_rule(fault, 'raw: {body: "hello world"}', "raw ") for fault in IN_TEXT]
     intact = f'  - {{when: {{last_user: "*"}}, then: {{text: "{TEXT}"}}}}'
     calling = "  - {when: {last_user: call}, then: {tool_calls: [" + CALL + "]}}"
-    return "\n".join(["rules:", *rows, *failing, *raw, calling, intact, ""])
+    return "\n".join(["rules:", *rows, calling, intact, ""])
 
 
-def _rule(fault: str, answer: str, front: str = "") -> str:
+def _rule(fault: str, answer: str) -> str:
     told = "{" + fault + "}" if ":" in fault else fault
-    return f"  - {{when: {{header.x-case: {{equals: '{front}{fault}'}}}}, then: {{{answer}, faults: [{told}]}}}}"
+    return f"  - {{when: {{header.x-case: {{equals: '{fault}'}}}}, then: {{{answer}, faults: [{told}]}}}}"

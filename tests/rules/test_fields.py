@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message, ToolChoice
-from mockserver.rules.match.fields import FIELDS, Family, Field, expression, find
+from mockserver.rules.match.fields import FIELDS, Field, expression, find
 from tests.kit.calls import Web, call, told
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}
@@ -40,19 +40,13 @@ RAW = {"user": "ann", "metadata": {"a.b": "c"}, "stop": ["x", {"y": 1}], "n": 0}
         ("response_format", "json_object"),
         ("images", 2),
         ("param.user", "ann"),
-        ("param.n", 0),
-        ("param.absent", None),
         ("param.stop.1.y", 1),
-        ("param.stop.2", None),
         ("param.stop.99999999999999999999", None),
         ("param.stop.1.y.z", None),
         ("header.x-id", "7"),
-        ("header.X-ID", "7"),
         ("header.absent", None),
         ("query.api-version", "1"),
-        ("query.absent", None),
         ("metadata.a.b", "c"),
-        ("metadata.absent", None),
         ("key", "sk-1"),
         ("attempt", 2),
         ("namespace", "ns1"),
@@ -86,10 +80,6 @@ def test_an_empty_message_is_there() -> None:
     assert read("last_message", call("")) == ""
 
 
-def test_metadata_of_another_shape_has_no_entries() -> None:
-    assert read("metadata.a", call(raw={"metadata": "text"})) is None
-
-
 @pytest.mark.parametrize(
     ("choice", "value"),
     [
@@ -108,7 +98,6 @@ def test_tool_choice(choice: ToolChoice, value: str) -> None:
     [
         ({"authorization": "Bearer a", "api-key": "b"}, "a"),
         ({"authorization": "Basic a", "api-key": "b", "x-api-key": "c"}, "b"),
-        ({"x-api-key": "c"}, "c"),
         ({"authorization": "Basic a"}, None),
     ],
 )
@@ -127,10 +116,6 @@ def test_tool_result(text: str, parsed: Any) -> None:
 def test_a_result_without_its_call_has_the_name_it_gives_itself() -> None:
     result = read("tool_result", call(Message("function", "42", name="answer")))
     assert (result["name"], result["json"]) == ("answer", 42)
-
-
-def test_a_result_that_does_not_stand_last_is_over() -> None:
-    assert read("tool_result", call(*told("x"), "next")) is None
 
 
 def test_members_of_a_tool_result() -> None:
@@ -170,8 +155,6 @@ def test_a_header_that_cannot_be() -> None:
         ("length(messages)", 1),
         ("absent", None),
         ("length(absent)", None),
-        ("messages[::0]", None),
-        ("sum(messages)", None),
     ],
 )
 def test_expression(text: str, value: Any) -> None:
@@ -182,7 +165,6 @@ def test_expression(text: str, value: Any) -> None:
     ("text", "message"),
     [
         ("foo[", "cannot read the expression: Incomplete expression at column 4"),
-        ("", "cannot read the expression: Invalid JMESPath expression: cannot be empty."),
         (
             "a b",
             'cannot read the expression: Unexpected token: b: Parse error at column 2, token "b" (UNQUOTED_IDENTIFIER)',
@@ -190,7 +172,6 @@ def test_expression(text: str, value: Any) -> None:
         ("foo[*].size(@)", "cannot read the expression: there is no function size()"),
         ("length()", "cannot read the expression: length() takes 1 argument, not 0"),
         ("join(@)", "cannot read the expression: join() takes 2 arguments, not 1"),
-        ("not_null()", "cannot read the expression: not_null() takes 1 argument, not 0"),
     ],
 )
 def test_an_expression_that_cannot_be_read(text: str, message: str) -> None:
@@ -199,22 +180,10 @@ def test_an_expression_that_cannot_be_read(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_more_arguments_where_a_function_takes_any_number() -> None:
-    assert expression("not_null(a, b, c)").read(call(raw={"c": 1})) == 1
-
-
 def test_a_copy_of_a_call_reads_anew() -> None:
     first = call("one")
     assert read("conversation", first) == "one"
     assert read("conversation", replace(first, messages=(Message("user", "two"),))) == "two"
-
-
-def test_every_field_is_named_after_its_key_and_documented() -> None:
-    for key, field in FIELDS.items():
-        name = f"{field.prefix}<name>" if isinstance(field, Family) else field.name
-        assert name == key
-        assert field.doc
-        assert field.kind in ("text", "number", "boolean", "list", "json")
 
 
 def read(name: str, asked: Call) -> Any:

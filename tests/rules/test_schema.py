@@ -7,7 +7,6 @@ from pydantic import Field, Tag, ValidationError
 
 from mockserver.config.source import read
 from mockserver.config.types import Duration, Share
-from mockserver.core.action import POSITIONS
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.json_schema import rules_schema
@@ -52,45 +51,22 @@ class Sample(Table):
     shape: Annotated[Circle | Square, Field(discriminator="type")] | None = None
 
 
-GOOD_TABLES = [
-    ({"shape": {"type": "square", "side": 2}}, "shape", Square(type="square", side=2)),
-    ({"text": "a", "anything": None}, "text", "a"),
-    ({"wait": "300ms"}, "wait", 0.3),
-    ({"wait": 2}, "wait", 2.0),
-    ({"part": "20%"}, "part", 0.2),
-    ({"count": 0}, "count", 0),
-    ({"code": 7}, "code", 7),
-    ({"code": "x"}, "code", "x"),
-    ({"headers": {"a": 1, "b": "2"}}, "headers", {"a": 1, "b": "2"}),
-    ({"pick": [1]}, "pick", [1]),
-]
-
 BAD = [
     ({"text": 1}, "string_type", ("text",)),
     ({"text": None}, "empty", ()),
     ({"other": 1}, "extra_forbidden", ("other",)),
     ({"wait": "soon"}, "expected", ("wait",)),
-    ({"wait": None}, "empty", ()),
     ({"part": 2}, "expected", ("part",)),
     ({"count": -1}, "greater_than_equal", ("count",)),
-    ({"count": True}, "int_type", ("count",)),
     ({"code": 1.5}, "int_type", ("code", "<number>")),
-    ({"code": True}, "expected", ("code",)),
-    ({"pick": {}}, "expected", ("pick",)),
     ({"pick": 1}, "expected", ("pick",)),
     ({"pick": ["a"]}, "int_type", ("pick", "<list>", 0)),
     ({"shape": {"type": "square", "radius": 2, "side": 1}}, "extra_forbidden", ("shape", "square", "radius")),
     ({"shape": {"type": "triangle"}}, "union_tag_invalid", ("shape",)),
     ({"shape": {"side": 1}}, "union_tag_not_found", ("shape",)),
-    ({"shape": {"type": 3}}, "union_tag_invalid", ("shape",)),
     ({"shape": "circle"}, "model_attributes_type", ("shape",)),
     ([], "model_type", ()),
 ]
-
-
-@pytest.mark.parametrize(("table", "key", "value"), GOOD_TABLES)
-def test_what_fits(table, key, value):
-    assert getattr(Sample.model_validate(table), key) == value
 
 
 @pytest.mark.parametrize(("table", "kind", "path"), BAD)
@@ -99,11 +75,6 @@ def test_what_does_not_is_one_mistake(table, kind, path):
         Sample.model_validate(table)
     (error,) = caught.value.errors()
     assert (error["type"], error["loc"]) == (kind, path)
-
-
-def test_a_table_that_was_read_is_written_again() -> None:
-    read = Sample.model_validate({"shape": {"type": "circle", "radius": 3}, "pick": [1]})
-    assert read.model_dump(exclude_unset=True) == {"shape": {"type": "circle", "radius": 3}, "pick": [1]}
 
 
 ALL = {**FAULTS, **ANSWER_FAULTS}
@@ -120,11 +91,6 @@ def test_every_table_is_described(name: str) -> None:
 def test_the_example_of_every_table_loads(name: str) -> None:
     example = fault_table(name, ALL[name]).example
     assert loaded(f"rules: [{{then: {{faults: [{example}]}}}}]")
-
-
-def test_positions_that_are_allowed_are_keys() -> None:
-    assert set(POSITIONS) <= set(fault_table("cut", FAULTS["cut"]).model_fields)
-    assert "after_bytes" not in fault_table("keepalive", FAULTS["keepalive"]).model_fields
 
 
 FAULT_SCHEMA = jsonschema_rs.validator_for({"type": "array", "items": fault_schema(ALL)})
@@ -145,90 +111,59 @@ def test_what_does_not_load_is_not_valid(document: object) -> None:
 
 IN_FILES = {
     "- a": '1:1: a rules file is a table; put this list under "rules:"',
-    "3": "1:1: a rules file expects a table, not 3; write {version: 1, rules: [...]}",
     "rule: []": '1:1: unknown key "rule"; did you mean "rules"?',
     "version: 2": '1:10: "version" expects 1, not 2',
     "version: '1'": '1:10: "version" expects 1, not "1"; write it without quotes',
-    "rules: {}": '1:8: "rules" expects a list, not {}',
-    "settings: 3": '1:11: "settings" expects a table, not 3',
     "rules: [3]": "1:9: a rule expects a table, not 3; write {when: {model: gpt-4o*}, then: {text: Hello}}",
     "rules: [{}]": '1:9: a rule needs "then"; write {when: {model: gpt-4o*}, then: {text: Hello}}',
     "rules: [{then: {text: a}, wen: {}}]": '1:27: unknown key "wen"; did you mean "when"?',
-    "rules: [{thn: {text: a}}]": '1:10: unknown key "thn"; did you mean "then"?',
     "rules: [{then: {text: a}, faults: [cut]}]": '1:27: unknown key "faults"; write it into "then"',
-    "rules: [{then: }]": '1:10: "then" has no value; give it one, or leave the key out',
     "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or leave the key out',
     "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a text that is not empty, not ""',
     "rules: [{name: 3, then: {text: x}}]": '1:16: "name" expects a text, not 3; put it in quotes',
     "rules: [{times: 0, then: {text: x}}]": '1:17: "times" expects at least 1, not 0',
-    "rules: [{times: 1.5, then: {text: x}}]": '1:17: "times" expects a whole number, not 1.5',
-    "rules: [{times: '2', then: {text: x}}]": '1:17: "times" expects a whole number, not "2"',
-    "rules: [{times: true, then: {text: x}}]": '1:17: "times" expects a whole number, not true',
     "rules: [{state: asked, then: {text: x}}]": (
         '1:17: "state" expects a table, not "asked"; write {is: start, becomes: asked}'
     ),
-    "rules: [{state: {iz: a}, then: {text: x}}]": '1:18: unknown key "iz"; "state" takes is, becomes',
     f"rules: [{{name: {'x' * 121}, then: {{text: x}}}}]": (
         f'1:16: "name" expects at most 120 characters, not "{"x" * 79}…"'
     ),
 }
 
 IN_THEN = {
-    "hello": '0: "then" expects a table, not "hello"; write {text: Hello}',
     "{text: 42}": '7: "text" expects a text, not 42; put it in quotes',
-    "{text: }": '1: "text" has no value; give it one, or leave the key out',
-    "{text: [a]}": '7: "text" expects a text, not ["a"]',
-    "{txt: a}": '1: unknown key "txt"; did you mean "text"?',
     "{content: a}": '1: unknown key "content"; write text: Hello',
     "{status: incomplete}": (
         '1: unknown key "status"; write error: {status: 500}, or finish: length for an answer that is incomplete'
     ),
     "{web_search_call: {query: a}}": ('1: unknown key "web_search_call"; write items: [{type: web_search_call, ...}]'),
-    "{steps: [{computer_call: {}}]}": '10: unknown key "computer_call"; write items: [{type: computer_call, ...}]',
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),
     "{error: {status: 99}}": '17: "status" expects at least 400, not 99',
-    "{error: {status: 600}}": '17: "status" expects at most 599, not 600',
-    "{error: 429, retry_after: soon}": ('26: "retry_after" expects a duration such as 300ms, 2s or 1m, not "soon"'),
     "{text: a, finish: Stop}": (
         '18: "finish" expects stop, length, tool_calls, content_filter or function_call, not "Stop"; '
         'did you mean "stop"?'
     ),
-    "{text: a, finish: zzz}": (
-        '18: "finish" expects stop, length, tool_calls, content_filter or function_call, not "zzz"'
-    ),
     "{text: a, chunks: words}": '18: "chunks" expects token, word or char, not "words"; did you mean "word"?',
     "{text: a, chunks: 3}": '18: "chunks" expects token, word, char, {size: 7} or a list of pieces, not 3',
-    "{text: a, chunks: {size: 0}}": '25: "size" expects at least 1, not 0',
     "{text: a, headers: {a: [b]}}": '23: "a" expects a text or a whole number, not ["b"]',
     "{text: a, logprobs: [0.5]}": '21: an item of "logprobs" expects at most 0, not 0.5',
     "{text: a, logprobs: [-1, x]}": '25: an item of "logprobs" expects a number, not "x"',
-    "{text: a, logprobs: [-.inf]}": '21: an item of "logprobs" expects a number, not -Infinity',
     "{text: a, usage: {prompt: 3}}": '18: unknown key "prompt"; did you mean "prompt_tokens"?',
-    "{text: a, usage: {prompt_tokens: -3}}": '33: "prompt_tokens" expects at least 0, not -3',
     "{text: a, timing: {jitter: 2}}": (
         '27: "jitter" expects a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not 2'
     ),
     "{text: a, timing: {tokens_per_second: 0}}": '38: "tokens_per_second" expects more than 0, not 0',
-    "{tool_calls: []}": '13: "tool_calls" expects at least one item, not []',
-    "{tool_calls: {name: a}}": '13: "tool_calls" expects a list, not {"name": "a"}',
-    "{tool_calls: [look]}": (
-        '14: an item of "tool_calls" expects a table, not "look"; write {name: get_weather, arguments: {city: Paris}}'
-    ),
     "{tool_calls: [{arguments: {}}]}": (
         '14: an item of "tool_calls" needs "name"; write {name: get_weather, arguments: {city: Paris}}'
     ),
     "{tool_calls: [{name: a, arguments: 3}]}": ('35: "arguments" expects a table, a JSON text, or auto, not 3'),
-    "{tool_calls: [{name: a, args: {}}]}": '24: unknown key "args"; did you mean "arguments"?',
     "{content_filter: {}}": '17: "content_filter" needs "on"; write {on: completion, category: violence}',
     "{content_filter: {on: prompt, category: violense}}": (
         '40: "category" expects hate, self_harm, sexual, violence, jailbreak, protected_material_text or '
         'protected_material_code, not "violense"; did you mean "violence"?'
     ),
-    "{generate: {kind: prose, token: 3}}": '25: unknown key "token"; did you mean "tokens"?',
     "{generate: {tokens: 3}}": '11: "generate" needs "kind"; write {kind: prose, tokens: 80}',
     "{echo: false}": '7: "echo" expects true, not false',
-    "{steps: [{txt: a}]}": '10: unknown key "txt"; did you mean "text"?',
-    "{one_of: [{weight: 1}]}": '10: an item of "one_of" needs "then"; write {weight: 2, then: {text: Hello}}',
     "{one_of: [{text: a}]}": '11: unknown key "text"; an item of "one_of" takes weight, then',
 }
 
@@ -283,26 +218,9 @@ def test_what_loads_is_valid_for_editors(then):
     VALID.validate(document.data)
 
 
-FILES = [
-    "{version: 1, settings: {seed: 7}, rules: [{name: a, when: {model: 'a*'}, then: {text: x}, times: 2}]}",
-    "rules: [{then: {text: x}, state: {is: a, becomes: b}}]",
-    "rules:",
-    "settings:",
-    "{}",
-]
-
-
-@pytest.mark.parametrize("text", FILES)
-def test_whole_files(text):
-    document = read(text, "r.yaml")
-    load([document], KNOWN)
-    VALID.validate(document.data)
-
-
 WRONG = [
     "version: 2",
     "rule: []",
-    "rules: {}",
     "rules: [{}]",
     "rules: [{then: {text: a}, wen: {}}]",
     "rules: [{then: {items: [{type: drag}]}}]",
@@ -312,15 +230,8 @@ WRONG = [
     "rules: [{then: {text: a, failed: false}}]",
     "rules: [{when: {modle: a}, then: {text: a}}]",
     "rules: [{then: {txt: a}}]",
-    "rules: [{then: {text: 3}}]",
-    "rules: [{then: {text: null}}]",
     "rules: [{then: {text: a, finish: done}}]",
-    "rules: [{then: {text: a, chunks: words}}]",
-    "rules: [{then: {steps: [{txt: a}]}}]",
-    "rules: [{then: {error: []}}]",
     "rules: [{then: {error: {status: 99}}}]",
-    "rules: [{then: {echo: false}}]",
-    "rules: [{times: 0, then: {text: a}}]",
 ]
 
 

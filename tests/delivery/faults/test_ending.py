@@ -54,11 +54,6 @@ def test_in_the_arguments_of_a_tool_call() -> None:
         assert found == [HEAD, OPEN, CALLS[0], CALLS[1], Cut(how)]  # type: ignore[arg-type]
 
 
-def test_a_cut_is_before_the_terminator_unless_told_otherwise() -> None:
-    assert streamed(CutShort()) == [*STREAM[:5], Cut("end")]
-    assert plain(CutShort()) == [sized(25), Write(BODY[:25]), Cut("end")]
-
-
 @pytest.mark.parametrize(("at", "sent", "offset"), PLACES, ids=[at.where for at, *_ in PLACES])
 def test_a_stall_there(at: Position, sent: list[Any] | None, offset: int | None) -> None:
     found = streamed(Stall(at, 3.0))
@@ -73,8 +68,3 @@ def test_a_stall_there(at: Position, sent: list[Any] | None, offset: int | None)
         assert whole == list(PLAIN)
     else:
         assert whole == [PLAIN_HEAD, Write(BODY[:offset]), Wait(math.inf), Write(BODY[offset:])]
-
-
-def test_a_stall_at_the_start_is_before_the_head() -> None:
-    assert streamed(Stall())[:2] == [Wait(math.inf), HEAD]
-    assert plain(Stall(for_=1.0)) == [Wait(1.0), *PLAIN]

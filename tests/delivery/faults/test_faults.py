@@ -35,10 +35,6 @@ def test_faults_are_applied_in_order() -> None:
     ]
 
 
-def test_a_fault_of_what_is_said_bends_nothing() -> None:
-    assert list(apply_faults(ACTIONS, (Fault("said"),), lambda reason, frames: Frame(b"!"))) == list(ACTIONS)
-
-
 def test_a_status_without_a_body_gets_none() -> None:
     fault = Fault("error_event", FAULTS["error_event"]())
     actions = (Head(204, ()), Write(b""))

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.action import Cut, Flush, Position, Wait, Write
+from mockserver.core.action import Flush, Position, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.delivery.faults.body import Crlf, Duplicate, JoinFrames, MalformedJson, Reorder, SplitFrame, SplitUtf8
-from mockserver.delivery.faults.connection import CutShort
 from mockserver.delivery.script import sse
 from tests.delivery.faults.stage import (
     BODY,
@@ -24,7 +23,6 @@ from tests.delivery.faults.stage import (
     plain,
     sized,
     streamed,
-    told,
 )
 
 # A position, and the event that stands behind it.
@@ -62,26 +60,11 @@ def test_in_the_arguments_of_a_tool_call(fault: Any) -> None:
     assert streamed(fault(at), CALLING) != list(CALLING)
 
 
-def test_by_default_an_event_behind_the_first_token() -> None:
-    assert streamed(MalformedJson())[3] == Write(b'data: {"say":"two"\n\n')
-    assert streamed(Duplicate())[3:5] == [TWO, TWO]
-    assert streamed(Reorder())[3:5] == [FINISH, TWO]
-
-
-def test_nothing_to_change_places_with() -> None:
-    assert streamed(Reorder(Position("before_done"))) == list(STREAM)
-    assert streamed(Reorder(), (HEAD, ONE, TWO, Cut("close"))) == [HEAD, ONE, TWO, Cut("close")]
-
-
 @pytest.mark.parametrize("at", [Position("at_start"), Position("after_tokens", 1), Position("before_done")])
 def test_a_plain_body_is_broken_or_comes_twice(at: Position) -> None:
     assert plain(MalformedJson(at)) == [sized(25), Write(BODY[:-1])]
     assert plain(Duplicate(at)) == [sized(52), Write(BODY), Write(BODY)]
     assert plain(Reorder(at)) == list(PLAIN)
-
-
-def test_without_a_bracket_one_is_opened() -> None:
-    assert plain(MalformedJson(), (HEAD, Write(b"hello", 1))) == [HEAD, Write(b"{hello")]
 
 
 def test_each_event_in_two_pieces() -> None:
@@ -94,12 +77,6 @@ def test_each_event_in_two_pieces() -> None:
     pieces = [each.frame for each in found if isinstance(each, Write)]
     assert pieces[::2] == [None] * 5
     assert None not in pieces[1::2]
-
-
-def test_in_two_pieces_from_there_on() -> None:
-    found = streamed(SplitFrame(Position("before_done"), 0.0))
-    assert told(found[5:]) == "[ | 0s DONE] | 0s"
-    assert found[:5] == list(STREAM[:5])
 
 
 def test_a_plain_body_in_two_pieces() -> None:
@@ -132,23 +109,9 @@ def test_several_events_come_at_once() -> None:
     assert plain(JoinFrames()) == list(PLAIN)
 
 
-def test_waits_stay_where_events_are_joined() -> None:
-    assert streamed(JoinFrames(), (HEAD, OPEN, Wait(1), ONE, Cut("close"))) == [
-        *(HEAD, Wait(1), Write(OPEN.data + ONE.data), Flush(), Cut("close"))
-    ]
-    assert streamed(JoinFrames(), (HEAD, OPEN, Cut("close"))) == [HEAD, OPEN, Flush(), Cut("close")]
-
-
 def test_lines_end_in_cr_lf() -> None:
     assert streamed(Crlf())[1] == Write(b'data: {"say":""}\r\n\r\n')
     assert streamed(Crlf(), streamed(Crlf())) == streamed(Crlf())
     assert streamed(Crlf(Position("before_done"))) == [*STREAM[:5], Write(b"data: [DONE]\r\n\r\n")]
     assert plain(Crlf()) == list(PLAIN)
     assert plain(Crlf(), (sized(3), Write(b"a\nb"))) == [sized(4), Write(b"a\r\nb")]
-
-
-def test_faults_build_on_each_other() -> None:
-    found = streamed(CutShort(Position("after_frames", 2)), streamed(Crlf(), streamed(SplitFrame(pause=0.0))))
-    whole = (OPEN.data + ONE.data).replace(b"\n", b"\r\n")
-    assert b"".join(each.data for each in found if isinstance(each, Write)) == whole
-    assert (found[-1], sum(isinstance(each, Write) for each in found)) == (Cut("end"), 4)

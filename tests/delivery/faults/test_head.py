@@ -36,7 +36,6 @@ def test_a_length_that_is_not_enough() -> None:
         (CutShort(Position("after_bytes", 5)), 10, [sized(15), Write(BODY[:5]), Cut("close")]),
         (CutShort(Position("after_bytes", 5)), -2, [sized(3), Write(BODY[:3]), RawWrite(BODY[3:5]), Cut("end")]),
         (Disconnect(Position("after_bytes", 5)), 10, [sized(15), Write(BODY[:5]), Cut("close")]),
-        (Disconnect(), 10, [Cut("close")]),
     ],
 )
 def test_a_wrong_length_of_what_ends_already(before: Disconnect, by: int, after: list[Action]) -> None:

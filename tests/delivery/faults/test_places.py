@@ -6,8 +6,8 @@ import pytest
 
 from mockserver.core.action import Action, Head, Position, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults.positions import HERE, from_start, marked, since, with_target
-from tests.delivery.faults.stage import BODY, CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, scene
+from mockserver.delivery.faults.positions import HERE, marked
+from tests.delivery.faults.stage import CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, scene
 
 SIZES = [len(write.data) for write in STREAM if isinstance(write, Write)]
 
@@ -34,17 +34,11 @@ def data(actions: Iterable[object]) -> bytes:
     ("at", "found"),
     [
         (Position("at_start"), (1, 0)),
-        (Position("after_frames", 0), (1, 0)),
         (Position("after_frames", 2), (3, 0)),
-        (Position("after_frames", 5), (6, 0)),
         (Position("after_frames", 6), None),
-        (Position("after_tokens", 0), (1, 0)),
-        (Position("after_tokens", 1), (3, 0)),
         (Position("after_tokens", 2), (4, 0)),
         (Position("after_tokens", 3), None),
-        (Position("after_bytes", 0), (1, 0)),
         (Position("after_bytes", 5), (1, 5)),
-        (Position("after_bytes", SIZES[0]), (2, 0)),
         (Position("after_bytes", SIZES[0] + 3), (2, 3)),
         (Position("after_bytes", sum(SIZES)), (6, 0)),
         (Position("after_bytes", sum(SIZES) + 1), None),
@@ -74,14 +68,11 @@ def test_where_no_frame_is_parted(at: Position, found: object) -> None:
     ("at", "offset"),
     [
         (Position("at_start"), 0),
-        (Position("after_bytes", 7), 7),
         (Position("after_bytes", 26), 26),
         (Position("after_bytes", 27), None),
-        (Position("after_frames", 0), 0),
         (Position("after_frames", 1), 26),
         (Position("after_frames", 2), None),
         (Position("after_tokens", 1), 6),
-        (Position("after_tokens", 4), 26),
         (Position("after_tokens", 5), None),
         (Position("before_done"), 25),
         (Position("in_tool_arguments"), None),
@@ -90,15 +81,6 @@ def test_where_no_frame_is_parted(at: Position, found: object) -> None:
 def test_positions_in_a_plain_body(at: Position, offset: int | None) -> None:
     found = before(at, PLAIN, streamed=False)
     assert found == (None if offset is None else (2, 0) if offset == 26 else (1, offset))
-
-
-def test_tokens_of_a_body_that_does_not_count_them() -> None:
-    assert before(Position("after_tokens", 3), (PLAIN_HEAD, Write(BODY)), streamed=False) == (1, 12)
-
-
-@pytest.mark.parametrize("at", [Position("after_frames", 1), Position("after_bytes", 27)])
-def test_behind_a_plain_body_nothing_can_be_struck(at: Position) -> None:
-    assert before(at, PLAIN, exact=False, streamed=False) is None
 
 
 @pytest.mark.parametrize("at", [Position("after_frames", 0), Position("after_tokens", 4), Position("before_done")])
@@ -147,14 +129,3 @@ def test_a_stream_is_not_looked_at_further_than_needed() -> None:
         found = marked(endless(), at, scene())
         assert [next(found) is HERE for _ in range(4)] == [False, False, False, True]
     assert isinstance(next(iter(marked(endless(), Position("before_done"), scene()))), Head)
-
-
-def test_early_is_before_the_head() -> None:
-    assert next(iter(from_start(PLAIN, Position("at_start"), scene()))) is HERE
-    assert list(from_start(STREAM, Position("after_frames", 1), scene()))[2] is HERE
-
-
-def test_since_and_struck() -> None:
-    at = Position("after_frames", 2)
-    assert [past for _, past in since(STREAM, at, scene())] == [False, False, False, True, True, True]
-    assert [strikes for _, strikes in with_target(STREAM, at, scene())] == [False, False, False, True, False, False]

@@ -1,12 +1,10 @@
 """Answers that come slowly, or with signs of life."""
 
-import math
-
 import pytest
 
-from mockserver.core.action import Cut, Position, Wait, Write
-from mockserver.delivery.faults.connection import MOST_SIGNS, TICK, KeepAlive, Slow
-from tests.delivery.faults.stage import BODY, HEAD, ONE, OPEN, PLAIN, PLAIN_HEAD, STREAM, plain, sized, streamed
+from mockserver.core.action import Position, Wait, Write
+from mockserver.delivery.faults.connection import TICK, KeepAlive, Slow
+from tests.delivery.faults.stage import HEAD, ONE, OPEN, PLAIN, STREAM, plain, sized, streamed
 
 SIGN = Write(b": keepalive\n\n")
 
@@ -31,7 +29,6 @@ def test_bytes_come_no_faster_than_told(rate: float) -> None:
     ("at", "fast"),
     [
         (Position("after_frames", 2), len(OPEN.data + ONE.data)),
-        (Position("after_tokens", 1), len(OPEN.data + ONE.data)),
         (Position("after_bytes", 5), 5),
         (Position("before_done"), len(written(STREAM[:5]))),
     ],
@@ -42,11 +39,6 @@ def test_slow_from_there_on(at: Position, fast: int) -> None:
     first = next(n for n, action in enumerate(found) if isinstance(action, Wait))
     assert len(written(found[:first])) == fast
     assert written(found) == written(STREAM)
-
-
-def test_a_plain_body_slow_from_there_on() -> None:
-    found = plain(Slow(Position("after_tokens", 2), 1.0))
-    assert found[:3] == [PLAIN_HEAD, Write(BODY[:13]), Wait(1.0)]
 
 
 def test_frames_still_count_when_they_come_slowly() -> None:
@@ -81,19 +73,8 @@ def test_signs_of_life_during_waits() -> None:
     assert streamed(KeepAlive(every=1.0), (HEAD, Wait(1.0), OPEN)) == [HEAD, Wait(1.0), OPEN]
 
 
-def test_a_wait_without_end_is_full_of_signs() -> None:
-    endless = streamed(KeepAlive(every=1.0), (HEAD, Wait(math.inf), OPEN))
-    assert endless[:5] == [HEAD, Wait(1.0), SIGN, Wait(1.0), SIGN]
-    assert endless[-2:] == [Wait(math.inf), OPEN]
-    assert len(endless) == 2 * MOST_SIGNS + 3
-
-
 def test_a_plain_body_has_white_space_before_it_and_a_true_length() -> None:
     assert plain(KeepAlive()) == [sized(27), Write(b"\n"), PLAIN[1]]
     slow = (Wait(2.5), *PLAIN)
     signs = [Wait(1.0), Write(b"\n"), Wait(1.0), Write(b"\n"), Wait(0.5)]
     assert plain(KeepAlive(every=1.0), slow) == [sized(28), *signs, PLAIN[1]]
-
-
-def test_what_has_no_head_stays() -> None:
-    assert plain(KeepAlive(), (Wait(1), Cut("close"))) == [Wait(1), Cut("close")]

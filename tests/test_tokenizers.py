@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.tokens import APPROX, raw, token_id, weighed
-from mockserver.tokenizers import VOCABULARIES, Exact, blocks, chosen, named
+from mockserver.tokenizers import VOCABULARIES, chosen, named
 
 NAMES = tuple(VOCABULARIES)
 FACE = "\U0001f642"
@@ -136,23 +136,6 @@ def test_a_megabyte_takes_bounded_time(name: str, unit: str) -> None:
     tokens = named(name).split(text)
     assert time.process_time() - started < 10  # under a second; a square would take minutes, a stack would overflow
     assert "".join(tokens) == text
-
-
-def test_blocks_end_where_words_do() -> None:
-    text = "word " * 1000 + "line\n" * 1000 + "\n/" * 2000 + "x" * 200_000
-    found = list(blocks(text))
-    assert "".join(found) == text
-    assert max(map(len, found)) == 65_520
-    assert [len(block) for block in found[:4]] == [1024, 1020, 1020, 1020]
-
-
-def test_what_was_read_before_is_looked_up() -> None:
-    tokenizer = Exact("cl100k_base")
-    one, other = tokenizer.split("some words, twice"), tokenizer.split("some words, twice")
-    assert one is other
-    assert tokenizer.split(" words")[0] is one[1], "a token is one object"
-    prompt = "A long prompt that comes again and again. " * 100
-    assert all(a is b for a, b in zip(tokenizer.split(prompt), tokenizer.split(prompt), strict=True))
 
 
 def test_choosing() -> None:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
@@ -22,9 +22,9 @@ _FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGH
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
-    with _forwarding_signals() as child:
+    with _forwarding_signals() as start:
         try:
-            child.process = subprocess.Popen(_runnable(program, environ), env=environ)  # noqa: S603  # the user's command
+            process = subprocess.Popen(program, env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
@@ -33,8 +33,8 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
         except ValueError as error:  # a NUL
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
             return NOT_FOUND
-        child.send_pending()
-        return _exit_code(child.process.wait())
+        start(process)
+        return _exit_code(process.wait())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
     """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
     try:
         process = subprocess.Popen(  # noqa: S603  # the user's command
-            _runnable(program, environ),
+            program,
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -84,38 +84,28 @@ def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
     return b"", b""
 
 
-class _Child:
-    """The program, and the signals that arrived before it ran."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self._pending: list[int] = []
-
-    def handle(self, number: int, _: FrameType | None) -> None:
-        if number == signal.SIGINT and _is_foreground():
-            return  # the terminal sends it to the child too; many programs abort at a second one
-        if self.process is None:
-            self._pending.append(number)
-        else:
-            self._send(number)
-
-    def send_pending(self) -> None:
-        for number in self._pending:
-            self._send(number)
-
-    def _send(self, number: int) -> None:
-        assert self.process is not None  # noqa: S101  # both callers know
-        with suppress(ProcessLookupError):
-            self.process.send_signal(number)
-
-
 @contextmanager
-def _forwarding_signals() -> Iterator[_Child]:
-    """Send signals that end a program to the child instead of ending this process."""
-    child = _Child()
-    before = {number: signal.signal(number, child.handle) for number in _FORWARDED}
+def _forwarding_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
+    """Send signals that end a program to the process that the function gets instead of ending this one."""
+    started, early = list["subprocess.Popen[bytes]"](), list[int]()
+
+    def forward(number: int, _: FrameType | None = None) -> None:
+        if number == signal.SIGINT and _is_foreground():
+            return  # the terminal sends it to the process too; many programs abort at a second one
+        if not started:
+            early.append(number)
+        for process in started:
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+
+    def start(process: "subprocess.Popen[bytes]") -> None:
+        started.append(process)
+        for number in early:
+            forward(number)
+
+    before = {number: signal.signal(number, forward) for number in _FORWARDED}
     try:
-        yield child
+        yield start
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -127,17 +117,3 @@ def _is_foreground() -> bool:
         return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
     except (AttributeError, OSError, ValueError):  # not on this platform; no terminal; closed
         return False
-
-
-def _runnable(program: Sequence[str], environ: Mapping[str, str]) -> Sequence[str]:
-    """The command; a script without `#!` runs in /bin/sh, as in every shell."""
-    from shutil import which
-
-    found = which(program[0], path=environ.get("PATH"))
-    if found is None or os.name == "nt":
-        return program
-    with suppress(OSError), open(found, "rb") as file:
-        start = file.read(64)
-        if start[:2] != b"#!" and start.isascii() and b"\0" not in start:
-            return ["/bin/sh", found, *program[1:]]
-    return program

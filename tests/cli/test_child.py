@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli.child import Completed, run_captured, run_child
-from mockserver.config.errors import ConfigError
 from tests.kit.served import ROOT
 
 ENVIRON = {"PATH": os.environ["PATH"]}
@@ -22,17 +21,6 @@ PYTHON = {**os.environ, "PYTHONPATH": str(ROOT)}
 )
 def test_the_exit_code_is_that_of_the_program(script: str, code: int) -> None:
     assert run_child(["sh", "-c", script], ENVIRON) == code
-
-
-def test_the_environment_is_the_one_given() -> None:
-    assert run_child(["sh", "-c", '[ "$A" = b ]'], {**ENVIRON, "A": "b"}) == 0
-
-
-def test_a_script_that_does_not_say_what_runs_it_is_the_shells(tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text('exit "$1"')
-    script.chmod(0o755)
-    assert run_child([str(script), "7"], ENVIRON) == 7
 
 
 def test_what_cannot_be_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,12 +67,6 @@ def test_signals_are_passed_on_and_the_program_has_the_last_word(number: signal.
     assert process.returncode == 5
 
 
-def test_handlers_are_put_back() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    run_child(["true"], ENVIRON)
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
 @pytest.mark.parametrize(
     ("script", "limit", "expected"),
     [
@@ -97,8 +79,3 @@ def test_handlers_are_put_back() -> None:
 )
 def test_what_a_program_prints_is_kept_and_its_time_is_limited(script: str, limit: float, expected: Completed) -> None:
     assert run_captured(["sh", "-c", script], ENVIRON, limit) == expected
-
-
-def test_what_cannot_be_run_is_a_mistake_of_the_user() -> None:
-    with pytest.raises(ConfigError, match=r"cannot run 'no-such-program': No such file or directory"):
-        run_captured(["no-such-program"], ENVIRON, 5)

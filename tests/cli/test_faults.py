@@ -1,46 +1,46 @@
 """`mockserver faults`: real programs, once for each fault."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_run import environ
+from tests.kit.program import Ran
+from tests.kit.program import run as run_command
 
 RULES = "rules: [{then: {text: 'Hello to you, friend!'}}]"
-HELLO = '{"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}'
-NAIVE = f"""
-import json, os, httpx
+NAIVE = """
+import json, os, urllib.request
+body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+headers = {"content-type": "application/json", "authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
 said = ""
-with httpx.stream("POST", os.environ["OPENAI_BASE_URL"] + "/chat/completions", json={HELLO}, timeout=TIMEOUT) as answer:
-    answer.raise_for_status()
-    for line in answer.iter_lines():
-        if line.startswith("data: {{"):
+with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as answer:
+    for line in answer:
+        if line.startswith(b"data: {"):
             said += json.loads(line[6:])["choices"][0]["delta"].get("content") or ""
 print(said)
 """
 
 
-def run(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "mockserver", "faults", *arguments]
-    return subprocess.run(command, cwd=folder, env=environ(), capture_output=True, text=True, timeout=120, check=False)
+def run(*arguments: str) -> Ran:
+    return run_command("faults", *arguments)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rules.yaml").write_text(RULES)
-    (tmp_path / "app.py").write_text(NAIVE.replace("TIMEOUT", "None"))
-    return tmp_path
+    (tmp_path / "app.py").write_text(NAIVE)
+    monkeypatch.chdir(tmp_path)
 
 
-def test_a_program_under_faults(folder: Path) -> None:
+def test_a_program_under_faults() -> None:
     chosen = ["-f", "cut", "-f", "stall@after_tokens=1", "-f", "crlf", "-f", "duplicate", "--error", "429"]
-    done = run(folder, *chosen, "--limit", "3s", "--", sys.executable, "app.py")
-    assert done.stdout.splitlines() == [
+    done = run(*chosen, "--limit", "3s", "--", sys.executable, "app.py")
+    assert done.out.splitlines() == [
         f"{sys.executable} app.py",
         "  ok   intact                 stream  passes",
-        "  ok   error=429              stream  raised HTTPStatusError (exit code 1)",
+        "  ok   error=429              stream  raised HTTPError (exit code 1)",
         "  BAD  cut@after_tokens=1     stream  accepted a truncated answer, cut short after 2 frames",
         "  ok   cut@before_done        stream  recovered",
         "  ok   cut@in_tool_arguments  stream  unaffected: the answer ends before that",
@@ -49,22 +49,20 @@ def test_a_program_under_faults(folder: Path) -> None:
         "  ok   duplicate              stream  recovered, but its output differs",
         "8 runs: 4 recovered, 1 raised, 1 unaffected, 1 hung, 1 truncated; 2 bad",
     ]
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.code, done.err) == (1, "")
 
 
-def test_what_is_expected_allowed_and_shown(folder: Path) -> None:
+def test_what_is_expected_allowed_and_shown() -> None:
     chosen = ["-f", "cut@after_tokens=1", "-f", "empty_body", "--error", "500", "--times", "all"]
-    said = ["--expect", "cut@after_tokens=1=truncated", "--expect", "error=500=HTTPStatusError", "--allow", "truncated"]
-    done = run(folder, *chosen, *said, "--output", "--", sys.executable, "app.py")
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "4 runs: 1 recovered, 1 raised, 2 truncated; none bad"
-    assert done.stderr.startswith("Hello to you, friend!\nTraceback")
-    assert done.stderr.endswith("\nHello\n\n")
-    again = run(folder, "--error", "500", "--expect", "error=recovered", "--", sys.executable, "app.py")
-    assert again.returncode == 1
-    assert again.stdout.splitlines()[2] == (
-        "  BAD  error=500  stream  raised HTTPStatusError (exit code 1); expected recovered"
-    )
+    said = ["--expect", "cut@after_tokens=1=truncated", "--expect", "error=500=HTTPError", "--allow", "truncated"]
+    done = run(*chosen, *said, "--output", "--", sys.executable, "app.py")
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "4 runs: 1 recovered, 1 raised, 2 truncated; none bad"
+    assert done.err.startswith("Hello to you, friend!\nTraceback")
+    assert done.err.endswith("\nHello\n\n")
+    again = run("--error", "500", "--expect", "error=recovered", "--", sys.executable, "app.py")
+    assert again.code == 1
+    assert again.out.splitlines()[2] == ("  BAD  error=500  stream  raised HTTPError (exit code 1); expected recovered")
 
 
 @pytest.mark.parametrize(
@@ -79,6 +77,6 @@ def test_what_is_expected_allowed_and_shown(folder: Path) -> None:
         (["--", "true"], "the program made no API calls, so no fault could be injected; does it read OPENAI_BASE_URL?"),
     ],
 )
-def test_what_leads_nowhere_is_told_in_one_line(folder: Path, arguments: list[str], complaint: str) -> None:
-    done = run(folder, *arguments)
-    assert (done.returncode, done.stderr) == (2, f"mockserver: {complaint}\n")
+def test_what_leads_nowhere_is_told_in_one_line(arguments: list[str], complaint: str) -> None:
+    done = run(*arguments)
+    assert (done.code, done.err) == (2, f"mockserver: {complaint}\n")

@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.options import DEFAULT_RULES, REPEATED, server_sources, setting_flags, sources, text_of
-from mockserver.config.errors import ConfigError
+from mockserver.cli.options import DEFAULT_RULES, REPEATED, server_sources, setting_flags, sources
 from mockserver.config.settings import Settings
 
 
@@ -49,14 +48,3 @@ def test_sources_are_the_named_files_or_the_default_and_the_given_flags(
     assert sources((), {"port": "1", "seed": None, "reload": False}).flags == {"port": "1", "reload": False}
     flags = server_sources((), {"port": "1", "host": None, "seed": None}).flags
     assert flags == {"host": "127.0.0.1", "port": "1"}
-
-
-def test_a_text_file_is_read(tmp_path: Path) -> None:
-    good, bad = tmp_path / "good", tmp_path / "bad"
-    good.write_text("é", encoding="utf-8")
-    bad.write_bytes(b"\xff")
-    assert text_of(str(good)) == "é"
-    for path, reason in ((bad, "it is not UTF-8 text"), (tmp_path / "none", "No such file or directory")):
-        with pytest.raises(ConfigError) as error:
-            text_of(str(path))
-        assert str(error.value) == f"{path}: cannot be read: {reason}"

@@ -1,17 +1,10 @@
 """The report at the end of `mockserver run`."""
 
-import asyncio
-from contextlib import suppress
-from dataclasses import replace
-
 from mockserver.cli.run import MAX_REPORTED, Report
-from mockserver.config.errors import CassetteError
-from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Rendered
 from mockserver.server.replay import CassetteChoice
 from tests.kit.calls import call
-from tests.kit.episodes import chat
 from tests.kit.local import local
 
 RULES = "rules: [{name: weather, when: {last_user: '*weather*'}, then: {text: sunny}}]"
@@ -46,10 +39,6 @@ def test_calls_are_counted_by_what_befell_them() -> None:
     assert len(rest) == 4
 
 
-def test_unmatched_calls_are_told_whether_or_not_an_answer_was_made_up() -> None:
-    assert lines(exchange(1, "unmatched"))[0] == lines(exchange(1, "generated"))[0] == "mockserver: 1 call: 1 unmatched"
-
-
 def test_without_rules_no_call_is_held_against_them() -> None:
     assert lines(exchange(1, "generated"), rules="") == ["mockserver: 1 call (no rules)"]
     assert lines(exchange(1, "generated"), exchange(2, "invalid"), rules="") == [
@@ -76,33 +65,10 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
     ]
 
 
-def test_look_ups_are_no_misses() -> None:
-    row = exchange(1, "generated")
-    row.operation, row.call = "models", replace(call("x"), operation="models")
-    assert lines(row) == ["mockserver: 1 call: 1 look-up"]
-
-
-def test_no_call_at_all() -> None:
-    assert lines() == ["mockserver: 0 calls"]
-    assert lines(rules="") == ["mockserver: 0 calls (no rules)"]
-
-
 def test_of_many_the_first_are_told() -> None:
     printed = lines(*(exchange(number, "generated") for number in range(1, MAX_REPORTED + 4)))
     assert printed[-1] == "... and 3 more"
     assert sum(line.startswith("call ") for line in printed) == MAX_REPORTED
-
-
-def test_nothing_of_a_request_gets_raw_into_it() -> None:
-    text = "\n".join(lines(exchange(1, "generated", "a\n\x1b[2J", "/v1/x\n\x1b[2J")))
-    assert r"POST /v1/x\x0a\x1b[2J" in text
-    assert "\x1b" not in text
-
-
-def test_a_log_is_told_too() -> None:
-    report, seen = Report(local(RULES).live), list[Exchange]()
-    report.counting(seen.append)(exchange(1, "generated"))
-    assert (report.calls, len(seen)) == (1, 1)
 
 
 def test_what_cassettes_have_played_and_what_was_recorded() -> None:
@@ -137,24 +103,6 @@ def test_what_was_not_recorded_is_told_with_its_reason() -> None:
         "mockserver: 3 calls: 3 forwarded",
         "2 answers not recorded: 401: the upstream rejected the API key",
     ]
-
-
-def test_an_episode_counts_once_it_is_kept() -> None:
-    report, kept, episode = Report(local(RULES).live), list[str](), chat("Hi", {"text": "Hello"})
-
-    async def keep(cassette: str, _: Episode) -> None:
-        kept.append(cassette)
-        if cassette == "full":
-            raise CassetteError("the disk is full")
-
-    async def recorded() -> None:
-        counting = report.counting_episodes(keep)
-        for name in ("chat", "chat.yaml", "full"):
-            with suppress(CassetteError):
-                await counting(name, episode)
-
-    asyncio.run(recorded())
-    assert (kept, report.recorded) == (["chat", "chat.yaml", "full"], {"chat.yaml": 2})
 
 
 def test_no_credential_gets_into_it() -> None:

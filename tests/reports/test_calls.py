@@ -124,12 +124,6 @@ def test_images_are_named_by_their_hash() -> None:
     ]
 
 
-def test_sound_is_named_by_its_hash_too() -> None:
-    part = {"type": "input_audio", "input_audio": {"data": base64.b64encode(bytes(200)).decode(), "format": "wav"}}
-    told = snapshot([asked(messages=(Message("user", "", (part,)),))])
-    assert '{"data": "sha256:5d73a6242200", "format": "wav"}' in told
-
-
 def test_what_is_referred_to_is_an_id_that_varies() -> None:
     part = {"type": "item_reference", "id": "msg_1"}
     for conversation in ("conv_1", {"id": "conv_1"}):
@@ -141,22 +135,9 @@ def test_what_is_referred_to_is_an_id_that_varies() -> None:
         ]
 
 
-def test_prompts_are_told_once() -> None:
-    texts, picture = ("a", "b"), {"type": "image_url"}
-    messages, prompts = tuple(Message("user", text) for text in texts), tuple(map(Prompt, texts))
-    told = snapshot([asked(messages=messages, prompts=prompts)])
-    assert told.splitlines()[1:] == ["  prompt: a", "  prompt: b"]
-    seen = snapshot([asked(messages=(Message("user", "a", (picture,)),), prompts=prompts[:1])])
-    assert seen.splitlines()[1:] == ["  user: a", '  user: {"type": "image_url"}']
-
-
 def test_several_calls_share_the_numbers_of_ids() -> None:
     told = snapshot([asked(previous="resp_1"), asked(prompts=(Prompt("Once"), Prompt("upon\na time")), previous="x")])
     assert told == (
         "call 1: openai chat gpt-4o\n  goes on from id-1\n\n"
         "call 2: openai chat gpt-4o\n  goes on from id-2\n  prompt: Once\n  prompt:\n    upon\n    a time\n"
     )
-
-
-def test_no_call_is_an_empty_text() -> None:
-    assert snapshot([]) == ""

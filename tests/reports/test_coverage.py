@@ -12,12 +12,6 @@ from mockserver.reports.coverage import (
     as_json,
     as_page,
     as_table,
-    count,
-    current_watch,
-    line_owners,
-    percent,
-    unused_rules,
-    watching,
 )
 from tests.kit.covered import FILE, RULES, covered, exchange, watched
 from tests.kit.rules import loaded
@@ -79,26 +73,6 @@ def test_what_other_processes_saw_is_added():
     assert [entry.hits for entry in both.coverage("/project").entries] == twice
 
 
-def test_without_rules_it_is_empty():
-    assert (Watch().empty, watched().empty) == (True, False)
-
-
-def test_the_latest_watch_is_told():
-    outer = current_watch()
-    inner = Watch()
-    watching.append(inner)
-    assert current_watch() is inner
-    watching.remove(inner)
-    assert current_watch() is outer
-
-
-def test_counts_and_percent():
-    entries = covered().entries
-    kinds = ("rule", "step", "branch", "fault", None)
-    assert [count(entries, kind) for kind in kinds] == [(3, 4), (3, 4), (0, 2), (1, 1), (7, 11)]
-    assert (percent(entries), percent(()), percent([each for each in entries if each.hits])) == (63, 100, 100)
-
-
 def test_parts_of_an_unused_rule_are_not_listed():
     rules, tests = covered().files
     assert [(entry.line, entry.label) for entry in rules.unused] == [(2, "rule weather"), (20, "steps[0]")]
@@ -114,19 +88,6 @@ TOTAL               3/4    3/4       0/2     1/1    63%"""
 
 def test_a_table_of_all_files():
     assert "\n".join(as_table(covered())) == TABLE
-
-
-def test_a_single_file_is_the_total():
-    alone = Coverage(covered().files[1:])
-    assert list(as_table(alone)) == ["File         Rules  Cover  Never used", "test_app.py    1/1   100%"]
-
-
-def test_no_rules_at_all():
-    assert list(as_table(Coverage(()))) == ["no test used any rules"]
-
-
-def test_rules_that_nobody_used():
-    assert list(unused_rules(covered())) == ["tests/rules.yaml:2 weather"]
 
 
 def test_the_json_report():
@@ -218,20 +179,6 @@ def test_each_line_says_whether_it_was_used():
     ]
 
 
-def test_lines_belong_to_the_innermost():
-    owners = line_owners(TEXT, covered().files[0].entries)
-    inner = {line: [entry.label for entry in entries] for line, entries in owners.items()}
-    assert [inner[line] for line in (12, 15, 16, 17, 19)] == [
-        ["rule"],
-        ["steps[1]"],
-        ["steps[1]"],
-        ["steps[1].faults[0] cut"],
-        ["rule"],
-    ]
-    assert inner[20] == ["rule", "steps[0]", "steps[1]"]
-    assert 9 not in inner
-
-
 def test_sums_of_each_file_and_of_all():
     assert [row[1:] for row in rows(covered(), {})[:4]] == [
         ["File", "Rules", "Steps", "Branches", "Faults", "Cover"],
@@ -239,12 +186,6 @@ def test_sums_of_each_file_and_of_all():
         ["test_app.py", "1/1", "", "", "", "100%"],
         ["Total", "3/4", "3/4", "0/2", "1/1", "63%"],
     ]
-
-
-def test_of_a_file_that_is_gone_the_lines_are_shown_that_were_seen():
-    found = [row for row in rows(covered(), {}) if row[0]]
-    assert [row[1] for row in found] == ["2", "5", "6", "10", "13", "14", "17", "20", "2"]
-    assert found[:2] == [["unused", "2", "never", "  - name: weather"], ["unused", "5", "never", "one_of[0]"]]
 
 
 def test_nothing_that_is_shown_is_html():

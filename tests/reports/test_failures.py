@@ -7,10 +7,7 @@ from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall
 from mockserver.reports.failures import (
     Budget,
     PlayedCassette,
-    Problem,
-    failure_text,
     function_raised,
-    no_answer,
     problem,
     server_report,
     too_few_answers,
@@ -21,20 +18,6 @@ from mockserver.reports.failures import (
 from mockserver.rules.load import Rule
 from tests.kit.calls import call
 from tests.kit.received import SECRET, received, rules
-
-
-def test_several_problems_are_one_text() -> None:
-    assert failure_text([]) == ""
-    assert failure_text([problem("one", ["a"])]) == "one\n  a"
-    assert (
-        failure_text([problem("one", ["a"]), problem("two"), problem("more", count=3)])
-        == "one (and 4 more)\n  a\n\ntwo\n\nmore"
-    )
-
-
-def test_a_headline_is_cut() -> None:
-    long = problem("x" * 120)
-    assert long == Problem(f"{'x' * 99}…", "x" * 120)
 
 
 def test_budgets() -> None:
@@ -97,10 +80,6 @@ def test_a_function_that_failed() -> None:
     assert function_raised("t.py:3", [KeyError()]).headline == "KeyError in the function of t.py:3"
 
 
-def test_a_rule_without_an_answer() -> None:
-    assert no_answer("t.py:3").text.startswith("t.py:3: on(...) has no answer; add .reply(...)")
-
-
 THERE: tuple[Rule, ...] = rules({"when": {"last_user": "hullo"}}, {"when": {"last_user": {"regex": "(x+x+)+y"}}})
 NO_RULE = "no rule answers this request; the nearest:\n..."
 
@@ -108,10 +87,6 @@ NO_RULE = "no rule answers this request; the nearest:\n..."
 def came(said: str = "hello", number: int = 1, **more: object) -> ReceivedCall:
     stated = {"rules": THERE, **more}
     return received(call(said, meaning={"said": said}), number=number, error=NO_RULE, **stated)
-
-
-def test_none() -> None:
-    assert list(unmatched((), THERE)) == []
 
 
 def test_equal_calls_are_told_once() -> None:
@@ -132,17 +107,6 @@ def test_of_many_the_others_are_told_in_a_line_each() -> None:
 def test_a_pattern_that_takes_too_long_is_none_that_answers() -> None:
     [problem] = unmatched([came("x" * 60)], (*THERE, *rules({"when": {"last_user": {"regex": "(x+x+)+y"}}})))
     assert "was declared after it came" not in problem.text
-
-
-def test_a_rule_that_came_late_is_told() -> None:
-    [problem] = unmatched([came()], (*THERE, *rules({"when": {"last_user": "hello"}})))
-    assert problem.text.endswith("rules.yaml:1 matches, but was declared after this call")
-
-
-def test_a_scenario_in_another_state() -> None:
-    asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
-    [problem] = unmatched([asked], asked.rules)
-    assert 'its conditions hold, but its scenario is not in state "paid"' in problem.text
 
 
 @pytest.mark.parametrize("name", ["rule", "first, of two"])
@@ -207,9 +171,3 @@ def test_a_run_is_told_of_what_no_test_has_played() -> None:
         "a.yaml: 1 of 1 episode not played: #1",
         "b.yaml: 2 of 3 episodes not played: #2 to #3",
     ]
-
-
-def test_many_are_cut_short() -> None:
-    assert next(iter(unplayed_summary([PlayedCassette("a.yaml", 40, tuple(range(1, 41, 2)))]))).endswith(
-        "#18, #20, ..."
-    )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.cassettes.redaction.redact import Secrets
-from mockserver.core.call import Call, Message, Prompt
+from mockserver.core.call import Call
 from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import nearest
@@ -58,16 +58,6 @@ def test_what_tells_a_call_from_others(asked: Call, wanted: dict[str, Any]) -> N
 def test_of_a_very_long_name_both_ends_tell(field: str, name: str) -> None:
     asked = call(**{field: "x" * 9_999})
     assert when(asked, lost=True)[name] == {"starts_with": "x" * 40, "ends_with": "x" * 40}
-
-
-def test_an_answer_that_nobody_knows_is_named() -> None:
-    assert when(call("x", previous="resp_1"), lost=True) == {"previous_response": "resp_1", "last_user": "x"}
-
-
-def test_several_prompts_have_one_rule() -> None:
-    texts = ("one", "two")
-    asked = call(*texts, operation="completions", prompts=tuple(map(Prompt, texts)), meaning={"prompt": list(texts)})
-    assert when(asked) == {"model": "gpt-4o", "operation": "completions"}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +155,3 @@ def test_a_rule_that_is_used_up() -> None:
     assert changed({}, call("x"), times=2) == (
         "rules.yaml:1 is used up after 2 calls; increase times, or add a rule for the rest"
     )
-
-
-def test_messages_of_nobody() -> None:
-    assert when(call(Message("system", "Be kind."))) == {"model": "gpt-4o", "operation": "chat"}

@@ -6,11 +6,8 @@ import httpx
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.call import Call as Request
-from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Usage
 from mockserver.testing import Call, MockServer
-from mockserver.testing.calls import expectation
 
 CHAT = "/openai/v1/chat/completions"
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
@@ -79,15 +76,6 @@ def test_the_calls_are_a_sequence(server: MockServer, came: tuple[Call, ...]) ->
     assert repr(server.calls) == "<no calls>"
 
 
-def test_the_same_request_again_is_another_attempt(server: MockServer) -> None:
-    server.on(attempt=2).reply("again")
-    server.on().reply("first")
-    for _ in range(2):
-        httpx.post(server.url + CHAT, json=BODY)
-    assert [call.attempt for call in server.calls] == [1, 2]
-    assert len(server.calls.where(attempt=2)) == 1
-
-
 @pytest.fixture
 def asked(server: MockServer) -> MockServer:
     """A server that was asked three times."""
@@ -151,25 +139,3 @@ def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
 def test_a_mistake_is_none_of_the_calls(asked: MockServer) -> None:
     with pytest.raises(ConfigError, match=r'test_calls.py:\d+:\d+: unknown field "modle"; did you mean "model"'):
         asked.assert_not_called(modle="o3")
-
-
-CALL = Request("openai", "chat", "gpt-4o", HttpRequest("POST", "/v1/chat/completions"), {})
-
-
-def test_keywords_are_a_condition() -> None:
-    asked = expectation({"model": "gpt*", "not_": {"stream": True}})
-    assert asked.matches(CALL)
-    assert not asked.matches(None)
-    assert not expectation({"model": "o3"}).matches(CALL)
-    assert asked.when == {"model": "gpt*", "not": {"stream": True}}
-    assert [finding.ok for finding in expectation({"model": "o3", "stream": False}).results(CALL)] == [False, True]
-
-
-def test_without_any_every_call_fits() -> None:
-    assert expectation({}).matches(CALL)
-
-
-def test_mistakes_stand_in_the_line_of_the_caller() -> None:
-    line = test_mistakes_stand_in_the_line_of_the_caller.__code__.co_firstlineno + 3
-    with pytest.raises(ConfigError, match=rf"tests/testing/test_calls.py:{line}:9: .*turn"):
-        expectation({"turn": {"contains": "x"}})

@@ -35,13 +35,6 @@ def test_texts_tools_json_and_what_stands_beside(server: MockServer) -> None:
     assert (choice.message.content, choice.finish_reason) == ("Hello, gpt-4o", "length")
 
 
-def test_rules_that_answer_a_prompt_each_have_answered_the_call(server: MockServer) -> None:
-    rules = [server.on(last_user=letter).reply("Hi!").times(1) for letter in "ab"]
-    server.client().completions.create(model="gpt-3.5-turbo-instruct", prompt=["a", "b"])
-    assert [len(rule.calls) for rule in rules] == [1, 1]
-    assert server.problems() == ()
-
-
 def test_a_stream_comes_in_these_pieces(server: MockServer) -> None:
     server.on().stream(["Hel", "lo ", "you"])
     pieces = [chunk.choices[0].delta.content for chunk in asked(server, stream=True) if chunk.choices]
@@ -117,12 +110,6 @@ def test_a_function_answers_in_data(server: MockServer, function: Callable[[Aske
     server.on().reply(function, finish="length")
     choice = asked(server).choices[0]
     assert (choice.message.content, choice.finish_reason) == (said, "length")
-
-
-def test_a_function_may_ask_the_server_itself(server: MockServer) -> None:
-    server.on(last_user="outer").reply(lambda call: f"I asked: {asked(server, 'inner').choices[0].message.content}")
-    server.on(last_user="inner").reply("deep")
-    assert asked(server, "outer").choices[0].message.content == "I asked: deep"
 
 
 def test_a_function_may_fail(server: MockServer) -> None:

@@ -81,11 +81,6 @@ def test_what_it_may_not_take_ends_in_a_mark(name: str, start: str, tmp_path: Pa
     named(tmp_path, cassette_name(["test_it", name]))
 
 
-def test_two_tests_have_two_names() -> None:
-    names = ["test_a[b/c]", "test_a[b:c]", "test_a[b-c]", "test_a[B-c]", "x" * 500, "x" * 501]
-    assert len({cassette_name([name]).lower() for name in names}) == len(names)
-
-
 def test_the_line_that_is_at_work() -> None:
     place = caller()
     line = test_the_line_that_is_at_work.__code__.co_firstlineno + 1
@@ -107,9 +102,3 @@ def test_a_file_beside_the_test_comes_before_one_from_here(tmp_path: Path, monke
     assert relative_to_caller("test_options.py") == Path(__file__)
     assert relative_to_caller("elsewhere.yaml") == Path("elsewhere.yaml")
     assert relative_to_caller(tmp_path / "x.yaml") == tmp_path / "x.yaml"
-
-
-def test_what_stands_in_no_file() -> None:
-    scope: dict[str, object] = {"caller": caller}
-    exec("place = caller()", scope)
-    assert str(scope["place"]) == "<string>:1:1"

@@ -41,13 +41,6 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
     assert [rule.name for rule in setups.compose(setup)[1].rules] == ["b"]
 
 
-def test_files_are_named_as_people_find_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "rules.yaml").write_text("rules: [{then: {text: a}}]")
-    monkeypatch.chdir(tmp_path)
-    _, engine = Composer().compose(Setup.of(tmp_path / "rules.yaml"))
-    assert engine.rules[0].where == "rules.yaml:1"
-
-
 def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown setting"):
         Composer().compose(Setup.of(colour="red"))
@@ -55,15 +48,6 @@ def test_mistakes(tmp_path: Path) -> None:
         Composer().compose(Setup.of(seed="x"))
     with pytest.raises(MockserverError, match=r"missing.yaml: cannot be read: No such file"):
         Composer().compose(Setup.of(tmp_path / "missing.yaml"))
-
-
-def test_what_it_says_wherever_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    said = Setup.of("a.yaml", cassette="b", timing="slow").options
-    assert (said["rules"], said["cassettes"]) == ([tmp_path / "a.yaml"], str(tmp_path / "cassettes"))
-    assert Setup.of(**{name: value for name, value in said.items() if name != "rules"}).options == {**said, "rules": []}
-    assert Setup.of(timing=True).options["timing"] is True
-    assert Setup.of(cassettes="c").options["cassettes"] == str(tmp_path / "c")
 
 
 def test_settings_of_one_more_file_do_not_count(tmp_path: Path) -> None:

@@ -85,13 +85,6 @@ class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
         self.mockserver.on().reply("Hi!").times(1)
 
 
-class Returning(MockServerTestCase):
-    __test__ = False
-
-    def test_returns(self) -> Any:
-        return iter(())
-
-
 def ran(case: type[unittest.TestCase]) -> unittest.TestResult:
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
     return unittest.TextTestRunner(stream=io.StringIO()).run(suite)
@@ -119,29 +112,11 @@ def test_a_class_that_is_skipped_has_no_server() -> None:
     assert "mockserver" not in vars(skipped)
 
 
-def test_what_a_test_returns_is_warned_of_as_ever() -> None:
-    with pytest.warns(DeprecationWarning, match="test_returns"):
-        assert ran(Returning).wasSuccessful()
-
-
 def test_without_collecting_what_goes_wrong() -> None:
     Sync("test_answers").debug()
     with pytest.raises(AssertionError, match="answered 1 of 2 expected calls"):
         Sync("test_unmet").debug()
     Sync.doClassCleanups()
-
-
-def test_rules_may_be_one_file(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("rules: [{then: {text: Hello there.}}]")
-
-    class Filed(MockServerTestCase):
-        mockserver_rules = str(rules)
-
-        def test_answers(self) -> None:
-            assert said(OpenAI()) == "Hello there."
-
-    assert ran(Filed).wasSuccessful()
 
 
 def test_a_mistake_is_told_by_each_test_and_ends_none_but_them() -> None:

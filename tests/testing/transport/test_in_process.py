@@ -3,19 +3,54 @@
 import asyncio
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.engine.offload import Work, aside
+from mockserver.delivery.drive import IN_PROCESS
+from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
 from mockserver.testing.transport.in_process import END, Answer, EndlessError, Gate, Steps, met_here, met_in_loop
-from tests.testing.transport.acting import OK, STREAM, Acting, doing, steps
+
+OK = Head(200, ())
+STREAM = Head(200, (("content-type", "text/event-stream"),))
+
+
+class Acting:
+    """Performs these actions on its stage, and keeps what it is told."""
+
+    def __init__(self, actions: Iterable[Action]) -> None:
+        self.actions = actions
+        self.noted = list[bytes]()
+        self.ended: str | type[BaseException] = ""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self.ended = await scope["extensions"][IN_PROCESS].perform(self.actions, self.noted.append)
+        except BaseException as error:
+            self.ended = type(error)
+            raise
+
+
+def steps(app: ASGIApp, body: bytes = b"") -> Steps:
+    """The steps of a request to an application."""
+    return Steps(Gate(app), {"type": "http"}, body, patient=False)
+
+
+def doing(work: Callable[[Any, Any], Any]) -> ASGIApp:
+    """An application that is a function of what it receives by and sends by."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await work(receive, send)
+
+    return app
+
 
 TWO = b"data: 1\n\ndata: 2\n\n"
 
@@ -104,44 +139,6 @@ def test_bodies(actions: tuple[Action, ...], heard: list[Any], ended: Any) -> No
     assert b"".join(played.app.noted) == b"".join(piece for piece in heard if isinstance(piece, bytes))
 
 
-@pytest.mark.parametrize(("how", "name"), [("close", "RemoteProtocolError"), ("reset", "ReadError")])
-def test_before_its_head_an_answer_can_end_too(how: Any, name: str) -> None:
-    assert Heard((Cut(how),)).pieces() == [name]
-
-
-def test_waits_take_no_time_and_count() -> None:
-    played = Heard((OK, Write(b"one"), Wait(30.0), Write(b"two")), None)
-    began = played.clock.now()
-    played.begin()
-    assert played.pieces() == [b"one", b"two"]
-    assert 30 <= played.clock.now() - began < 31
-
-
-def test_a_client_waits_no_longer_than_it_wants_to() -> None:
-    played = Heard((OK, Wait(4.0), Write(b"one"), Wait(4.0), Write(b"two"), Wait(3.0), Wait(3.0), Write(b"three")))
-    began = played.clock.now()
-    played.begin()
-    assert played.pieces() == [b"one", b"two", "ReadTimeout"]
-    assert 13 <= played.clock.now() - began < 14
-    assert played.app.ended is ClientLeftError
-
-
-def test_what_never_comes_is_given_up_as_well() -> None:
-    played = Heard((OK, Wait(math.inf)))
-    played.begin()
-    assert played.pieces() == ["ReadTimeout"]
-
-
-def test_what_was_due_while_nobody_asked_is_there() -> None:
-    played = Heard((OK, Write(b"one"), Wait(30.0), Write(b"two")))
-    played.begin()
-    assert played.answer.next() == b"one"
-    played.clock.advance(40)
-    before = played.clock.now()
-    assert played.answer.next() == b"two"
-    assert played.clock.now() - before < 1
-
-
 def test_nothing_is_made_before_it_is_asked_for() -> None:
     made = list[int]()
 
@@ -184,66 +181,6 @@ def test_who_closes_early_leaves(actions: Any, asked: int, ended: Any, noted: by
     assert (played.app.ended, b"".join(played.app.noted)) == (ended, noted)
 
 
-async def test_in_a_loop_it_is_the_same() -> None:
-    played = Heard((OK, Write(b"one"), Wait(30.0), Write(b"two")))
-    assert await played.answer.next_async() == OK
-    assert await played.answer.next_async() == b"one"
-    with pytest.raises(HeardError):
-        await played.answer.next_async()
-
-
-ACTIONS = (OK, Write(b"one"), Wait(30.0), Write(b"two"))
-
-
-def test_each_action_is_a_step() -> None:
-    app = Acting(ACTIONS)
-    stepped = steps(app)
-    assert [stepped.next() for _ in ACTIONS] == list(ACTIONS)
-    assert not stepped.over
-    assert stepped.next() is END
-    assert (app.ended, stepped.over) == ("complete", True)
-
-
-@pytest.mark.parametrize(("how", "ended"), [("end", "cut short"), ("close", "disconnected"), ("reset", "reset")])
-def test_what_is_cut_ends_there(how: Any, ended: str) -> None:
-    app = Acting((OK, Cut(how), Write(b"never")))
-    stepped = steps(app)
-    assert [stepped.next() for _ in range(3)] == [OK, Cut(how), END]
-    assert app.ended == ended
-
-
-def test_what_has_reached_the_client_is_noted_when_it_has() -> None:
-    app = Acting(ACTIONS)
-    stepped = steps(app)
-    stepped.note(b"nobody yet")
-    stepped.next()
-    stepped.note(b"one")
-    assert app.noted == [b"one"]
-
-
-def test_a_client_that_leaves_ends_it() -> None:
-    app = Acting(ACTIONS)
-    stepped = steps(app)
-    stepped.next()
-    stepped.leave()
-    stepped.leave()
-    assert (app.ended, stepped.over) == (ClientLeftError, True)
-
-
-def test_who_does_not_care_is_ended_too() -> None:
-    async def stubborn(receive: Any, send: Any) -> None:
-        for _ in range(9):
-            try:
-                await send({"type": "http.response.body", "body": b"x"})
-            except ClientLeftError:
-                await send({"type": "http.response.body", "body": b"y"})
-
-    stepped = steps(doing(stubborn))
-    stepped.next()
-    stepped.leave()
-    assert stepped.over
-
-
 def test_an_application_may_answer_in_the_words_of_asgi() -> None:
     async def echo(receive: Any, send: Any) -> None:
         body = (await receive())["body"]
@@ -253,60 +190,6 @@ def test_an_application_may_answer_in_the_words_of_asgi() -> None:
 
     stepped = steps(doing(echo), b"hello")
     assert [stepped.next() for _ in range(3)] == [Head(201, (("a", "b"),)), Write(b"hello"), END]
-
-
-def test_large_work_is_handed_up() -> None:
-    told = list[object]()
-
-    async def large(receive: Any, send: Any) -> None:
-        told.append(await aside(threading.get_ident))
-        try:
-            await aside(int)
-        except ValueError as error:
-            told.append(error)
-
-    stepped = steps(doing(large))
-    assert stepped.next() == Work(threading.get_ident)
-    assert stepped.next(5) == Work(int)
-    error = ValueError("no")
-    assert stepped.next(error=error) is END
-    assert told == [5, error]
-
-
-def test_what_fails_is_over() -> None:
-    async def failing(receive: Any, send: Any) -> None:
-        raise LookupError("gone")
-
-    stepped = steps(doing(failing))
-    with pytest.raises(LookupError, match="gone"):
-        stepped.next()
-    assert stepped.over
-
-
-def test_one_step_at_a_time_is_made() -> None:
-    inside, most = list[int](), list[int]()
-
-    async def working(receive: Any, send: Any) -> None:
-        for _ in range(20):
-            inside.append(1)
-            sum(range(5000))  # long enough for another thread to have its turn
-            most.append(len(inside))
-            inside.pop()
-            await send({"type": "http.response.body", "body": b"x"})
-
-    gate = Gate(doing(working))
-
-    def walk() -> None:
-        stepped = Steps(gate, {"type": "http"}, b"", patient=False)
-        while stepped.next() is not END:
-            pass
-
-    threads = [threading.Thread(target=walk) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1] * 160
 
 
 async def test_waits_and_work_in_a_loop() -> None:
@@ -336,13 +219,6 @@ async def test_only_a_loop_waits_for_ever() -> None:
             await met_in_loop(Clock(), math.inf)
 
 
-def test_it_runs_by_itself_and_can_be_put_forward() -> None:
-    clock = Clock()
-    before = clock.now()
-    clock.advance(60)
-    assert 60 <= clock.now() - before < 61
-
-
 def test_a_moment_is_reached_at_once_and_never_left_again() -> None:
     clock = Clock()
     moment = clock.now() + 30
@@ -370,14 +246,3 @@ async def test_who_is_due_before_comes_first() -> None:
 
     await asyncio.gather(wait(30, 40), wait(5, 10, 35), wait(20))
     assert came == [5, 10, 20, 30, 35, 40]
-
-
-async def test_who_gives_up_keeps_nobody_waiting() -> None:
-    clock = Clock()
-    start = clock.now()
-    early = asyncio.create_task(clock.reached(start + 5))
-    await asyncio.sleep(0)
-    early.cancel()
-    await clock.reached(start + 10)
-    assert clock.now() - start >= 10
-    assert early.cancelled()

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from tzafon import Lightcone
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.call import Call
 from mockserver.testing import MockServer, Setup
 from mockserver.testing.transport import body_class, library_of, provider_paths
 from mockserver.testing.transport.in_process import EndlessError
@@ -100,13 +98,6 @@ def test_a_stream_is_handed_over_as_it_is_asked_for(mock: MockServer, client: Op
     assert mock.calls[0].ended == "client left after 4 frames"
 
 
-def test_a_stream_that_is_read_to_its_end_is_complete(mock: MockServer, client: OpenAI) -> None:
-    mock.on().stream(["one ", "two ", "three"])
-    for _ in client.chat.completions.create(model="gpt-4o", messages=HI, stream=True):
-        pass
-    assert (mock.calls[0].ended, len(mock.calls[0].frames)) == ("complete", 6)
-
-
 def test_a_response_that_nobody_closes_ends_with_it(mock: MockServer, direct: httpx.Client) -> None:
     mock.on().stream(["one ", "two"])
     response = direct.send(direct.build_request("POST", CHAT, json=body(stream=True)), stream=True)
@@ -162,34 +153,6 @@ def test_a_window_of_a_limit_passes_at_once(mock: MockServer, client: OpenAI) ->
     assert _text(client.chat.completions.create(model="gpt-4o", messages=HI)) == "Hello!"
 
 
-def test_the_clients_own_pauses_can_be_skipped_too(
-    mock: MockServer, client: OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mock.reset(Setup.of(limits={"requests_per_minute": 1}))
-    mock.on().reply("Hello!")
-    monkeypatch.setattr(time, "sleep", mock.clock.advance)
-    patient = client.with_options(max_retries=1)
-    assert [_text(patient.chat.completions.create(model="gpt-4o", messages=HI)) for _ in range(3)] == ["Hello!"] * 3
-    assert [call.status for call in mock.calls] == [200, 429, 200, 429, 200]
-
-
-def test_functions_may_call_in_turn(mock: MockServer, client: OpenAI) -> None:
-    def asks(call: Call) -> str:
-        return f"I asked: {_text(client.chat.completions.create(model='gpt-4o', messages=HI))}"
-
-    mock.on(last_user="hi").reply("Hello!")
-    mock.on(last_user="ask").reply(asks)
-    answer = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "ask"}])
-    assert _text(answer) == "I asked: Hello!"
-    assert [call.ended for call in mock.calls] == ["complete", "complete"]
-
-
-def test_large_requests_and_long_answers_come_as_well(mock: MockServer, client: OpenAI) -> None:
-    mock.on().reply("word " * 50_000)
-    long: Any = [{"role": "user", "content": "hi " * 50_000}]
-    assert len(_text(client.chat.completions.create(model="gpt-4o", messages=long))) == 250_000
-
-
 def test_threads_do_not_get_in_each_others_way(mock: MockServer, client: OpenAI) -> None:
     mock.on().reply("Hello!")
     met = threading.Barrier(4, timeout=20)
@@ -233,15 +196,6 @@ def test_a_sync_client_that_would_have_to_wait_for_others_is_refused(mock: MockS
     assert direct.post(CHAT, json=body()).status_code == 200
 
 
-async def test_asynchronous_ones_wait_for_each_other(mock: MockServer) -> None:
-    mock.reset(Setup.of(limits={"concurrent_requests": 1, "queue": 5}, timing=True))
-    mock.on().reply("one two", timing={"total": "10s"})
-    async with httpx.AsyncClient(transport=mock.transport()) as client:
-        asked = (client.post(CHAT, json=body(stream=True), timeout=None) for _ in range(4))
-        answers = await asyncio.gather(*asked)
-    assert [answer.status_code for answer in answers] == [200] * 4
-
-
 async def test_in_a_loop_time_passes_at_once_too(mock: MockServer, async_client: AsyncOpenAI) -> None:
     mock.on().reply("one two", faults=[STALL])
     began, virtual = time.monotonic(), mock.clock.now()
@@ -275,20 +229,6 @@ async def test_who_gives_up_has_left(mock: MockServer) -> None:
                 await client.post(CHAT, json=body() | {"messages": [{"role": "user", "content": "wait"}]})
     waiting.set()
     assert [call.ended for call in mock.calls] == ["client left after 0 bytes", "client left after 0 bytes"]
-
-
-async def test_a_sync_client_may_be_used_where_a_loop_runs(mock: MockServer, client: OpenAI) -> None:
-    mock.on().reply(lambda call: "Hello!")
-    assert _text(client.chat.completions.create(model="gpt-4o", messages=HI)) == "Hello!"
-
-
-def test_one_transport_serves_many_clients_and_any_reset(mock: MockServer) -> None:
-    assert mock.transport() is mock.transport()
-    for text in ("one", "two"):
-        mock.reset()
-        mock.on().reply(text)
-        with httpx.Client(transport=mock.transport()) as client:
-            assert client.post(CHAT, json=body()).json()["choices"][0]["message"]["content"] == text
 
 
 @pytest.mark.parametrize(
@@ -344,16 +284,6 @@ async def test_bodies_for_each_library(module: Any) -> None:
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
 
 
-@pytest.fixture
-def restless() -> Iterator[None]:
-    """Threads take turns all the time."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("restless")
 def test_hanging_up_while_others_ask() -> None:
     transport, over = MockServer(unmatched="generate").transport(), threading.Event()
 
@@ -366,7 +296,7 @@ def test_hanging_up_while_others_ask() -> None:
     with ThreadPoolExecutor(2) as pool:
         asking = [pool.submit(ask) for _ in range(2)]
         try:
-            for _ in range(20_000):
+            for _ in range(2_000):
                 transport.hang_up()
         finally:
             over.set()

@@ -69,43 +69,6 @@ def test_a_stream_comes_piece_by_piece(mock: MockServer) -> None:
     assert mock.calls[0].ended == "client left after 2 frames"
 
 
-def test_of_several_the_quicker_comes_first(mock: MockServer) -> None:
-    for model, seconds in (("slow", 30), ("quick", 5), ("between", 10)):
-        mock.on(model=model).reply("Hello!", faults=[{"stall": {"for": f"{seconds}s"}}])
-
-    async def together(client: httpx.AsyncClient) -> list[str]:
-        came = list[str]()
-
-        async def ask(model: str) -> None:
-            came.append((await client.post(CHAT, json=body() | {"model": model})).json()["model"])
-
-        async with trio.open_nursery() as nursery:
-            for model in ("slow", "quick", "between"):
-                nursery.start_soon(ask, model)
-        return came
-
-    assert asked(mock, together) == ["quick", "between", "slow"]
-
-
-def test_large_work_is_done_apart(mock: MockServer) -> None:
-    mock.on().reply("Hi!")
-    large = [{"role": "user", "content": "word " * 100_000}]
-    answer = asked(mock, lambda client: client.post(CHAT, json=body(messages=large)))
-    assert answer.json()["usage"]["prompt_tokens"] > 100_000
-
-
-def test_what_never_goes_on_can_be_cancelled(mock: MockServer) -> None:
-    mock.on().reply("one two", faults=["stall"])
-
-    async def impatient(client: httpx.AsyncClient) -> bool:
-        with trio.move_on_after(0.05) as patience:
-            await client.post(CHAT, json=body(), timeout=None)
-        return patience.cancelled_caught
-
-    assert asked(mock, impatient)
-    assert mock.calls[0].ended.startswith("client left")
-
-
 def test_who_would_have_to_wait_for_others_is_refused(mock: MockServer) -> None:
     mock.reset(Setup.of(limits={"concurrent_requests": 1, "queue": 5}))
     mock.on().stream(["one ", "two"])

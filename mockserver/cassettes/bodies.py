@@ -86,13 +86,23 @@ def as_json(text: str) -> tuple[Json, Style] | None:
 
 def read_body(node: Node) -> bytes:
     """The bytes of a body. Raises Refused."""
-    table = node.value
-    if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
-        raise Refused("a body is one of json, text and base64", node.spot)
-    for key in table:
-        if key not in _KINDS and not (key == "style" and "json" in table):
-            raise Refused(f'a body has no "{key[:60]}"', (node.keys or {})[key])
-    return _KINDS[kinds[0]](table[kinds[0]], table.get("style"))
+    kind = read_kind(node, "a body", _KINDS)
+    value = node.value[kind]
+    if kind == "base64":
+        return read_base64(value)
+    text = read_text(value) if kind == "text" else read_style(node.value.get("style")).text(read_json(value))
+    return encoded(text, value)
+
+
+def read_kind(node: Node, what: str, kinds: Mapping[str, tuple[str, ...]]) -> str:
+    """Which of these kinds a table has: one of them, with the further keys that it allows. Raises Refused."""
+    found = [kind for kind in kinds if isinstance(node.value, dict) and kind in node.value]
+    if len(found) != 1:
+        raise Refused(f"{what} has one of {', '.join(kinds)}", node.spot)
+    for key in node.value:
+        if key != found[0] and key not in kinds[found[0]]:
+            raise Refused(f'{what} has no "{key[:60]}"', (node.keys or {})[key])
+    return found[0]
 
 
 def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
@@ -141,19 +151,8 @@ def _scalar(node: Node) -> Json:
         raise Refused("JSON has no such number", node.spot) from None
 
 
-def _json(node: Node, named: Node | None) -> bytes:
-    return _utf8(read_style(named).text(read_json(node)), node)
-
-
-def _text(node: Node, named: Node | None) -> bytes:
-    return _utf8(read_text(node), node)
-
-
-def _base64(node: Node, named: Node | None) -> bytes:
-    return read_base64(node)
-
-
-def _utf8(text: str, node: Node) -> bytes:
+def encoded(text: str, node: Node) -> bytes:
+    """The bytes of a text that comes from a node."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
@@ -216,7 +215,8 @@ def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return table
 
 
-def _no_constant(name: str) -> Any:
+def no_constant(name: str) -> Any:
+    """Refuse NaN and the like."""
     raise ValueError(f"JSON has no {name}")
 
 
@@ -229,7 +229,7 @@ def _slashes(text: str) -> str:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=Verbatim, parse_int=Verbatim, parse_constant=_no_constant
+    object_pairs_hook=_pairs, parse_float=Verbatim, parse_int=Verbatim, parse_constant=no_constant
 )
 _LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, between items, after a key
     "compact": ("", ",", ":"),
@@ -250,7 +250,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "letters": tuple(_LETTERS)[1:],
     "end": tuple(_ENDS)[1:],
 }
-_KINDS: dict[str, Callable[[Node, Node | None], bytes]] = {"json": _json, "text": _text, "base64": _base64}
+_KINDS = {"json": ("style",), "text": (), "base64": ()}
 _NUMERAL = frozenset("-0123456789")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _INDENTED = re.compile(r"[\[{]\n([ \t]+)")

@@ -3,11 +3,9 @@
 Knows calls, not bodies: parsing these is a dialect's job.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 from mockserver.config.recording import Match
 from mockserver.core.call import Call, fingerprint
@@ -31,25 +29,24 @@ class Traits:
     said: tuple[str, ...]  # a digest of each message
     ends: tuple[str, str]  # the start and end of the last message
     length: int
-    sketch: int  # the words at its start, each a bit
     stream: bool
 
     def distance(self, other: "Traits") -> float:
-        """About how much differs: 1 for a field or message, more the fewer words two messages share."""
+        """About how much differs: 1 for a field or message, less for a message the more of its ends are equal."""
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
         far += _HALF * (self.stream != other.stream)
         far += _HALF * len(self.fields ^ other.fields)
         if self.said == other.said:
             return far
-        return far + _unlike(self.said, other.said) + 2 - self._likeness(other)
+        front, back = equal_ends(self.said, other.said)
+        return far + max(len(self.said), len(other.said)) - front - back + 1 - self._likeness(other)
 
     def _likeness(self, other: "Traits") -> float:
-        """The share of equal words, plus the share of equal letters at both ends."""
-        words = (self.sketch & other.sketch).bit_count() / ((self.sketch | other.sketch).bit_count() or 1)
+        """The share of equal letters at both ends of the last message."""
         fewest, most = sorted((self.length, other.length))
         front = alike(self.ends[0], other.ends[0])
         back = min(alike(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
-        return words + ((front + back) / most if most else 1.0)
+        return (front + back) / most if most else 1.0
 
 
 def view(call: Call, match: Match) -> View:
@@ -77,9 +74,8 @@ def traits(call: Call, seen: View) -> Traits:
         operation=call.operation,
         fields=fields,
         said=said,
-        ends=(last[:_SKETCHED], last[-_SKETCHED:]),
+        ends=(last[:_COMPARED], last[-_COMPARED:]),
         length=len(last),
-        sketch=_sketch(last),
         stream=call.stream,
     )
 
@@ -114,12 +110,12 @@ def _also(call: Call, name: str) -> Json:
     return value
 
 
-def _unlike(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """The number of messages between those that are equal at both ends."""
-    fewer, more = sorted((len(one), len(other)))
+def equal_ends(one: Sequence[Json], other: Sequence[Json]) -> tuple[int, int]:
+    """The number of equal entries at the front, and at the back of the rest."""
+    fewer = min(len(one), len(other))
     front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
-    back = next((at for at in range(fewer - front) if one[-1 - at] != other[-1 - at]), fewer - front)
-    return more - front - back
+    left = fewer - front
+    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
 
 
 def alike(one: str, other: str) -> int:
@@ -134,20 +130,10 @@ def alike(one: str, other: str) -> int:
     return low
 
 
-def _sketch(text: str) -> int:
-    bits, words = 0, _WORD.findall(text[:_SKETCHED].lower())
-    for word in words[:-1] if len(text) > _SKETCHED else words:  # the last one may be cut
-        spread = crc32(word.encode("utf-8", "replace")) * _SPREAD & 0xFFFFFFFF
-        bits |= 1 << (spread >> _KEPT)
-    return bits
-
-
 _LOOKED_UP = frozenset({"id", "model"})
 _VERSION = "api-version"
 _UNLIKE, _HALF = 1000.0, 0.5
-_WORD = re.compile(r"\w+")
-_SKETCHED = 200  # letters
-_SPREAD, _KEPT = 0x9E3779B1, 20  # 12 bits that depend on all 32
+_COMPARED = 200  # letters
 
 
 ParseCall = Callable[[Episode], Call | None]  # the call of an episode; None if its dialect refuses it

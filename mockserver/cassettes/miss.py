@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nsmallest
 
-from mockserver.cassettes.match import SAID, STREAM, EpisodeIndex, IndexedEpisode, Traits, View, alike, view
+from mockserver.cassettes.match import SAID, STREAM, EpisodeIndex, IndexedEpisode, Traits, View, alike, equal_ends, view
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import one_line, shown
@@ -49,9 +49,8 @@ def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
     where = one_line(name[:SHOWN])
     if name == "tools":  # no tools are the same as an empty list
         one, other = one or [], other or []
-    return tuple(_Walk(name).between(where, one, other)) or (
-        Difference(name, where, shown(one, SHOWN), shown(other, SHOWN)),
-    )
+    found = tuple(_between(where, one, other)) or ((where, shown(one, SHOWN), shown(other, SHOWN)),)
+    return (Difference(name, *each) for each in found)
 
 
 def lines(found: Sequence[Difference]) -> Iterator[str]:
@@ -61,66 +60,52 @@ def lines(found: Sequence[Difference]) -> Iterator[str]:
         yield f"... and {len(found) - MAX_LINES} more"
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """Compares two values of one field."""
+_Found = tuple[str, str | None, str | None]  # where, recorded, requested
 
-    field: str
 
-    def between(self, where: str, one: Json, other: Json) -> Iterator[Difference]:
-        if one == other and type(one) is type(other):
-            return
-        one, other = _read(one), _read(other)
-        if one is None or other is None:
-            yield self._only(where, one, other)
-        elif isinstance(one, Mapping) and isinstance(other, Mapping):
-            for key in dict.fromkeys((*other, *one)):
-                inner = where if key == "content" else f"{where}.{one_line(key[:SHOWN])}"
-                yield from self.between(inner, one.get(key), other.get(key))
-        elif isinstance(one, list) and isinstance(other, list):
-            mine, theirs = _by_name(one), _by_name(other)
-            walk = self._listed(where, one, other) if mine is None or theirs is None else self._named(mine, theirs)
-            yield from walk
-        elif isinstance(one, str) and isinstance(other, str):
-            yield Difference(self.field, where, *_spans(one, other))
+def _between(where: str, one: Json, other: Json) -> Iterator[_Found]:
+    if one == other and type(one) is type(other):
+        return
+    one, other = _read(one), _read(other)
+    if one is None or other is None:
+        yield where, _said(one), _said(other)
+    elif isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*other, *one)):
+            inner = where if key == "content" else f"{where}.{one_line(key[:SHOWN])}"
+            yield from _between(inner, one.get(key), other.get(key))
+    elif isinstance(one, list) and isinstance(other, list):
+        mine, theirs = _by_name(one), _by_name(other)
+        yield from _listed(where, one, other) if mine is None or theirs is None else _named(mine, theirs)
+    elif isinstance(one, str) and isinstance(other, str):
+        yield where, *_spans(one, other)
+    else:
+        yield where, shown(one, SHOWN), shown(other, SHOWN)
+
+
+def _named(one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[_Found]:
+    """Compare tools by name: their order has no meaning."""
+    for name in dict.fromkeys((*other, *one)):
+        where = f"tool {one_line(name[:SHOWN])}"
+        if name not in one or name not in other:
+            yield where, "" if name in one else None, "" if name in other else None
         else:
-            yield Difference(self.field, where, shown(one, SHOWN), shown(other, SHOWN))
+            yield from _between(where, one[name], other[name])
+    if list(one) != list(other) and one == other:
+        yield "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN)
 
-    def _only(self, where: str, one: Json, other: Json) -> Difference:
-        return Difference(self.field, where, _said(one), _said(other))
 
-    def _named(self, one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[Difference]:
-        """Compare tools by name: their order has no meaning."""
-        for name in dict.fromkeys((*other, *one)):
-            where = f"tool {one_line(name[:SHOWN])}"
-            if name not in one or name not in other:
-                yield Difference(self.field, where, "" if name in one else None, "" if name in other else None)
-            else:
-                yield from self.between(where, one[name], other[name])
-        if list(one) != list(other) and one == other:
-            yield Difference(self.field, "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN))
-
-    def _listed(self, where: str, one: list[Json], other: list[Json]) -> Iterator[Difference]:
-        """Compare lists entry by entry, without the equal entries at both ends."""
-        front, back = _ends(one, other)
-        pairs = max(len(one), len(other)) - front - back
-        for at in range(front, front + pairs):
-            mine = one[at] if at < len(one) - back else None
-            theirs = other[at] if at < len(other) - back else None
-            yield from self.between(_entry(where, at, mine if theirs is None else theirs), mine, theirs)
+def _listed(where: str, one: list[Json], other: list[Json]) -> Iterator[_Found]:
+    """Compare lists entry by entry, without the equal entries at both ends."""
+    front, back = equal_ends(one, other)
+    for at in range(front, max(len(one), len(other)) - back):
+        mine = one[at] if at < len(one) - back else None
+        theirs = other[at] if at < len(other) - back else None
+        yield from _between(_entry(where, at, mine if theirs is None else theirs), mine, theirs)
 
 
 def _entry(where: str, at: int, entry: Json) -> str:
     role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
     return f"{where}[{at}]" + (f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else "")
-
-
-def _ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
-    """The number of equal entries at the front, and at the back of the rest."""
-    fewer = min(len(one), len(other))
-    front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
-    left = fewer - front
-    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
 
 
 def _read(value: Json) -> Json:
@@ -189,7 +174,7 @@ def miss_report(index: EpisodeIndex, call: Call) -> str:
         )
     same = (entry for entry in pool if entry.traits.operation == wanted.operation)
     compared = [(entry, _differences(index, entry, call, wanted)) for entry in same]
-    entry, found = min(compared, key=lambda each: (*_weight(each[0].traits, wanted, each[1]), each[0].number))
+    entry, found = min(compared, key=lambda each: (each[0].traits.distance(wanted), len(each[1]), each[0].number))
     return "\n".join(_lines(index, entry, found))
 
 
@@ -220,11 +205,6 @@ def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted:
     return found
 
 
-def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[float, float]:
-    """The distance of an episode: how much differs, then in how many places."""
-    return one.distance(other), len(found)
-
-
 def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     """What the user can do."""
     fields = tuple(dict.fromkeys(each.field for each in found))
@@ -242,8 +222,8 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     rest = tuple(name for name in fields if name not in also)
     if not fields or any(name in _ESSENTIAL for name in rest):
         return f"to {_RECORD}"
-    taken = (f"remove {_listed(also)} from match: {{also: [...]}}",) if also else ()
-    ignored = (f"set match: {{ignore: [{_listed(rest)}]}}",) if rest else ()
+    taken = (f"remove {', '.join(map(one_line, also))} from match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{', '.join(map(one_line, rest))}]}}",) if rest else ()
     return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
 
 
@@ -258,10 +238,6 @@ def _varying(one: str, other: str) -> str | None:
     """The same for shown texts; None if these are cut or escaped, as a regex would then be a guess."""
     pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying_pattern(one, other)
     return pattern if pattern and re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(one_line, names))
 
 
 _RECORD = "record it, start with --record new_episodes"

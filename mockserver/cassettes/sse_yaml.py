@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring
 
-from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, read_base64, read_json, read_style, read_text
+from mockserver.cassettes.bodies import (
+    COMPACT,
+    Style,
+    Verbatim,
+    as_json,
+    encoded,
+    no_constant,
+    read_base64,
+    read_json,
+    read_kind,
+    read_style,
+    read_text,
+)
 from mockserver.cassettes.nodes import Node, Refused
 from mockserver.core.episode import RecordedEvent
 from mockserver.core.json import Json
@@ -164,25 +176,17 @@ def event_line(recorded: RecordedEvent, form: Layout, *, plain: bool = False) ->
 
 def read_event(node: Node, form: Layout) -> RecordedEvent:
     """The event of a line. Raises Refused."""
-    table = node.value
-    if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
-        raise Refused("an event has one of data, raw and base64", node.spot)
-    for key in table:
-        if key not in ("at", *kinds) and not (key in ("event", "style") and kinds == ["data"]):
-            raise Refused(f'an event has no "{key[:60]}"', (node.keys or {})[key])
-    kind, value = kinds[0], table[kinds[0]]
+    kind = read_kind(node, "an event", _KINDS)
+    table, value = node.value, node.value[kind]
     at = seconds(table["at"]) if "at" in table else 0.0
     if kind == "base64":
         return at, read_base64(value)
     if kind == "raw":
-        return at, _encoded(read_text(value), value)
-    text = (
-        value.value
-        if isinstance(value.value, str)
-        else read_style(table.get("style"), form.style).text(read_json(value))
-    )
+        return at, encoded(read_text(value), value)
+    is_text = isinstance(value.value, str)
+    text = value.value if is_text else read_style(table.get("style"), form.style).text(read_json(value))
     event = read_text(table["event"]) if "event" in table else None
-    return at, _encoded(_event(event, text, ENDS[form.ends]), value)
+    return at, encoded(_event(event, text, ENDS[form.ends]), value)
 
 
 def read_events_fast(lines: Sequence[str], form: Layout) -> Iterator[RecordedEvent | None]:
@@ -263,24 +267,13 @@ def _raw(data: bytes) -> str:
         return f"base64: {quoted(b64encode(data).decode('ascii'))}"
 
 
-def _encoded(text: str, node: Node) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused("half of a surrogate pair is not valid text", node.spot) from None
-
-
-def _no_constant(name: str) -> Json:
-    raise ValueError(f"JSON has no {name}")
-
-
-_KINDS = ("data", "raw", "base64")
+_KINDS = {"data": ("at", "event", "style"), "raw": ("at",), "base64": ("at",)}
 _MILLISECONDS = re.compile(r"[0-9]{1,12}+(?:\.[0-9]{1,6}+)?")
 _LINE = re.compile(
     r" *+- \{at: ([0-9]{1,12}+(?:\.[0-9]{1,6}+)?)(?:, event: ([A-Za-z][A-Za-z0-9_.-]*+))?, data: ([\[{\"].*)\}"
 )
 _DEEP, _LONG = 50, 1000
-_DECODER = JSONDecoder(parse_constant=_no_constant)
+_DECODER = JSONDecoder(parse_constant=no_constant)
 _SPACED = JSONEncoder(ensure_ascii=False).encode
 _ENCODERS = {
     Style(layout, letters): JSONEncoder(ensure_ascii=letters == "ascii", separators=separators).encode

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Event, Lock
 from typing import NamedTuple
 
-from mockserver.cassettes.format import HEAD, EpisodeDocument, ReadPosition, document, entries, following
+from mockserver.cassettes.format import HEAD, EpisodeDocument, document, entries
 from mockserver.cassettes.index import indexed
 from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
@@ -289,7 +288,7 @@ class CassetteFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.left = Stamp()  # its state after the last write here
-        self._mark = ReadPosition()  # its length at that time
+        self._count = 0  # of its episodes at that time
         self._known: Mapping[str, EpisodeDocument] = {}  # documents of the last rewrite, by text
         self._turn = Lock()
 
@@ -311,23 +310,29 @@ class CassetteFile:
 
     def load(self) -> tuple[Episode, ...]:
         """Its episodes. Raises CassetteError if it is missing or invalid."""
-        return indexed(self.path, self._read(), str(self.path))
+        return self._episodes(self._read())
+
+    def _episodes(self, data: bytes) -> tuple[Episode, ...]:
+        return indexed(self.path, data, str(self.path)) if data else ()
 
     def documents(self) -> tuple[EpisodeDocument, ...]:
         """Its episodes with their documents. Raises CassetteError as `load` does."""
-        return entries(self._read(), str(self.path))
+        data = self._read()
+        return entries(data, str(self.path)) if data else ()
 
     def append(self, episode: Episode) -> int:
         """Append an episode durably and return its number. Raises CassetteError."""
         added = document(episode).encode("utf-8")
         with self._turn, self._alone() as held:
-            mark, size = self._checked_length(held), held.status.st_size
-            added = added if held.read(size - 1) == b"\n" else b"\n" + added
+            count, size = self._checked_count(held), held.status.st_size
+            if size == 0:
+                added = HEAD.encode() + added
+            elif held.read(size - 1) != b"\n":
+                added = b"\n" + added
             self._check_size(size + len(added))
             self._add(held, PendingAppend(size, added))
-            self._mark = ReadPosition(mark.episodes + 1, mark.lines + added.count(b"\n"))
-            self.left = Stamp.of(held.status)
-            return self._mark.episodes
+            self._count, self.left = count + 1, Stamp.of(held.status)
+            return self._count
 
     def rewrite(self, change: Callable[[tuple[Episode, ...]], tuple[Episode, ...]]) -> tuple[Episode, ...]:
         """Replace its episodes atomically and return them; unchanged ones keep their documents byte for byte.
@@ -338,13 +343,13 @@ class CassetteFile:
             self._repair(held)
             self._check_size(held.status.st_size)
             data = held.read(0)
-            found = entries(data, str(self.path), self._known)
+            found = entries(data, str(self.path), self._known) if data else ()
             self._known = {entry.text: entry for entry in found}
             wanted = change(tuple(entry.episode for entry in found))
             fresh = (_head(data, found) + "".join(_documents(found, wanted))).encode("utf-8")
             self._check_size(len(fresh))
             self.left = self._replace(held, fresh)
-            self._mark = ReadPosition(len(wanted), fresh.count(b"\n"))
+            self._count = len(wanted)
             return wanted
 
     def _read(self) -> bytes:
@@ -364,20 +369,13 @@ class CassetteFile:
         with locked(self.path, alone=True) as held:
             yield held
 
-    def _checked_length(self, held: LockedFile) -> ReadPosition:
-        """Check and repair the file before anything is appended, and return its length."""
+    def _checked_count(self, held: LockedFile) -> int:
+        """Check and repair the file before anything is appended, and return the number of its episodes."""
         self._check_size(held.status.st_size)
         self._repair(held)
-        now, left, mark = Stamp.of(held.status), self.left, self._mark
-        if now == left:
-            return mark
-        if now.file == left.file and now.size > left.size:
-            tail = held.read(left.size)
-            if tail.startswith(b"---"):
-                count = len(following(tail, str(self.path), mark))
-                return ReadPosition(mark.episodes + count, mark.lines + tail.count(b"\n"))
-        data = held.read(0)
-        return ReadPosition(len(indexed(self.path, data, str(self.path))), data.count(b"\n"))
+        if Stamp.of(held.status) == self.left:
+            return self._count
+        return len(self._episodes(held.read(0)))
 
     def _repair(self, held: LockedFile) -> None:
         """Remove what a process left that died while appending."""
@@ -436,36 +434,17 @@ def _documents(found: Sequence[EpisodeDocument], wanted: Sequence[Episode]) -> I
 def _head(data: bytes, found: Sequence[EpisodeDocument]) -> str:
     """The part of a file before its episodes."""
     text = data.decode("utf-8").removeprefix("\ufeff")
-    head = text[: len(text) - sum(len(entry.text) for entry in found)]
+    head = text[: len(text) - sum(len(entry.text) for entry in found)] or HEAD
     return head if head.endswith("\n") else head + "\n"
 
 
 def _create(path: Path) -> None:
-    """Create an empty cassette atomically, unless another process has just done so."""
+    """Create an empty file, which is an empty cassette, unless another process has just done so."""
     for folder in (*reversed(path.parent.parents), path.parent):
         if not folder.exists():
             folder.mkdir(FOLDER_MODE, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as fresh:
-        fresh.write(HEAD.encode())
-        fresh.flush()
-        os.fsync(fresh.fileno())
-        with suppress(FileExistsError):
-            _link(fresh.name, path)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | PLAIN, FILE_MODE))
     _sync_folder(path.parent)
-
-
-def _link(fresh: str, path: Path) -> None:
-    try:
-        os.link(fresh, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, FILE_MODE)
-        try:
-            write_all(descriptor, HEAD.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NotRequired
 
@@ -16,15 +15,8 @@ from mockserver.core.json import Json
 from mockserver.core.text import plural
 
 HOUR, DAY = 3_600, 86_400
+Finding = tuple[int, str]  # the number of an episode, from 1, and what is wrong with it and to do
 MAX_FINDINGS = 3  # of one kind about one episode
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is wrong with an episode (by its number, from 1), and what to do."""
-
-    number: int
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +40,10 @@ def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
     """All findings, episode by episode."""
     for number, episode in enumerate(episodes, 1):
         if number in checks.mismatches:
-            yield Finding(number, _EDITED)
-        yield from (Finding(number, words) for words in _of_episode(episode, checks))
+            yield number, _EDITED
+        yield from ((number, words) for words in _of_episode(episode, checks))
         if checks.played is not None and number not in checks.played:
-            yield Finding(number, f"was not played; to remove all such episodes: {checks.pruning}")
+            yield number, f"was not played; to remove all such episodes: {checks.pruning}"
 
 
 def _of_episode(episode: Episode, checks: Checks) -> Iterator[str]:
@@ -62,8 +54,6 @@ def _of_episode(episode: Episode, checks: Checks) -> Iterator[str]:
     age = checks.now - episode.at
     if checks.max_age is not None and episode.at and age > checks.max_age:
         yield f"is {_age(age)} old; record it again"
-    if gone := retired(episode.dialect, episode.model, checks.now):
-        yield f"uses {episode.model}, which was retired on {gone.since}; record it again with {gone.instead}"
     yield from checks.leaks(episode)
 
 
@@ -81,19 +71,17 @@ def _breaks_off(episode: Episode) -> bool:
 
 def misshapen(episode: Episode) -> Iterator[str]:
     """Where an answer lacks what clients of its dialect need, with the path of each place."""
-    reply, dialect, operation = episode.reply, episode.dialect, episode.operation
+    reply, operation = episode.reply, episode.operation
     if reply.status >= 400:
-        if "json" in header_value(reply.headers, "content-type") and dialect in _WITH_ERROR_ENVELOPE:
+        if "json" in header_value(reply.headers, "content-type") and episode.dialect in _WITH_ERROR_ENVELOPE:
             yield from _mistakes(reply.bytes, _adapter("error"), "the error")
     elif reply.frames is not None:
         found = list(_of_events(episode, _STREAMED[operation])) if operation in _STREAMED else []
         yield from found[:MAX_FINDINGS]
         if len(found) > MAX_FINDINGS:  # a stream repeats its mistakes
             yield f"{len(found) - MAX_FINDINGS} more of its events have such mistakes"
-    elif reply.body and reply.status < 300:
-        shape = f"{dialect} {operation}" if f"{dialect} {operation}" in _SHAPES else operation
-        if shape in _SHAPES:
-            yield from _mistakes(reply.body, _adapter(shape), "the answer")
+    elif reply.body and reply.status < 300 and operation in _SHAPES:
+        yield from _mistakes(reply.body, _adapter(operation), "the answer")
 
 
 def _of_events(episode: Episode, shape: str) -> Iterator[str]:
@@ -169,14 +157,9 @@ _RESPONSE = {
 }
 _JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
 
-# What clients need of an answer or an event, by operation; with a dialect in front if it is stricter.
+# What clients need of an answer or an event, by operation.
 _SHAPES: Mapping[str, Any] = {
     "chat": {**_HEAD, "choices": [_CHOICE]},
-    "skytells chat": {
-        **_HEAD,
-        "choices": [{**_CHOICE, "content_filter_results": _TABLE}],
-        "prompt_filter_results": [_TABLE],
-    },
     "chunk": {**_HEAD, "choices": [{"index": int, "delta": _DELTA, "finish_reason?": _TEXT}]},
     "completions": {**_HEAD, "choices": [{"index": int, "text": str, "finish_reason?": _TEXT}]},
     "responses": _RESPONSE,
@@ -187,44 +170,4 @@ _SHAPES: Mapping[str, Any] = {
     "models": {"data": [{"id": str}]},
     "model": {"id": str},
     "error": {"error": {"message": str}},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Retired:
-    """Since when a model is no longer served, and its replacement."""
-
-    since: str
-    instead: str
-
-
-def retired(dialect: str, model: str, now: float) -> Retired | None:
-    """The retirement of a model if it has come by now (Unix time). Each provider retires its own."""
-    found = _OPENAI.get(model) if dialect == "openai" else None
-    if found is None or datetime.fromisoformat(found.since).replace(tzinfo=UTC).timestamp() > now:
-        return None
-    return found
-
-
-def _all(since: str, instead: str, *models: str) -> Mapping[str, Retired]:
-    return dict.fromkeys(models, Retired(since, instead))
-
-
-_FIRST_EMBEDDINGS = (
-    *(f"text-similarity-{size}-001" for size in ("ada", "babbage", "curie", "davinci")),
-    *(f"text-search-{size}-{part}-001" for size in ("ada", "babbage", "curie", "davinci") for part in ("doc", "query")),
-    *(f"code-search-{size}-{part}-001" for size in ("ada", "babbage") for part in ("code", "text")),
-)
-_OPENAI: Mapping[str, Retired] = {
-    **_all("2023-03-23", "gpt-4o", "code-davinci-001", "code-cushman-001", "code-cushman-002"),
-    **_all("2024-01-04", "gpt-3.5-turbo-instruct", "text-ada-001", "text-babbage-001", "text-curie-001"),
-    **_all("2024-01-04", "gpt-3.5-turbo-instruct", "text-davinci-001", "text-davinci-002", "text-davinci-003"),
-    **_all("2024-01-04", "gpt-3.5-turbo-instruct", "code-davinci-002"),
-    **_all("2024-01-04", "babbage-002", "ada", "babbage"),
-    **_all("2024-01-04", "davinci-002", "curie", "davinci"),
-    **_all("2024-01-04", "gpt-4o", "text-davinci-edit-001", "code-davinci-edit-001"),
-    **_all("2024-01-04", "text-embedding-3-small", *_FIRST_EMBEDDINGS),
-    **_all("2024-09-13", "gpt-3.5-turbo", "gpt-3.5-turbo-0301", "gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k-0613"),
-    **_all("2024-12-06", "gpt-4o", "gpt-4-vision-preview", "gpt-4-1106-vision-preview"),
-    **_all("2025-06-06", "gpt-4o", "gpt-4-32k", "gpt-4-32k-0314", "gpt-4-32k-0613"),
 }

@@ -24,14 +24,6 @@ def test_what_breaks_off_is_broken_off(up: Upstream, script: str, caplog: pytest
     assert f"The upstream of openai, 127.0.0.1:{up.port}, broke its answer off: " in caplog.text
 
 
-def test_to_a_client_that_knows_no_chunks_it_is_reset(up: Upstream) -> None:
-    with relaying(base(up, "dropped")) as relay, Raw(relay.port) as raw:
-        raw.send(STREAM.replace(b"HTTP/1.1", b"HTTP/1.0"))
-        with pytest.raises(ConnectionResetError):
-            raw.rest()
-    assert relay.episodes == []
-
-
 def test_a_stream_without_its_last_event_reaches_the_client_and_is_not_recorded(
     up: Upstream, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -26,12 +26,6 @@ def test_errors_are_relayed_and_recorded(up: Upstream) -> None:
     assert {up.asked().script, up.asked().script} == {"limited", "failing"}
 
 
-def test_errors_are_not_recorded_where_that_is_said(up: Upstream) -> None:
-    with relaying(base(up, "limited"), record_errors=False) as relay:
-        assert heard(relay, HI).status == 429
-    assert relay.episodes == []
-
-
 KEYLESS = "401: the upstream rejected the API key; give the client a valid one, or set MOCKSERVER_UPSTREAM_KEY_OPENAI"
 
 
@@ -55,12 +49,6 @@ def test_of_what_is_not_there_only_the_model_is_recorded(up: Upstream) -> None:
         assert heard(relay, HI).status == relay.episode.reply.status == 404
 
 
-def test_redirects_are_not_followed(up: Upstream) -> None:
-    with relaying(base(up, "elsewhere")) as relay:
-        got = heard(relay, HI)
-    assert (got.status, got.headers["location"]) == (307, "http://127.0.0.1:1/")
-
-
 def test_an_upstream_that_does_not_listen() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -73,46 +61,44 @@ def test_an_upstream_that_does_not_listen() -> None:
     assert relay.episodes == []
 
 
-@pytest.mark.parametrize(
-    ("scheme", "script", "told"),
-    [
-        ("https", "plain", ""),
-        ("http", "hung up", "gave no answer: Server disconnected without sending a response"),
-        ("http", "no http", "gave no answer: "),
-    ],
-)
-def test_an_upstream_that_does_not_answer(
-    up: Upstream, scheme: str, script: str, told: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    with relaying(base(up, script).replace("http", scheme, 1)) as relay:
+SILENT = {
+    "plain": ("https", 502, ""),
+    "silent": ("http", 504, "did not answer in time."),
+    "no http": ("http", 502, "gave"),
+}
+SILENT["hung up"] = ("http", 502, "gave no answer: Server disconnected without sending a response")
+
+
+@pytest.mark.parametrize("script", SILENT)
+def test_an_upstream_that_does_not_answer(up: Upstream, script: str, caplog: pytest.LogCaptureFixture) -> None:
+    scheme, status, told = SILENT[script]
+    with relaying(base(up, script).replace("http", scheme, 1), patience=Timeouts(head=0.2)) as relay:
         got = heard(relay, HI)
-    assert got.status == 502
+    assert got.status == status
     assert failed(got).startswith(f"The upstream of openai, 127.0.0.1:{up.port}, {told}")
     assert failed(got) in caplog.messages
     assert relay.episodes == []
 
 
-def test_an_upstream_that_nobody_finds() -> None:
-    with relaying("http://nowhere.invalid/v1") as relay:
+def test_upstreams_that_are_unknown_or_answer_oddly(up: Upstream) -> None:
+    for upstream, told in (
+        ("http://nowhere.invalid/v1", "The upstream of openai, nowhere.invalid, cannot be found: "),
+        ({"azure": "http://127.0.0.1:1"}, "No upstream is known for openai: name it, as in --upstream openai=https://"),
+        (base(up, "odd status"), "The upstream of openai answers with a status of 999."),
+    ):
+        with relaying(upstream) as relay:
+            got = heard(relay, HI)
+        assert (got.status, relay.episodes) == (502, [])
+        assert failed(got).startswith(told)
+    with relaying(base(up, "elsewhere")) as relay:  # redirects are not followed
         got = heard(relay, HI)
-    assert got.status == 502
-    assert failed(got).startswith("The upstream of openai, nowhere.invalid, cannot be found: ")
+    assert (got.status, got.headers["location"]) == (307, "http://127.0.0.1:1/")
 
 
-def test_an_upstream_that_takes_too_long(up: Upstream) -> None:
-    with relaying(base(up, "silent"), patience=Timeouts(head=0.2)) as relay:
-        got = heard(relay, HI)
-        assert up.left() == "silent"
-    assert got.status == 504
-    assert failed(got) == f"The upstream of openai, 127.0.0.1:{up.port}, did not answer in time."
+def test_errors_are_not_recorded_if_so_configured(up: Upstream) -> None:
+    with relaying(base(up, "limited"), record_errors=False) as relay:
+        assert heard(relay, HI).status == 429
     assert relay.episodes == []
-
-
-def test_no_upstream_is_known() -> None:
-    with relaying({"azure": "http://127.0.0.1:1"}) as relay:
-        got = heard(relay, HI)
-    assert got.status == 502
-    assert failed(got) == "No upstream is known for openai: name it, as in --upstream openai=https://..."
 
 
 def test_each_dialect_says_it_in_its_own_words(up: Upstream) -> None:
@@ -131,14 +117,6 @@ def test_an_upstream_that_is_the_server_itself() -> None:
         got = heard(relay, HI)
     assert got.status == 502
     assert failed(got).startswith("This request has passed this server before: the upstream is the server itself")
-    assert relay.episodes == []
-
-
-def test_a_status_that_is_none(up: Upstream) -> None:
-    with relaying(base(up, "odd status")) as relay:
-        got = heard(relay, HI)
-    assert got.status == 502
-    assert failed(got) == "The upstream of openai answers with a status of 999."
     assert relay.episodes == []
 
 

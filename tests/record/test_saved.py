@@ -2,7 +2,6 @@
 
 import json
 import time
-from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from mockserver.server.run import Running
 from tests.kit.program import run
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.reels import chat, episode
-from tests.kit.scripts import ANSWER, EVENTS, SUNNY, base
+from tests.kit.scripts import ANSWER, EVENTS, base
 from tests.kit.served import Served, served
 from tests.kit.upstream import Upstream
 
@@ -99,14 +98,6 @@ def test_the_journal_says_why_it_was_not(up: Upstream, tmp_path: Path, script: s
     assert not tape(tmp_path).exists
 
 
-def test_a_file_that_cannot_be_written_hinders_no_answer(up: Upstream, tmp_path: Path) -> None:
-    folder = tmp_path / "tapes"
-    with recording(folder, base(up, "plain")) as port:
-        folder.write_text("no folder")
-        assert ask(port, "hi").body == ANSWER
-        assert "tapes/chat.yaml: cannot be created: " in noted(port)["unrecorded"]
-
-
 def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:
     for text, answer in (("a", "1"), ("b", "2"), ("a", "3")):
         tape(tmp_path).append(episode(chat(text), answer))
@@ -135,48 +126,6 @@ def test_a_cassette_whose_episodes_are_gone_is_recorded_once_more(up: Upstream, 
                 assert ("recorded" in noted(port)) == bool(told)
             assert cassette(port)["episodes"] == 2
     assert held(tmp_path) == [("a", ANSWER.decode()), ("b", ANSWER.decode())]
-
-
-def test_what_was_recorded_is_not_unplayed(up: Upstream, tmp_path: Path) -> None:
-    for text in ("a", "b"):
-        tape(tmp_path).append(episode(chat(text), "before"))
-    with recording(tmp_path, base(up, "plain"), "all") as port:
-        ask(port, "b")
-        ask(port, "c")
-        assert noted(port)["recorded"] == "cassette chat.yaml#3"
-        assert cassette(port)["unplayed"] == [1]
-        assert control(port, "cassette?namespace=*") == {"played": {"chat.yaml#2": 1, "chat.yaml#3": 1}}
-        flags = ("--unplayed", f"http://127.0.0.1:{port}", "--cassettes", tmp_path, "--dry-run")
-        assert run("cassette", "prune", "chat", *flags).out.splitlines() == [
-            "chat.yaml#1  openai chat gpt-4o -> 200: -",
-            f"{tmp_path}/chat.yaml: 1 episode would be removed, 2 left",
-        ]
-
-
-def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: Path) -> None:
-    coded = b64encode(b"ada:opensesame42").decode()
-    with recording(tmp_path, base(up, "noted")) as port:
-        got = ask(
-            port, f"It is opensesame42, or {coded}", f"Proxy-Authorization: Basic {coded}", "x-note: opensesame42"
-        )
-        assert got.json == {"you noted": "opensesame42"}
-        assert "recorded" in noted(port)
-    text = tape(tmp_path).path.read_text()
-    assert "you noted" in text
-    assert "opensesame" not in text
-    assert coded not in text
-
-
-def test_the_name_of_an_organization_is_left_alone(up: Upstream, tmp_path: Path) -> None:
-    mine = ("openai-organization: sunshine", "openai-project: proj_sun")
-    with recording(tmp_path, base(up, "of an organization")) as port:
-        for text in ("Who are we?", "Are we proj_sun of sunshine corp?"):
-            assert ask(port, text, *mine).body == SUNNY
-            again = ask(port, text)
-            assert (again.body, again.headers["x-mockserver-source"][:8]) == (SUNNY, "cassette")
-    text = tape(tmp_path).path.read_text()
-    assert "<API_KEY>" not in text
-    assert "openai-organization" not in text
 
 
 @pytest.mark.parametrize("record", ["new_episodes", "all"])

@@ -76,11 +76,3 @@ def test_a_certificate_of_somebody_else(tmp_path: Path, monkeypatch: pytest.Monk
     )
     assert "SSL_CERT_FILE" not in failed(got)
     assert relay.episodes == ()
-
-
-def test_an_upstream_of_plain_words(up: Upstream, tmp_path: Path) -> None:
-    with recording(up.base("plain", "https"), tmp_path) as relay:
-        got = relay.ask(HI)
-    assert got.status == 502
-    assert failed(got).startswith(f"The upstream of openai, 127.0.0.1:{up.port}, ")
-    assert relay.episodes == ()

@@ -25,12 +25,12 @@ class AllowedSecrets:
     """What the setting allow_secrets allows: patterns with `*` as wildcard, and prefixes of SHA-256 hashes."""
 
     hashes: tuple[str, ...] = ()
-    patterns: tuple[tuple[str, ...], ...] = ()  # the pieces between the wildcards
+    patterns: tuple[re.Pattern[str], ...] = ()
 
     def __contains__(self, value: str) -> bool:
         if self.hashes and _hash(value).startswith(self.hashes):
             return True
-        return any(_fits(pieces, value) for pieces in self.patterns)
+        return any(pattern.fullmatch(value) for pattern in self.patterns)
 
 
 def allowed(entries: tuple[str, ...]) -> AllowedSecrets:
@@ -42,7 +42,7 @@ def allowed(entries: tuple[str, ...]) -> AllowedSecrets:
                 f"allow_secrets: {HASH}{digits} must have {MIN_DIGITS} to 64 hexadecimal digits after {HASH}, as the "
                 "report of the secret shows them"
             )
-    return AllowedSecrets(hashes, tuple(_pieces(entry) for entry in entries if not entry.startswith(HASH)))
+    return AllowedSecrets(hashes, tuple(_pattern(entry) for entry in entries if not entry.startswith(HASH)))
 
 
 def entry_of(value: str) -> str:
@@ -54,25 +54,9 @@ def _hash(value: str) -> str:
     return sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _pieces(pattern: str) -> tuple[str, ...]:
-    star = "\0"
-    return tuple(piece.replace(star, "*") for piece in pattern.replace("\\*", star).split("*"))
-
-
-def _fits(pieces: tuple[str, ...], value: str) -> bool:
-    """Whether a value consists of these pieces with anything between them."""
-    if len(pieces) == 1:
-        return value == pieces[0]
-    first, *middle, last = pieces
-    at, end = len(first), len(value) - len(last)
-    if at > end or not value.startswith(first) or not value.endswith(last):
-        return False
-    for piece in middle:
-        at = value.find(piece, at, end)
-        if at < 0:
-            return False
-        at += len(piece)
-    return True
+def _pattern(entry: str) -> re.Pattern[str]:
+    pieces = re.split(r"(?<!\\)\*", entry)
+    return re.compile(".*".join(re.escape(piece.replace("\\*", "*")) for piece in pieces), re.DOTALL)
 
 
 MAX_LEAKS = 20  # that are reported of one episode

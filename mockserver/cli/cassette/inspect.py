@@ -174,9 +174,9 @@ def _verified(where: Folder, name: str, options: VerifyOptions) -> tuple[int, Se
         pruning=f"mockserver cassette prune {quote(file)} --unplayed {quote(options.journal)}",
     )
     return len(documents) if number is None else 1, [
-        line(f"{cassette.path}#{found.number}: {found.words}", MAX_FINDING)
-        for found in findings([document.episode for document in documents], checks)
-        if number in (None, found.number)
+        line(f"{cassette.path}#{at}: {words}", MAX_FINDING)
+        for at, words in findings([document.episode for document in documents], checks)
+        if number in (None, at)
     ]
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.cassette.folder import Folder, age, parse_name, read_file, write_file
+from mockserver.cli.cassette.folder import age, parse_name, read_file, write_file
 from mockserver.config.errors import CassetteError, ConfigError
-from mockserver.config.settings import Settings
 
 
 def test_names_and_numbers() -> None:
@@ -26,13 +25,6 @@ def test_ages() -> None:
     for wrong in ("", "d", "-1d", "3y", "1e9d"):
         with pytest.raises(click.BadParameter, match="is not an age; write 90d, 2w or 12h"):
             read(wrong)
-
-
-def test_hidden_files_are_no_cassettes(tmp_path: Path) -> None:
-    for name in ("b.yaml", "a/c.yaml", ".b.yaml.x.yaml", ".cache/d.yaml", "e.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    assert Folder(Settings(cassettes=str(tmp_path))).names() == ("a/c", "b")
 
 
 def test_files(tmp_path: Path) -> None:

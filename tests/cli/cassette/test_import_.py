@@ -83,16 +83,3 @@ def test_what_looks_like_a_secret_is_left_out(place: Place) -> None:
 def test_a_dialect_that_is_none(place: Place) -> None:
     ran = place.run("import", vcr(interaction()), "--dialect", "opnai")
     assert (ran.code, ran.err.startswith('mockserver: unknown dialect "opnai"; known: azure,')) == (2, True)
-
-
-def test_a_name_that_leads_out(place: Place) -> None:
-    ran = place.run("import", vcr(interaction()), "--into", "../x")
-    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "not a valid cassette name" in ran.err
-
-
-def test_what_is_no_recording_at_all(place: Place) -> None:
-    Path("app.py").write_text("import os\n\nclass A:\n    b: int = 1\n")
-    ran = place.run("import", "app.py")
-    assert ran.code == 2
-    assert ran.err.startswith("mockserver: app.py: unknown format; you can import vcrpy cassettes")

@@ -56,9 +56,3 @@ def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:
         ran = place.run("list", name)
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)
         assert "not a valid cassette name" in ran.err
-
-
-def test_another_folder(place: Place) -> None:
-    place.keep("chat", *chats(("Hi", "Hello")))
-    place.folder.rename("elsewhere")
-    assert place.run("list", "--cassettes", "elsewhere").out.startswith("chat.yaml  1 episode")

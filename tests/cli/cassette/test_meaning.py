@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mockserver.cli.cassette.convert import dialect_routes, recorded_calls
+from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.cli.cassette.inspect import unplayable
 from mockserver.core.episode import Episode
 from mockserver.server.parse_recorded import parse_episode
@@ -83,9 +83,3 @@ def test_fields_are_those_of_rules() -> None:
     assert one.fields["tools"] == []
     assert "system" not in one.fields
     assert "param.x.y" not in one.fields
-
-
-def test_places_are_known() -> None:
-    assert dialect_routes().operation("POST", "/tzafon/v1/responses") == "responses"
-    assert dialect_routes().operation("PUT", "/tzafon/v1/responses") is None
-    assert dialect_routes().operation("POST", "/nowhere") is None

@@ -52,13 +52,6 @@ def test_age_and_use(place: Place) -> None:
     assert place.episodes("chat") == ()
 
 
-def test_nothing_goes_unsaid(place: Place) -> None:
-    place.keep("chat", *FOUR)
-    ran = place.run("prune", "chat")
-    assert (ran.code, ran.err) == (2, "mockserver: select what to remove: chat#3, --older 90d or --unplayed URL\n")
-    assert left(place) == [1, 2, 3, 4]
-
-
 def test_an_episode_by_its_number_behind_the_name(place: Place) -> None:
     place.keep("chat", *FOUR)
     assert place.run("prune", "chat#9").err == "mockserver: cassettes/chat.yaml has 4 episodes; there is no #9\n"

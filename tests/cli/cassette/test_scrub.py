@@ -33,10 +33,6 @@ def test_credentials_that_were_kept(place: Place) -> None:
     assert place.run("scrub", "chat").out == "cassettes/chat.yaml: 0 episodes scrubbed\n"
 
 
-def test_a_cassette_must_be_named(place: Place) -> None:
-    assert place.run("scrub").err == "mockserver: Missing argument 'NAME[#N]...'.\n"
-
-
 def test_one_episode_alone(place: Place) -> None:
     place.keep("chat", *chats(("Hi", "Hello Ada"), ("Ho", "Hello Ada")))
     Path("rules.yaml").write_text("settings:\n  scrub: [{regex: Ada, with: <name>}]\nrules: []\n")

@@ -1,7 +1,6 @@
 """`mockserver cassette show`: to read, or the very bytes."""
 
 import io
-from dataclasses import replace
 
 import pytest
 
@@ -26,18 +25,6 @@ def test_an_episode_to_read(place: Place) -> None:
         "  text: Sunny.\n"
         "  finish: stop\n"
     )
-
-
-def test_all_of_a_cassette_and_no_escape_sequence(place: Place) -> None:
-    odd = chat("\x1b[31mred", {"text": "a\x07b"})
-    place.keep("chat", odd, replace(odd, request=replace(odd.request, body=b"{}", path="/nowhere")))
-    ran = place.run("show", "chat")
-    assert "\x1b" not in ran.out
-    assert "\x07" not in ran.out
-    assert "user: \\x1b[31mred" in ran.out
-    assert "text: a\\x07b" in ran.out
-    assert "usage: prompt_tokens" in ran.out
-    assert "\n\nchat.yaml#2: " in ran.out
 
 
 def test_the_bytes_and_nothing_else(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,9 @@
 import json
 
 import pytest
-from hypothesis import given
 
-from mockserver.cassettes import bodies
-from mockserver.cassettes.bodies import Style, as_json, as_yaml, read_body, read_json
+from mockserver.cassettes.bodies import Style, as_json, as_yaml, read_body
 from mockserver.cassettes.nodes import Refused, parse
-from mockserver.core.json import Json
-from tests.cassettes import hostile
-from tests.fuzz.amount import thrown
 
 TREE = {"a": [1, 2.5, None, True], "b": {}, "c": [], "é": "é<&>/\u2028\n"}
 
@@ -83,25 +78,6 @@ def test_bodies_are_shown_as_well_as_can_be(data: bytes, kinds: list[str]) -> No
     assert list(as_yaml(data)) == kinds
 
 
-def test_json_is_text_too_where_that_is_wanted() -> None:
-    assert as_yaml(b'{"a":1}', plain=True) == {"text": '{"a":1}'}
-
-
-@given(hostile.json_texts)
-@thrown(300)
-def test_a_style_gives_the_very_text(text: str) -> None:
-    found = as_json(text)
-    assert found is None or found[1].text(found[0]) == text
-
-
-@given(hostile.trees)
-@thrown(100)
-def test_what_programs_usually_write_has_a_style(value: Json) -> None:
-    for layout in range(5):
-        for ascii_only in (True, False):
-            assert as_json(hostile.dumped(value, layout, ascii_only, "\n")) is not None
-
-
 @pytest.mark.parametrize(
     ("text", "data"),
     [
@@ -123,9 +99,9 @@ def test_bodies_may_be_written_by_hand(text: str, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a", "a body is one of json, text and base64"),
-        ("{}", "a body is one of json, text and base64"),
-        ("{json: 1, text: a}", "a body is one of json, text and base64"),
+        ("a", "a body has one of json, text, base64"),
+        ("{}", "a body has one of json, text, base64"),
+        ("{json: 1, text: a}", "a body has one of json, text, base64"),
         ("{json: 1, stile: a}", 'a body has no "stile"'),
         ("{text: a, style: spaced}", 'a body has no "style"'),
         ("{json: 1, style: [a]}", "write a text here"),
@@ -145,9 +121,3 @@ def test_other_bodies_are_refused(text: str, words: str) -> None:
     with pytest.raises(Refused) as caught:
         read_body(node)
     assert str(caught.value) == words
-
-
-def test_numbers_stay_as_they_are_written() -> None:
-    node = parse("[1.50, 1e5, '1.50']")
-    assert node is not None
-    assert [type(item) is bodies.Verbatim for item in read_json(node)] == [True, True, False]

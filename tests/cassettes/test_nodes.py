@@ -19,12 +19,6 @@ def test_nothing_is_nothing(text: str) -> None:
     assert parse(text) is None
 
 
-def test_an_empty_text_is_something() -> None:
-    node = parse("''")
-    assert node is not None
-    assert node.value == ""
-
-
 @pytest.mark.parametrize(
     ("text", "words", "spot"),
     [
@@ -56,9 +50,3 @@ def test_all_else_is_refused_where_it_stands(text: str, words: str, spot: tuple[
     with pytest.raises(Refused) as caught:
         parse(text)
     assert (caught.value.words, caught.value.spot) == (words, spot)
-
-
-def test_merge_keys_are_keys() -> None:
-    node = parse("<<: {a: 1}")
-    assert node is not None
-    assert list(node.value) == ["<<"]

@@ -13,16 +13,12 @@ from mockserver.cassettes.sse_yaml import (
     Layout,
     data_of,
     event_line,
-    flow,
     layout_of,
     milliseconds,
-    quoted,
     read_event,
     read_events_fast,
-    scalar,
     seconds_of,
     with_data,
-    word,
     yaml_lines,
 )
 from mockserver.core.episode import RecordedEvent
@@ -47,19 +43,14 @@ def slow(text: str, form: Layout) -> RecordedEvent | str:
         (Layout(), b'data: {"a":[1,null]}\n\n', '{at: 12, data: {"a": [1, null]}}'),
         (Layout(), b'event: a.b\ndata: {"a":1.50}\n\n', '{at: 12, event: a.b, data: {"a": 1.50}}'),
         (Layout(), b'event: a b\ndata: {"a":1}\n\n', '{at: 12, event: "a b", data: {"a": 1}}'),
-        (Layout(), b'event: no\ndata: {"a":1}\n\n', '{at: 12, event: "no", data: {"a": 1}}'),
         (Layout(), b'data: {"a": 1}\n\n', '{at: 12, style: "spaced", data: {"a": 1}}'),
         (Layout(SPACED), b'data: {"a": 1}\n\n', '{at: 12, data: {"a": 1}}'),
-        (Layout(SPACED), b'data: {"a":1}\n\n', '{at: 12, style: "compact", data: {"a": 1}}'),
         (Layout(), b"data: [DONE]\n\n", '{at: 12, data: "[DONE]"}'),
-        (Layout(), b"data: 12\n\n", '{at: 12, data: "12"}'),
         (Layout(), b"data: a\ndata: b\n\n", '{at: 12, data: "a\\nb"}'),
         (Layout(), b'data: {\ndata:   "a": 1\ndata: }\n\n', '{at: 12, style: "indent2", data: {"a": 1}}'),
         (CRLF, b'event: x\r\ndata: {"a":1}\r\n\r\n', '{at: 12, event: x, data: {"a": 1}}'),
         (Layout(), b'data: {"a":1}\r\n\r\n', '{at: 12, raw: "data: {\\"a\\":1}\\r\\n\\r\\n"}'),
         (Layout(), b": ping\n\n", '{at: 12, raw: ": ping\\n\\n"}'),
-        (Layout(), b"data:x\n\n", '{at: 12, raw: "data:x\\n\\n"}'),
-        (Layout(), b"data: x", '{at: 12, raw: "data: x"}'),
         (Layout(), b"", '{at: 12, raw: ""}'),
         (Layout(), b"\xff", '{at: 12, base64: "/w=="}'),
         (Layout(), 'data: {"a":"é\u2028\x7f"}\n\n'.encode(), '{at: 12, data: {"a": "é\\u2028\\u007f"}}'),
@@ -70,10 +61,6 @@ def test_an_event_is_a_line(form: Layout, data: bytes, shown: str) -> None:
     assert event_line((0.012, data), form) == shown
     assert slow(f"- {shown}", form) == (0.012, data)
     assert list(read_events_fast([f"    - {shown}"], form)) in ([(0.012, data)], [None])
-
-
-def test_raw_is_always_possible() -> None:
-    assert event_line((0.5, b'data: {"a":1}\n\n'), Layout(), plain=True) == '{at: 500, raw: "data: {\\"a\\":1}\\n\\n"}'
 
 
 @pytest.mark.parametrize(
@@ -92,9 +79,9 @@ def test_the_first_json_says_how_a_stream_is_laid_out(frames: list[bytes], found
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("- 1", "an event has one of data, raw and base64"),
-        ("- {at: 1}", "an event has one of data, raw and base64"),
-        ("- {at: 1, data: a, raw: b}", "an event has one of data, raw and base64"),
+        ("- 1", "an event has one of data, raw, base64"),
+        ("- {at: 1}", "an event has one of data, raw, base64"),
+        ("- {at: 1, data: a, raw: b}", "an event has one of data, raw, base64"),
         ("- {at: 1, raw: a, event: b}", 'an event has no "event"'),
         ("- {at: 1, data: a, x: b}", 'an event has no "x"'),
         ("- {at: soon, data: a}", "write milliseconds here, such as 12 or 12.5"),
@@ -107,13 +94,6 @@ def test_the_first_json_says_how_a_stream_is_laid_out(frames: list[bytes], found
 )
 def test_other_lines_are_refused(text: str, words: str) -> None:
     assert slow(text, Layout()) == words
-
-
-def test_a_line_written_by_hand_is_fine() -> None:
-    assert slow("- {data: {a: yes, b: .5, c: ~, d: [0x10, True]}}", Layout()) == (
-        0.0,
-        b'data: {"a":"yes","b":0.5,"c":null,"d":[16,true]}\n\n',
-    )
 
 
 FORMS = (Layout(), Layout(SPACED), CRLF, Layout(Style("compact", "ascii")), Layout(Style("compact", "html")))
@@ -160,63 +140,12 @@ def test_what_yaml_may_see_in_another_way_goes_the_slow_one(data: str) -> None:
     assert list(read_events_fast([f"    - {{at: 1, data: {{{data}}}}}"], Layout())) == [None]
 
 
-def test_long_events_go_the_swift_way_too() -> None:
-    data = b'data: {"a":"' + b"x" * 5000 + b'"}\n\n'
-    assert list(read_events_fast([f"    - {event_line((1, data), Layout())}"], Layout())) == [(1.0, data)]
-
-
 @given(st.floats(0, 1e8))
 @thrown(300)
 def test_times_stay_as_they_are_once_written(at: float) -> None:
     kept = seconds_of(milliseconds(at))
     assert abs(kept - at) <= 1e-6
     assert milliseconds(kept) == milliseconds(at)
-
-
-def test_times_are_short() -> None:
-    assert [milliseconds(at) for at in (0, 1, 0.0123, 0.0123456, -5)] == ["0", "1000", "12.3", "12.346", "0"]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("What is the weather in Oslo?", "What is the weather in Oslo?"),
-        ("/v1/chat", "/v1/chat"),
-        ("a:b c#d", "a:b c#d"),
-        ("été", "été"),
-        ("a: b", '"a: b"'),
-        ("a #b", '"a #b"'),
-        ("a ", '"a "'),
-        ("a:", '"a:"'),
-        ("12", '"12"'),
-        ("yes", '"yes"'),
-        ("No", '"No"'),
-        ("null", '"null"'),
-        ("", '""'),
-        ('say "a: b"', "'say \"a: b\"'"),
-        ('it\'s "a: b"', "'it''s \"a: b\"'"),
-        ('say: "a\\b"', '"say: \\"a\\\\b\\""'),
-        ("a\u2028b", '"a\\u2028b"'),
-        ("- a", '"- a"'),
-    ],
-)
-def test_scalars(text: str, shown: str) -> None:
-    assert scalar(text) == shown
-    assert yaml.safe_load(f"a: {shown}") == {"a": text}
-
-
-def test_words_stand_without_quotes_in_a_flow_too() -> None:
-    assert [word(text) for text in ("a.b-c_d", "on", "a b", "a}", "é")] == ["a.b-c_d", '"on"', '"a b"', '"a}"', '"é"']
-
-
-def test_a_flow_is_one_line() -> None:
-    assert flow({"a": ["b\n", Verbatim("1.50"), None, True, "\x85"]}) == '{"a": ["b\\n", 1.50, null, true, "\\u0085"]}'
-
-
-@pytest.mark.parametrize("text", hostile.HOSTILE)
-def test_quotes_hold_anything(text: str) -> None:
-    assert yaml.safe_load(f"a: {quoted(text)}") == {"a": text}
-    assert quoted(text).isprintable() or not text.isprintable()
 
 
 def test_tables_and_lists() -> None:
@@ -274,13 +203,6 @@ def test_the_data_of_an_event(event: bytes, data: str, changed: bytes) -> None:
     assert data_of(event) == data
     assert with_data(event, data) == event
     assert with_data(event, "X") == changed
-
-
-def test_data_of_several_lines_stay_where_they_were() -> None:
-    event = b'data: {\ndata:   "a": 1\nid: 7\ndata: }\n\n'
-    data = data_of(event)
-    assert data == '{\n  "a": 1\n}'
-    assert with_data(event, data.replace("1", "2")) == event.replace(b"1", b"2")
 
 
 @pytest.mark.parametrize("event", [b": ping\n\n", b"event: end\n\n", b"", b"metadata: 1\n\n"])

@@ -62,7 +62,6 @@ USUAL_TOKENS = 16
 
 
 def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of a completion's body, or the 400 that OpenAI returns for it."""
     parsed = validated(COMPLETION, body, refuse)
     for found in _conflicts(parsed):
         raise refuse(found)
@@ -127,7 +126,6 @@ def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict
 
 
 def too_many(parsed: Body) -> str | None:
-    """What is wrong with the number of choices that all prompts together ask for."""
     choices = (parsed.get("n") or 1) * len(prompts_of_list(parsed["prompt"]))
     if choices <= MAX_COMPLETION_CHOICES:
         return None
@@ -136,7 +134,6 @@ def too_many(parsed: Body) -> str | None:
 
 
 def too_long(call: Call) -> str | None:
-    """What is wrong with prompts that each choice is to repeat."""
     tokens = call.options.n * call.prompt_tokens
     if tokens <= MAX_ECHOED_TOKENS:
         return None
@@ -144,13 +141,11 @@ def too_long(call: Call) -> str | None:
 
 
 def prompts_of_list(prompt: Json) -> Sequence[Json]:
-    """One value for each prompt."""
     several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
     return prompt if several else (prompt,)
 
 
 def _conflicts(parsed: Body) -> Iterator[Complaint]:
-    """Fields that exclude or need each other."""
     n, best_of = parsed.get("n") or 1, parsed.get("best_of")
     if parsed.get("stream_options") is not None and not parsed.get("stream"):
         yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
@@ -175,7 +170,6 @@ def _conflict(field: str, message: str) -> Complaint:
 
 
 def completion_options(call: Call) -> CompletionOptions:
-    """What OpenAI's fields ask to be shown."""
     shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
 

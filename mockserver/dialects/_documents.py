@@ -31,7 +31,6 @@ MAX_DIMENSIONS = 4096  # more than any model has
 
 
 def _embedding_input_tag(value: Any) -> str:
-    """What an array holds, by its first element."""
     first = value[0] if isinstance(value, list) and value else None
     return {int: "<numbers>", list: "<arrays>"}.get(type(first), "<strings>")
 
@@ -113,7 +112,6 @@ def embeddings_call(  # size: what was sent, and what of it is valid
 
 
 def too_long(call: Call) -> Failure | None:
-    """The refusal of a call one of whose inputs is longer than the live service takes."""
     longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None
@@ -125,7 +123,6 @@ def too_long(call: Call) -> Failure | None:
 
 
 def encoding_format(call: Call) -> str:
-    """How the client wants its vectors."""
     requested = call.raw.get("encoding_format")
     return requested if isinstance(requested, str) else "float"
 
@@ -135,7 +132,6 @@ def _unknown(body: Body) -> Iterator[Complaint]:
 
 
 def _empty(given: Json) -> Iterator[Complaint]:
-    """Texts without anything in them."""
     if given == "":
         yield _nothing("input")
     elif isinstance(given, list) and "" in given:
@@ -191,7 +187,6 @@ def moderation_live_only(body: Body) -> tuple[Complaint, ...]:
 
 
 def moderated_input_types(call: Call) -> tuple[str, ...]:
-    """What was sent to be judged: text, image."""
     given = call.raw["input"]
     if isinstance(given, list) and isinstance(given[0], dict):
         kinds = {"image" if part["type"] == "image_url" else "text" for part in given}

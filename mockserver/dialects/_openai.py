@@ -43,30 +43,24 @@ class OpenAIApi:
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
     def chat(self) -> Operation:
-        """Return `POST /chat/completions`."""
         return Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat)
 
     def completions(self) -> Operation:
-        """Return `POST /completions`."""
         return Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion)
 
     def embeddings(self) -> Operation:
-        """Return `POST /embeddings`."""
         return Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings)
 
     def responses(self) -> Operation:
-        """Return `POST /responses`."""
         parse, render = self._parse_responses, self._render_responses
         return Operation("responses", "POST", "/responses", parse, render, error=error_event)
 
     def stored_responses(self) -> tuple[Operation, ...]:
-        """Return the operations on stored responses."""
         return StoredResponses(
             self.dialect, refuse, RESPONSE_LAYOUT, self._own_headers, self._parse_responses
         ).operations()
 
     def stored_chats(self) -> tuple[Operation, ...]:
-        """Return the operations on stored completions."""
         return stored_chats(
             self.dialect,
             lambda call, answer: completion(answer, self.chat_layout, self.chat_extra(call)),

@@ -34,6 +34,8 @@ from mockserver.dialects._shared.errors import (
     ErrorRow,
     ErrorTable,
     ProviderError,
+    error_rows,
+    reason_phrase,
     retry_after,
 )
 from mockserver.dialects._shared.fields import (
@@ -236,7 +238,6 @@ MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 
 
 def credential(http: HttpRequest) -> str | None:
-    """The bearer token, or the key in `api-key`; key clients send both."""
     return bearer(http) or (http.header("api-key") or "").strip() or None
 
 
@@ -339,7 +340,6 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
 
 
 def _token(text: str) -> str:
-    """A text as a header may carry it."""
     return "".join(char for char in text if char.isascii() and char.isprintable())
 
 
@@ -355,34 +355,15 @@ CHAT_LAYOUT = ChatLayout(
     stream_usage="finish",
 )
 
-ROWS: Mapping[str, ErrorRow] = {
-    "bad_json": ErrorRow(400, "Bad Request", "BadRequest"),
-    "bad_parameter": ErrorRow(400, "Bad Request", "BadRequest"),
-    "content_filter": ErrorRow(400, "Bad Request", "content_filter", "messages"),
-    "context_length": ErrorRow(400, "Bad Request", "context_length_exceeded", "messages"),
-    "invalid_key": ErrorRow(401, "Unauthorized", "Unauthorized"),
-    "missing_key": ErrorRow(401, "Unauthorized", "Unauthorized"),
-    "billing": ErrorRow(402, "Payment Required", "PaymentRequired"),
-    "forbidden": ErrorRow(403, "Forbidden", "Forbidden"),
-    "model_not_found": ErrorRow(404, "Not Found", "NotFound"),
-    "unknown_model": ErrorRow(404, "Not Found", "NotFound"),
-    "not_found": ErrorRow(404, "Not Found", "NotFound"),
-    "unmatched": ErrorRow(404, "Not Found", "NotFound"),
-    "route_not_found": ErrorRow(404, "Not Found", "NotFound"),
-    "method_not_allowed": ErrorRow(405, "Method Not Allowed", "MethodNotAllowed"),
-    "timeout": ErrorRow(408, "Request Timeout", "RequestTimeout"),
-    "conflict": ErrorRow(409, "Conflict", "Conflict"),
-    "too_large": ErrorRow(413, "Request Entity Too Large", "RequestEntityTooLarge"),
-    "unsupported_media_type": ErrorRow(415, "Unsupported Media Type", "UnsupportedMediaType"),
-    "unprocessable": ErrorRow(422, "Unprocessable Entity", "parameter_not_supported"),
-    "unsupported": ErrorRow(422, "Unprocessable Entity", "parameter_not_supported"),
-    "rate_limit": ErrorRow(429, "Too Many Requests", "TooManyRequests"),
-    "quota": ErrorRow(429, "Too Many Requests", "TooManyRequests"),
-    "server_error": ErrorRow(500, "Internal Server Error", "InternalServerError"),
-    "bad_gateway": ErrorRow(502, "Bad Gateway", "BadGateway"),
-    "overloaded": ErrorRow(503, "Service Unavailable", "ServiceUnavailable"),
-    "gateway_timeout": ErrorRow(504, "Gateway Timeout", "GatewayTimeout"),
-}
+_BAD_REQUEST = ErrorRow(400, "Bad Request", "BadRequest")
+_NOT_SUPPORTED = ErrorRow(422, "Unprocessable Entity", "parameter_not_supported")
+ROWS = error_rows(
+    lambda status: ErrorRow(status, reason_phrase(status), reason_phrase(status).replace(" ", "")),
+    content_filter=replace(_BAD_REQUEST, code="content_filter", param="messages"),
+    context_length=replace(_BAD_REQUEST, code="context_length_exceeded", param="messages"),
+    unprocessable=_NOT_SUPPORTED,
+    unsupported=_NOT_SUPPORTED,
+)
 MESSAGES: Mapping[str, str] = {
     **OPENAI_MESSAGES,
     **PLAIN_PERMISSION_MESSAGES,

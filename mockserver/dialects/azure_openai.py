@@ -11,7 +11,15 @@ from mockserver.core.plan import Failure
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._openai import OpenAIApi
-from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, ProviderError, retry_after
+from mockserver.dialects._shared.errors import (
+    INVALID_REQUEST,
+    OPENAI_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    ProviderError,
+    error_rows,
+    retry_after,
+)
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
     json_reply,
@@ -30,12 +38,10 @@ Parse = Callable[[HttpRequest, bool], Call]
 
 
 def credential(http: HttpRequest) -> str | None:
-    """The key in `api-key`, or the bearer token of Entra ID."""
     return (http.header("api-key") or "").strip() or bearer(http)
 
 
 def _body(http: HttpRequest) -> dict[str, Json]:
-    """The body, whose model is the deployment where the path names one."""
     body = read_object(http)
     if "deployment" in http.path_params:
         body["model"] = http.path_params["deployment"]
@@ -49,7 +55,6 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
-    """What the filter says, what the model says (in OpenAI's four keys), or what the gateway says (in two)."""
     four = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": resolved.code}
     if failure.reason == "content_filter":
         seen = prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
@@ -78,7 +83,6 @@ def _waits(failure: Failure) -> Headers:
 
 
 def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
-    """The operations below a base path."""
     return (replace(operation, path=base + operation.path) for operation in operations)
 
 
@@ -129,36 +133,28 @@ TEXT_LAYOUT = TextLayout(
     prompt_filter_first=True,
 )
 
-_REQUEST = "invalid_request_error"
-ROWS: Mapping[str, ErrorRow] = {
-    "bad_json": ErrorRow(400, _REQUEST),
-    "bad_parameter": ErrorRow(400, _REQUEST),
-    "content_filter": ErrorRow(400, None, "content_filter", "prompt"),
-    "context_length": ErrorRow(400, _REQUEST, "context_length_exceeded", "messages"),
-    "invalid_key": ErrorRow(401, None, "401"),
-    "missing_key": ErrorRow(401, None, "401"),
-    "billing": ErrorRow(402, None, "402"),
-    "forbidden": ErrorRow(403, None, "403"),
-    "model_not_found": ErrorRow(404, None, "DeploymentNotFound"),
-    "unknown_model": ErrorRow(404, None, "DeploymentNotFound"),
-    "not_found": ErrorRow(404, _REQUEST),
-    "previous_not_found": ErrorRow(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
-    "not_cancellable": ErrorRow(400, _REQUEST),
-    "unmatched": ErrorRow(404, _REQUEST),
-    "route_not_found": ErrorRow(404, None, "404"),
-    "method_not_allowed": ErrorRow(405, None, "405"),
-    "timeout": ErrorRow(408, None, "Timeout"),
-    "conflict": ErrorRow(409, None, "409"),
-    "too_large": ErrorRow(413, None, "413"),
-    "unsupported_media_type": ErrorRow(415, None, "415"),
-    "unprocessable": ErrorRow(422, _REQUEST, "unprocessable"),
-    "rate_limit": ErrorRow(429, None, "429"),
-    "quota": ErrorRow(429, "insufficient_quota", "insufficient_quota"),
-    "server_error": ErrorRow(500, "server_error"),
-    "bad_gateway": ErrorRow(502, None, "502"),
-    "overloaded": ErrorRow(503, None, "ServiceUnavailable"),
-    "gateway_timeout": ErrorRow(504, None, "Timeout"),
-}
+_BAD_REQUEST = ErrorRow(400, INVALID_REQUEST)
+# The gateway's errors have no type.
+ROWS = error_rows(
+    lambda status: ErrorRow(status, None, str(status)),
+    bad_json=_BAD_REQUEST,
+    bad_parameter=_BAD_REQUEST,
+    content_filter=ErrorRow(400, None, "content_filter", "prompt"),
+    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+    unsupported=_BAD_REQUEST,
+    not_cancellable=_BAD_REQUEST,
+    model_not_found=ErrorRow(404, None, "DeploymentNotFound"),
+    unknown_model=ErrorRow(404, None, "DeploymentNotFound"),
+    not_found=ErrorRow(404, INVALID_REQUEST),
+    previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
+    unmatched=ErrorRow(404, INVALID_REQUEST),
+    timeout=ErrorRow(408, None, "Timeout"),
+    unprocessable=ErrorRow(422, INVALID_REQUEST, "unprocessable"),
+    quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+    server_error=ErrorRow(500, "server_error"),
+    overloaded=ErrorRow(503, None, "ServiceUnavailable"),
+    gateway_timeout=ErrorRow(504, None, "Timeout"),
+)
 _NO_DEPLOYMENT = (
     "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
     "please wait a moment and try again."

@@ -9,12 +9,12 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.error_messages import refuse_without_code
 from mockserver.dialects._shared.errors import (
-    GATEWAY_ROWS,
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
     ErrorRow,
     ErrorTable,
+    gateway_rows,
     retry_after,
 )
 from mockserver.dialects._shared.parse import Complaint, bearer, read_object
@@ -68,17 +68,16 @@ CHAT_LAYOUT = ChatLayout(
     opening_of_call={"content": None},
 )
 
-ROWS: Mapping[str, ErrorRow] = {
-    **GATEWAY_ROWS,
-    "content_filter": ErrorRow(400, INVALID_REQUEST, "content_filter"),
-    "context_length": ErrorRow(400, INVALID_REQUEST, "context_length_exceeded"),
-    "billing": ErrorRow(402, "insufficient_quota", "insufficient_quota"),
-    "forbidden": ErrorRow(403, "insufficient_quota", "insufficient_quota"),
-    "model_not_found": ErrorRow(503, "server_error", "model_not_found"),
-    "unknown_model": ErrorRow(404, INVALID_REQUEST, "model_not_found"),
-    "quota": ErrorRow(403, "insufficient_quota", "insufficient_quota"),
-    "server_error": ErrorRow(500, "server_error", "get_channel_failed"),
-}
+ROWS = gateway_rows(
+    content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter"),
+    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded"),
+    billing=ErrorRow(402, "insufficient_quota", "insufficient_quota"),
+    forbidden=ErrorRow(403, "insufficient_quota", "insufficient_quota"),
+    model_not_found=ErrorRow(503, "server_error", "model_not_found"),
+    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found"),
+    quota=ErrorRow(403, "insufficient_quota", "insufficient_quota"),
+    server_error=ErrorRow(500, "server_error", "get_channel_failed"),
+)
 MESSAGES: Mapping[str, str] = {
     **OPENAI_MESSAGES,
     **PLAIN_PERMISSION_MESSAGES,

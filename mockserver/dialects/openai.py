@@ -12,7 +12,15 @@ from mockserver.dialects._documents import moderated_input_types, parse_moderati
 from mockserver.dialects._documents import moderation_live_only as live_only_of_moderations
 from mockserver.dialects._openai import OpenAIApi
 from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
+from mockserver.dialects._shared.errors import (
+    INVALID_REQUEST,
+    OPENAI_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    duration,
+    error_rows,
+    retry_after,
+)
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
     json_reply,
@@ -109,37 +117,24 @@ CHAT_LAYOUT = ChatLayout(
 )
 
 
-_REQUEST = "invalid_request_error"
-ROWS: Mapping[str, ErrorRow] = {
-    "bad_json": ErrorRow(400, _REQUEST),
-    "bad_parameter": ErrorRow(400, _REQUEST),
-    "content_filter": ErrorRow(400, _REQUEST, "content_policy_violation"),
-    "context_length": ErrorRow(400, _REQUEST, "context_length_exceeded", "messages"),
-    "invalid_key": ErrorRow(401, _REQUEST, "invalid_api_key"),
-    "missing_key": ErrorRow(401, _REQUEST),
-    "billing": ErrorRow(402, _REQUEST, "billing_not_active"),
-    "forbidden": ErrorRow(403, _REQUEST),
-    "model_not_allowed": ErrorRow(403, _REQUEST, "model_not_found"),
-    "model_not_found": ErrorRow(404, _REQUEST, "model_not_found", "model"),
-    "unknown_model": ErrorRow(404, _REQUEST, "model_not_found", "model"),
-    "not_found": ErrorRow(404, _REQUEST),
-    "previous_not_found": ErrorRow(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
-    "not_cancellable": ErrorRow(400, _REQUEST),
-    "unmatched": ErrorRow(404, _REQUEST),
-    "route_not_found": ErrorRow(404, _REQUEST),
-    "method_not_allowed": ErrorRow(405, _REQUEST, "method_not_supported"),
-    "timeout": ErrorRow(408, _REQUEST),
-    "conflict": ErrorRow(409, _REQUEST),
-    "too_large": ErrorRow(413, _REQUEST),
-    "unsupported_media_type": ErrorRow(415, _REQUEST, "unsupported_media_type"),
-    "unprocessable": ErrorRow(422, _REQUEST, "unprocessable"),
-    "rate_limit": ErrorRow(429, "requests", "rate_limit_exceeded"),
-    "quota": ErrorRow(429, "insufficient_quota", "insufficient_quota"),
-    "server_error": ErrorRow(500, "server_error"),
-    "bad_gateway": ErrorRow(502, "server_error"),
-    "overloaded": ErrorRow(503, "server_error"),
-    "gateway_timeout": ErrorRow(504, "server_error"),
-}
+_RATE_LIMIT = ErrorRow(429, "requests", "rate_limit_exceeded")
+ROWS = error_rows(
+    lambda status: ErrorRow(status, INVALID_REQUEST if status < 500 else "server_error"),
+    content_filter=ErrorRow(400, INVALID_REQUEST, "content_policy_violation"),
+    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+    invalid_key=ErrorRow(401, INVALID_REQUEST, "invalid_api_key"),
+    billing=ErrorRow(402, INVALID_REQUEST, "billing_not_active"),
+    model_not_allowed=ErrorRow(403, INVALID_REQUEST, "model_not_found"),
+    model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+    previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
+    method_not_allowed=ErrorRow(405, INVALID_REQUEST, "method_not_supported"),
+    unsupported_media_type=ErrorRow(415, INVALID_REQUEST, "unsupported_media_type"),
+    unprocessable=ErrorRow(422, INVALID_REQUEST, "unprocessable"),
+    rate_limit=_RATE_LIMIT,
+    over_limit=_RATE_LIMIT,
+    quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+)
 _SAID_IN = {"responses": "input", "completions": "prompt"}  # where operations other than chat take their text
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 

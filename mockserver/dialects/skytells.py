@@ -10,13 +10,13 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.error_messages import refuse_without_code
 from mockserver.dialects._shared.errors import (
-    GATEWAY_ROWS,
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
     ErrorRow,
     ErrorTable,
+    gateway_rows,
     retry_after,
 )
 from mockserver.dialects._shared.parse import bearer, read_object
@@ -70,7 +70,6 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _details(failure: Failure, status: int) -> Mapping[str, Json]:
-    """What kind of failure it is, and for a filtered prompt what the filter saw in it."""
     details: dict[str, Json] = {"category": _CATEGORIES.get(status, "server" if status >= 500 else "request")}
     if failure.reason == "content_filter":
         details = {
@@ -116,17 +115,16 @@ CHAT_LAYOUT = ChatLayout(
     stream_usage="null",
 )
 
-ROWS: Mapping[str, ErrorRow] = {
-    **GATEWAY_ROWS,
-    "content_filter": ErrorRow(400, INVALID_REQUEST, "content_filter", "messages"),
-    "context_length": ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
-    "billing": ErrorRow(402, INVALID_REQUEST, "payment_required"),
-    "forbidden": ErrorRow(403, "permission_error", "forbidden"),
-    "model_not_found": ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    "unknown_model": ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    "quota": ErrorRow(429, "rate_limit_error", "insufficient_quota"),
-    "server_error": ErrorRow(500, "server_error", "internal_error"),
-}
+ROWS = gateway_rows(
+    content_filter=ErrorRow(400, INVALID_REQUEST, "content_filter", "messages"),
+    context_length=ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+    billing=ErrorRow(402, INVALID_REQUEST, "payment_required"),
+    forbidden=ErrorRow(403, "permission_error", "forbidden"),
+    model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+    quota=ErrorRow(429, "rate_limit_error", "insufficient_quota"),
+    server_error=ErrorRow(500, "server_error", "internal_error"),
+)
 _ERROR_IDS: Mapping[str, str] = {
     "bad_json": "INVALID_REQUEST",
     "bad_parameter": "INVALID_PARAMETER",

@@ -123,7 +123,6 @@ def chat_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
-    """Return the token counts that the provider shows."""
     full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -140,7 +139,6 @@ def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
 
 
 def pick(full: Mapping[str, Json], keys: Sequence[str]) -> Object:
-    """Return the keys that are in `full`, in the order of `keys`."""
     return {key: full[key] for key in keys if key in full}
 
 

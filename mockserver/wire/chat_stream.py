@@ -57,7 +57,6 @@ class ChunkTemplate:
         self._around: dict[int, tuple[bytes, bytes]] = {}
 
     def fill(self, index: int, value: Json) -> bytes:
-        """Return the chunk of a choice with `value` in it."""
         around = self._around.get(index)
         if around is None:
             before, _, after = to_json(self._chunk(index, _PLACEHOLDER)).partition(_PLACEHOLDER_BYTES)
@@ -114,8 +113,6 @@ class _ChunkBuilder:
 
 @dataclass(frozen=True, slots=True)
 class _Increment:
-    """What one chunk adds to one choice."""
-
     delta: Mapping[str, Json]
     part: str = "text"
     tokens: int = 0
@@ -175,7 +172,6 @@ def _part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -
 def _logprobs(
     parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, layout: ChatLayout
 ) -> Iterator[Block | None]:
-    """Yield the log probabilities of each piece of the choice's texts."""
     if choice.logprobs is None or "logprobs" in layout.not_streamed:
         return repeat(None)
     pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in cut(tokens, part.chunks)]
@@ -196,7 +192,6 @@ def _call_increments(part: ToolUse, pieces: Iterable[tuple[str, int]], index: in
 
 
 def _function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> Iterator[_Increment]:
-    """Yield the same for a call of the deprecated `functions`."""
     first = {"name": part.call.name, "arguments": ""}
     yield _Increment({"function_call": first}, part="arguments")
     for piece, weight in pieces:

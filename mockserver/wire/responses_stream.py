@@ -29,8 +29,6 @@ MAX_PARTIAL_IMAGES = 3
 
 
 class Event(NamedTuple):
-    """An event without its number."""
-
     type: str
     rest: bytes  # the JSON after type and sequence number, from the first key to the closing brace
     tokens: int = 0
@@ -102,21 +100,17 @@ class ItemStream:
 
     @property
     def place(self) -> dict[str, Json]:
-        """The keys that say which item an event belongs to."""
         return {"item_id": self.item.body["id"], "output_index": self.index}
 
     @property
     def part(self) -> str:
-        """Which part of an answer the frames carry."""
         return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
 
     def item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
-        """Return an event that holds the whole item."""
         rest = to_json({"output_index": self.index, "item": body})[1:]
         return Event(f"response.output_item.{event}", rest, tokens, self.part)
 
     def event(self, event: str, fields: Mapping[str, Json]) -> Event:
-        """Return an event with these fields about the item."""
         return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def tokens(self, part: Part, text: str) -> tuple[str, ...]:
@@ -124,7 +118,6 @@ class ItemStream:
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
     def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        """Yield an event for each piece of a text."""
         pieces = weighed(self.tokens(part, text), _chunks(part, text))
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
@@ -138,7 +131,6 @@ class ItemStream:
 
 
 def item_events(stream: ItemStream) -> Events:
-    """Yield all events of an item."""
     item = stream.item
     first = item.parts[0]
     yield stream.item_event("added", item_in_progress(item.body), 0)
@@ -166,7 +158,6 @@ def _blanked(value: Json, blank: Json) -> Json:
 
 
 def _until_last_delta(events: Events) -> Events:
-    """Yield the events of an item that is never closed."""
     kept = list(events)
     last = max((at for at, event in enumerate(kept) if event.type.endswith(".delta")), default=-1)
     yield from kept[: last + 1]
@@ -197,7 +188,6 @@ def _text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Ma
 
 
 def _without_bytes(logprob: Block) -> dict[str, Json]:
-    """Return a log probability as streams show it."""
     top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
 
@@ -208,7 +198,6 @@ def _refusal(stream: ItemStream, place: Mapping[str, Json], part: Part, content:
 
 
 def _reasoning(stream: ItemStream) -> Events:
-    """Yield the summary, then the reasoning itself where it is shown."""
     body = stream.item.body
     for at, content in enumerate(body["summary"]):
         yield from _reasoning_part(stream, "reasoning_summary_part", {"summary_index": at}, content)

@@ -30,8 +30,6 @@ from mockserver.wire.logprobs import (
 
 @dataclass(frozen=True, slots=True)
 class TextLayout:
-    """Which keys a provider shows, in which order, and its finish reasons."""
-
     completion: tuple[str, ...]
     choice: tuple[str, ...]
     usage: tuple[str, ...]
@@ -135,7 +133,6 @@ def _finish(choice: Choice, layout: TextLayout) -> str:
 
 
 def _logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: CompletionOptions) -> Any:
-    """Return the log probabilities of some of the choice's tokens, or None where the choice has none."""
     return None if choice.logprobs is None else shaped_logprobs(tokens, options.logprobs, echoes=bool(choice.echo))
 
 
@@ -157,7 +154,6 @@ def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[
 
 
 def _prompt(answer: Answer, index: int, options: CompletionOptions) -> Sequence[str]:
-    """Return the tokens of the prompt that a choice continues."""
     prompt: Prompt = _for_prompt(options.prompts, answer, index) or Prompt("")
     return prompt.tokens(answer.tokenizer)
 
@@ -182,8 +178,6 @@ def _usage(usage: Usage, layout: TextLayout) -> dict[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one chunk adds to one choice: its text, and the tokens that end within it."""
-
     text: str
     tokens: int = 0
     logprobs: list[OffsetLogprob] | None = None
@@ -252,7 +246,6 @@ class _ChunkBuilder:
         return self._picked([], usage=_usage(self._answer.usage, self._layout))
 
     def _ending(self) -> dict[str, Json]:
-        """Return what only the chunk shows that ends the last choice."""
         self._unfinished -= 1
         if self._unfinished or self._layout.stream_usage != "finish":
             return {}

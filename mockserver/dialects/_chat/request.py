@@ -19,7 +19,6 @@ Refuse = Callable[[Complaint], Failure]
 
 
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
-    """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it."""
     chat = validated(CHAT, body, refuse)
     for found in chat_conflicts(chat):
         raise refuse(found)
@@ -60,7 +59,6 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
 
 
 def _max_tokens(chat: Body) -> int | None:
-    """How many tokens the client allows, under either name."""
     most = chat.get("max_completion_tokens")
     if most is None:
         most = chat.get("max_tokens")
@@ -91,7 +89,6 @@ def _text(part: Body) -> str:
 
 
 def _plain_image(part: Body) -> Body:
-    """An image in OpenAI's form, whichever form the client used."""
     if "content" not in part:
         return part
     image = {"url": part["content"], "detail": part.get("detail")}
@@ -128,7 +125,6 @@ def _tool(kind: str, tool: Body) -> Tool:
 
 
 def _grammar(form: Json) -> tuple[str, str] | None:
-    """Return syntax and definition of the grammar of a custom tool's text, if it has one."""
     match form:
         case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}}:
             return syntax, definition
@@ -136,7 +132,6 @@ def _grammar(form: Json) -> tuple[str, str] | None:
 
 
 def _is_deprecated_functions(body: Body) -> bool:
-    """Whether functions are offered in the way that was before tools, and no tools."""
     return bool(body.get("functions")) and not body.get("tools")
 
 
@@ -164,7 +159,6 @@ def tool_name(tool: Body) -> str:
 
 
 def stop_sequences(stop: Json) -> tuple[str, ...]:
-    """The stop sequences of a body: one, several or none."""
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
@@ -239,7 +233,6 @@ def _unmet_options(body: Body) -> Iterator[Complaint]:
 
 
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
-    """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _unmet_choice(body, "tool_choice", "tools", _chosen_names(choice))
@@ -257,7 +250,6 @@ def _chosen_names(choice: Json) -> tuple[str, ...]:
 
 
 def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
-    """Yield a choice where no tools are offered, or of a tool that is not offered."""
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
     names = {tool_name(tool) for tool in body.get(offers) or ()}
     for name in wanted:
@@ -268,7 +260,6 @@ def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) ->
 
 
 def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
-    """Messages of the assistant that say nothing and call nothing."""
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or message.get("content") is not None:
             continue

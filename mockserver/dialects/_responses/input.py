@@ -16,7 +16,6 @@ Body = Mapping[str, Json]
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:
-    """The conversation that an `input` holds: a text is what the user says."""
     if given is None:
         return ()
     return (Message("user", given),) if isinstance(given, str) else tuple(_turns(given))
@@ -62,7 +61,6 @@ def _other_messages(item: Body) -> Iterator[Message]:
 
 
 def message_of(role: str, content: Json) -> Message:
-    """A message of a text, or of parts in the forms of Responses."""
     if isinstance(content, str):
         return Message(role, content)
     given = content if isinstance(content, list) else ()
@@ -97,7 +95,6 @@ class _Turn:
     calls: list[ToolCall] = field(default_factory=list)
 
     def take(self, item: Body) -> None:
-        """Add one item."""
         self.taken = True
         kind = item_type(item)
         if kind == "message":
@@ -110,7 +107,6 @@ class _Turn:
             self.parts.append(item)
 
     def message(self) -> Iterator[Message]:
-        """The one message, if there was anything."""
         if self.taken:
             yield Message("assistant", "\n".join(self.texts), parts=tuple(self.parts), tool_calls=tuple(self.calls))
 
@@ -124,7 +120,6 @@ def _client_tool_call(kind: str, item: Body) -> ToolCall:
 
 
 def _result(item: Body) -> Message:
-    """What a tool gave: text and parts, or JSON where it is neither."""
     output = item.get("output")
     if isinstance(output, list):
         message = message_of("tool", output)
@@ -139,7 +134,6 @@ def _screenshot(item: Body) -> Message:
 
 
 def _shell_result(item: Body) -> Message:
-    """What the commands wrote, in order."""
     output = item.get("output")
     if not isinstance(output, list):
         return _result(item)
@@ -157,12 +151,10 @@ def _approval(item: Body) -> Message:
 
 
 def _of_call(item: Body) -> str:
-    """The id of the call; the first shell's outputs carry it as their own."""
     return as_text(item.get("call_id") or item.get("id"))
 
 
 def as_text(value: Json) -> str:
-    """A text as it is, nothing as the empty text, any other value as JSON."""
     return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
 
 
@@ -194,7 +186,6 @@ _SILENT = frozenset({"reasoning"})
 
 
 def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
-    """The fields that a Call's fingerprint is made of (product rules: determinism)."""
     kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}

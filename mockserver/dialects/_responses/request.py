@@ -28,8 +28,6 @@ Body = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class ResponsesRequest:
-    """How a dialect takes a Responses request: its model, its conflicts, its messages and its ids."""
-
     dialect: str
     body: TypeAdapter[Any]
     conflicts: Callable[[Body], Iterator[Complaint]]
@@ -38,7 +36,6 @@ class ResponsesRequest:
 
 
 def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Call:
-    """The Call of a Responses body, or the Failure that the dialect returns for it."""
     parsed = validated(spec.body, body, spec.refuse)
     for found in spec.conflicts(parsed):
         raise spec.refuse(found)
@@ -91,7 +88,6 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
 
 
 def _effort(reasoning: Body) -> str | None:
-    """Return the reasoning effort; a request for a summary implies some."""
     summary = reasoning.get("summary") or reasoning.get("generate_summary")
     return reasoning.get("effort") or ("medium" if summary else None)
 
@@ -102,7 +98,6 @@ def _instructions(parsed: Body) -> Iterator[Message]:
 
 
 def _tools(parsed: Body) -> Iterator[Tool]:
-    """Yield the tools of the body, then those of its input items."""
     yield from map(_tool, parsed.get("tools") or ())
     items = parsed.get("input")
     for item in items if isinstance(items, list) else ():
@@ -124,7 +119,6 @@ def _tool(tool: Body) -> Tool:
 
 
 def _grammar(form: Json) -> tuple[str, str] | None:
-    """Return syntax and definition of the grammar of a custom tool's text, if it has one."""
     match form:
         case {"type": "grammar", "syntax": str(syntax), "definition": str(definition)}:
             return syntax, definition
@@ -143,7 +137,6 @@ def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
 
 
 def _named(tools: Iterable[Body]) -> Iterator[str]:
-    """The names of functions and custom tools, the types of others."""
     for tool in tools:
         kind = tool.get("type", "function")
         name = tool.get("name") if kind in ("function", "custom") else kind
@@ -160,7 +153,6 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 
 
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
-    """Fields that exclude or need each other (`wire/openai.md` section 6)."""
     if body.get("stream_options") is not None and not body.get("stream"):
         yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
@@ -174,7 +166,6 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 
 def background_conflicts(body: Body) -> Iterator[Complaint]:
-    """Yield a background request whose answer is not stored."""
     if body.get("background") and body.get("store") is False:
         yield _conflict("background", "Background mode requires 'store' to be true.")
 
@@ -220,7 +211,6 @@ def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
-    """Calls without their outputs, and outputs without their calls."""
     calls = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS}
     outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
     for call_id, kind in outputs.items():
@@ -247,7 +237,6 @@ def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after
 
 
 def _since(after: int, frames: Iterable[Frame]) -> Iterator[Frame]:
-    """The frames whose sequence number, which is their place, is greater."""
     return (frame for number, frame in enumerate(frames) if number > after)
 
 
@@ -277,7 +266,6 @@ def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
 
 
 def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:
-    """The fields that the object shows otherwise than the request writes them."""
     if tools := body.get("tools"):
         yield "tools", [_shown_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
@@ -297,7 +285,6 @@ def _known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
 
 
 def _shown_tool(tool: Body) -> Body:
-    """A tool with the keys that it always has in an object."""
     if tool["type"] != "function":
         return tool
     return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}

@@ -155,7 +155,6 @@ def _of_tool(call: Call, schema: Json) -> tuple[str, str, str] | None:
 
 
 def _spelling(raw: Mapping[str, Json]) -> str:
-    """Which of the keys the request has that only one way of giving tools has."""
     return next((key for key in ("functions", "input", "previous_response_id") if key in raw), "")
 
 

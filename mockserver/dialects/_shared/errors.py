@@ -6,6 +6,7 @@ them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest
@@ -18,8 +19,6 @@ from mockserver.dialects._shared.unsupported_features import UNSUPPORTED_MESSAGE
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """How a dialect answers one reason: status, type, code, and the field that is named."""
-
     status: int
     kind: str | None = None
     code: str | int | None = None
@@ -28,8 +27,6 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderError:
-    """A failure as one provider says it."""
-
     status: int
     message: str
     kind: str | None
@@ -56,7 +53,7 @@ class ErrorTable:
         if "feature" in failure.details and failure.message is None and call is not None:
             failure = self.with_unsupported_message(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
-        row = self._row(reason)
+        row = self.rows[reason]
         failure = with_schema_message(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
         return ProviderError(
             status=row.status if failure.status is None else failure.status,
@@ -72,17 +69,12 @@ class ErrorTable:
         value = value_at(call.raw, found.path)
         facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
         message = self.unsupported[found.message].format_map({key: clip(str(fact)) for key, fact in facts.items()})
-        code = self._row(failure.reason).code or found.code
+        code = self.rows[failure.reason].code or found.code
         steps = found.path[:-1] if found.path[-1] == "type" else found.path  # what has the type is refused
         place = {"loc": ("body", *map(str, steps)), "value": value}
         return replace(failure, message=message, param=found.param, code=code, details={**failure.details, **place})
 
-    def _row(self, reason: str) -> ErrorRow:
-        """The row of a reason; one that the provider has no own answer for has that of its status."""
-        return self.rows.get(reason) or self.rows[reason_of(REASONS[reason])]
-
     def _template(self, reason: str, failure: Failure) -> str:
-        """Return the message template of a reason; another where the prompt fits, but not the completion after it."""
         return COMPLETION_TOO_LONG if "completion" in failure.details else self.messages[reason]
 
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
@@ -115,12 +107,10 @@ def _rate(failure: Failure) -> Mapping[str, Json]:
 
 
 def _param(row: ErrorRow, call: Call | None) -> str | None:
-    """The field that is named; what a chat has in its messages, other bodies have elsewhere."""
     return row.param if call is None or row.param != "messages" else _PROMPT_FIELDS.get(call.operation, row.param)
 
 
 def _missing_object(call: Call | None) -> str:
-    """What a look-up did not find, as providers call it."""
     if call is None or not call.id:
         return "The requested object was"
     return f"{'Chat completion' if 'chat' in call.operation else 'Response'} with id '{clip(call.id)}'"
@@ -232,23 +222,40 @@ PLAIN_LIMIT_MESSAGES: Messages = {
 }
 
 INVALID_REQUEST = "invalid_request_error"
-# Rows that gateways in front of OpenAI have in common.
-GATEWAY_ROWS: Rows = {
-    "bad_json": ErrorRow(400, INVALID_REQUEST, "invalid_request"),
-    "bad_parameter": ErrorRow(400, INVALID_REQUEST, "invalid_parameter"),
-    "invalid_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
-    "missing_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
-    "not_found": ErrorRow(404, INVALID_REQUEST, "not_found"),
-    "unmatched": ErrorRow(404, INVALID_REQUEST, "not_found"),
-    "route_not_found": ErrorRow(404, INVALID_REQUEST, "not_found"),
-    "method_not_allowed": ErrorRow(405, INVALID_REQUEST, "method_not_supported"),
-    "timeout": ErrorRow(408, INVALID_REQUEST, "timeout"),
-    "conflict": ErrorRow(409, INVALID_REQUEST, "conflict"),
-    "too_large": ErrorRow(413, INVALID_REQUEST, "request_too_large"),
-    "unsupported_media_type": ErrorRow(415, INVALID_REQUEST, "unsupported_media_type"),
-    "unprocessable": ErrorRow(422, INVALID_REQUEST, "unprocessable"),
-    "rate_limit": ErrorRow(429, "rate_limit_error", "rate_limit_exceeded"),
-    "bad_gateway": ErrorRow(502, "server_error", "bad_gateway"),
-    "overloaded": ErrorRow(503, "server_error", "service_unavailable"),
-    "gateway_timeout": ErrorRow(504, "server_error", "gateway_timeout"),
+# Type and code that gateways in front of OpenAI have in common, by status.
+_OF_GATEWAYS: Mapping[int, tuple[str, str]] = {
+    400: (INVALID_REQUEST, "invalid_parameter"),
+    401: ("authentication_error", "invalid_api_key"),
+    404: (INVALID_REQUEST, "not_found"),
+    405: (INVALID_REQUEST, "method_not_supported"),
+    408: (INVALID_REQUEST, "timeout"),
+    409: (INVALID_REQUEST, "conflict"),
+    413: (INVALID_REQUEST, "request_too_large"),
+    415: (INVALID_REQUEST, "unsupported_media_type"),
+    422: (INVALID_REQUEST, "unprocessable"),
+    429: ("rate_limit_error", "rate_limit_exceeded"),
+    502: ("server_error", "bad_gateway"),
+    503: ("server_error", "service_unavailable"),
+    504: ("server_error", "gateway_timeout"),
 }
+
+
+def gateway_rows(**own: ErrorRow) -> Rows:
+    """The rows of a gateway, given those that differ from other gateways' or have no common one."""
+    common = {status: ErrorRow(status, *row) for status, row in _OF_GATEWAYS.items()}
+    forbidden, unknown = own["forbidden"], own["unknown_model"]
+    common |= {402: own["billing"], 403: forbidden, 500: own["server_error"]}
+    return error_rows(
+        common.__getitem__,
+        bad_json=ErrorRow(400, INVALID_REQUEST, "invalid_request"),
+        **{"previous_not_found": unknown, **own},
+    )
+
+
+def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
+    return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}
+
+
+def reason_phrase(status: int) -> str:
+    """The phrase of a status; Python 3.13 words two of them anew."""
+    return {413: "Request Entity Too Large", 422: "Unprocessable Entity"}.get(status) or HTTPStatus(status).phrase

@@ -53,7 +53,6 @@ class Complaint:
 
     @property
     def where(self) -> str:
-        """The path as providers write it: `messages[0].role`."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
 
 
@@ -77,7 +76,6 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
 
 
 def bearer(http: HttpRequest) -> str | None:
-    """The token of `Authorization: Bearer ...`, or None."""
     scheme, _, token = (http.header("authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
@@ -115,7 +113,6 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
 
 
 def json_type(value: Json) -> str:
-    """The JSON type of a value, with its article."""
     return _KINDS.get(type(value), "null")
 
 
@@ -200,7 +197,6 @@ def _is_label(step: str | int) -> bool:
 
 
 def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
-    """Whether a member of a union was refused because the value is of another type altogether."""
     if not all(_is_label(step) for step in error["loc"][labelled + 1 :]):
         return False
     literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
@@ -278,14 +274,12 @@ def _quoted(text: str) -> tuple[str, ...]:
 
 
 def join_words(words: Sequence[str], last: str) -> str:
-    """Words as a sentence lists them: `a`, `a or b`, `a, b, or c`."""
     if len(words) < 3:
         return f" {last} ".join(words)
     return f"{', '.join(words[:-1])}, {last} {words[-1]}"
 
 
 def unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
-    """The keys of a body that its request model does not know, in their order."""
     return tuple(key for key in body if key not in known)
 
 

@@ -19,6 +19,7 @@ from mockserver.dialects._shared.errors import (
     ErrorRow,
     ErrorTable,
     ProviderError,
+    error_rows,
     retry_after,
 )
 from mockserver.dialects._shared.parse import bearer
@@ -68,7 +69,6 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
 
 
 def _answer_headers(call: Call, answer: Answer) -> Headers:
-    """Return the headers of an answer; a stream starts before its metrics are known."""
     own = (*request_id_header(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
@@ -78,7 +78,6 @@ def _answer_headers(call: Call, answer: Answer) -> Headers:
 
 
 def _limits(prompt: int, generated: int) -> Headers:
-    """What may still be sent and generated in this minute."""
     sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
     return _remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
 
@@ -90,7 +89,6 @@ def _rate_limit_headers(standings: Standings) -> Headers:
 
 
 def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
-    """Limit and what remains of it, for tokens that are sent and those that are generated."""
     kinds = (("tokens-prompt", sent), ("tokens-cache-adjusted-prompt", sent), ("tokens-generated", generated))
     return tuple(
         header
@@ -141,33 +139,27 @@ CHAT_LAYOUT = ChatLayout(
 )
 _SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 
-ROWS: Mapping[str, ErrorRow] = {
-    "bad_json": ErrorRow(400, "error", "INVALID_ARGUMENT"),
-    "bad_parameter": ErrorRow(400, "error", "INVALID_ARGUMENT"),
-    "content_filter": ErrorRow(400, "error", "INVALID_ARGUMENT"),
-    "context_length": ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
-    "invalid_key": ErrorRow(401, "error", "UNAUTHENTICATED"),
-    "missing_key": ErrorRow(401, "error", "UNAUTHENTICATED"),
-    "billing": ErrorRow(402, "error", "PAYMENT_REQUIRED"),
-    "forbidden": ErrorRow(403, "error", "PERMISSION_DENIED"),
-    "model_not_found": ErrorRow(404, "error", "NOT_FOUND", "model"),
-    "unknown_model": ErrorRow(404, "error", "NOT_FOUND", "model"),
-    "not_found": ErrorRow(404, "error", "NOT_FOUND"),
-    "unmatched": ErrorRow(404, "error", "NOT_FOUND"),
-    "route_not_found": ErrorRow(404, "error", "NOT_FOUND"),
-    "method_not_allowed": ErrorRow(405, "error", "METHOD_NOT_ALLOWED"),
-    "timeout": ErrorRow(408, "error", "DEADLINE_EXCEEDED"),
-    "conflict": ErrorRow(409, "error", "ABORTED"),
-    "too_large": ErrorRow(413, "error", "INVALID_ARGUMENT"),
-    "unsupported_media_type": ErrorRow(415, "error", "INVALID_ARGUMENT"),
-    "unprocessable": ErrorRow(422, "error", "value_error"),
-    "rate_limit": ErrorRow(429, "error", "RESOURCE_EXHAUSTED"),
-    "quota": ErrorRow(429, "error", "RESOURCE_EXHAUSTED"),
-    "server_error": ErrorRow(500, "error", "INTERNAL"),
-    "bad_gateway": ErrorRow(502, "error", "UNAVAILABLE"),
-    "overloaded": ErrorRow(503, "error", "UNAVAILABLE"),
-    "gateway_timeout": ErrorRow(504, "error", "DEADLINE_EXCEEDED"),
+_CODES: Mapping[int, str] = {
+    401: "UNAUTHENTICATED",
+    402: "PAYMENT_REQUIRED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    408: "DEADLINE_EXCEEDED",
+    409: "ABORTED",
+    422: "value_error",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
 }
+ROWS = error_rows(
+    lambda status: ErrorRow(status, "error", _CODES.get(status, "INVALID_ARGUMENT")),
+    context_length=ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
+    model_not_found=ErrorRow(404, "error", "NOT_FOUND", "model"),
+    unknown_model=ErrorRow(404, "error", "NOT_FOUND", "model"),
+)
 MESSAGES: Mapping[str, str] = {
     **OPENAI_MESSAGES,
     **PLAIN_PERMISSION_MESSAGES,

@@ -25,7 +25,6 @@ Detail = Mapping[str, Json]
 
 
 def refusal(*details: Detail) -> Failure:
-    """The 422 that lists these details."""
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
@@ -36,7 +35,6 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def detail_of(message: str, param: str | None) -> Detail:
-    """Return a detail with a message of its own."""
     steps = (param or "").replace("[", ".").replace("]", "").split(".") if param else ()
     return {
         "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps)],
@@ -86,7 +84,6 @@ def _offset(why: str, body: bytes) -> int:
 
 
 def _json_words(why: str) -> str:
-    """Return the message of Python's JSON parser for an error of ours."""
     return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
 
 
@@ -128,7 +125,6 @@ def shortened(value: Json) -> Json:
 
 
 def _few_keys(body: Mapping[str, Json], adapter: TypeAdapter[Body]) -> Mapping[str, Json]:
-    """The body, of whose endlessly many keys only the first are looked at."""
     return body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(list(body.items())[: _MAX_QUOTED_ITEMS * 2])
 
 
@@ -164,7 +160,6 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
-    """The Call of a completion's body, or the 422 that lists what is wrong with it."""
     parsed = validated(COMPLETION, body)
     _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
@@ -230,7 +225,6 @@ def _effort(parsed: RequestBody) -> str | None:
 
 
 def completion_options(call: Call, answer: Answer) -> CompletionOptions:
-    """What a completion's body asks to be shown."""
     body = call.raw
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
@@ -261,7 +255,6 @@ def perf_metrics(call: Call, answer: Answer) -> dict[str, Json]:
 
 
 def _predicted(body: RequestBody, tokenizer: Tokenizer) -> Sequence[str]:
-    """The tokens of the predicted output."""
     guess = body.get("speculation")
     if isinstance(guess, list):
         return tuple(map(str, guess))
@@ -274,7 +267,6 @@ def _predicted(body: RequestBody, tokenizer: Tokenizer) -> Sequence[str]:
 
 
 def _matched(guess: Sequence[str], answer: Answer) -> int:
-    """How many of the predicted tokens begin the answer."""
     texts = [getattr(part, "text", "") for choice in answer.choices[:1] for part in choice.parts]
     tokens = answer.tokenizer.split("".join(texts))
     return next(
@@ -289,7 +281,6 @@ def _refuse_conflicts(parsed: RequestBody) -> None:
 
 
 def _conflicts(parsed: RequestBody) -> Iterator[str]:
-    """Fields that exclude each other."""
     for one, other in _PAIRS:
         if parsed.get(one) is not None and parsed.get(other) is not None:
             yield f"{one} and {other} cannot be specified together"
@@ -328,7 +319,6 @@ def _alternatives(parsed: RequestBody) -> int | None:
 
 
 def _format(parsed: RequestBody) -> tuple[str, Json]:
-    """The form of the answer and its schema; a grammar is text to those who write it."""
     answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):
@@ -361,7 +351,6 @@ def _as_openai(response_format: str, schema: Json) -> Json:
 
 
 def _grammar(call: Call) -> str | None:
-    """What the answer was held to: a grammar, or a schema as text."""
     if call.options.schema is not None:
         return to_json(call.options.schema).decode()
     answer = call.raw.get("response_format")
@@ -369,7 +358,6 @@ def _grammar(call: Call) -> str | None:
 
 
 def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...]:
-    """The prompts with their images: a list for each of them, or one list for every one."""
     if not images:
         return tuple(messages)
     several = isinstance(images[0], list)

@@ -10,10 +10,13 @@ from mockserver.core.plan import Answer, Failure, Models, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.errors import (
+    INVALID_REQUEST,
     OPENAI_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
     ErrorRow,
     ErrorTable,
+    error_rows,
+    reason_phrase,
     retry_after,
 )
 from mockserver.dialects._shared.parse import bearer, read_object
@@ -46,7 +49,6 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
 
 
 def _checked(call: Call, strict: bool) -> Call:
-    """The call, unless it is refused for what only the live provider minds."""
     for complaint in vllm_live_only(call.raw) if strict else ():
         raise refuse(complaint)
     return call
@@ -86,7 +88,6 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _model_operations() -> Iterator[Operation]:
-    """The list of models and one model, in vLLM's shape."""
     return (replace(operation, render=_render_models) for operation in model_operations(NAME, request_id_header))
 
 
@@ -132,37 +133,21 @@ CHAT_LAYOUT = ChatLayout(
     opening_of_call={"content": None},
 )
 
-_REQUEST = "invalid_request_error"
-ROWS: Mapping[str, ErrorRow] = {
-    "bad_json": ErrorRow(400, "Bad Request"),
-    "bad_parameter": ErrorRow(400, "BadRequestError"),
-    "content_filter": ErrorRow(400, "BadRequestError"),
-    "context_length": ErrorRow(400, "BadRequestError", param="input_tokens"),
-    "not_cancellable": ErrorRow(400, _REQUEST, param="response_id"),
-    "unsupported": ErrorRow(400, "BadRequestError", 400),
-    "unsupported_media_type": ErrorRow(400, "Bad Request"),
-    "invalid_key": ErrorRow(401, "Unauthorized"),
-    "missing_key": ErrorRow(401, "Unauthorized"),
-    "billing": ErrorRow(402, "Payment Required"),
-    "forbidden": ErrorRow(403, "Forbidden"),
-    "model_not_found": ErrorRow(404, "NotFoundError", param="model"),
-    "unknown_model": ErrorRow(404, "NotFoundError", param="model"),
-    "not_found": ErrorRow(404, _REQUEST, param="response_id"),
-    "previous_not_found": ErrorRow(404, _REQUEST, param="response_id"),
-    "unmatched": ErrorRow(404, "NotFoundError"),
-    "route_not_found": ErrorRow(404, "Not Found"),
-    "method_not_allowed": ErrorRow(405, "Method Not Allowed"),
-    "timeout": ErrorRow(408, "Request Timeout"),
-    "conflict": ErrorRow(409, "Conflict"),
-    "too_large": ErrorRow(413, "Request Entity Too Large"),
-    "unprocessable": ErrorRow(422, "Unprocessable Entity"),
-    "rate_limit": ErrorRow(429, "Too Many Requests"),
-    "quota": ErrorRow(429, "Too Many Requests"),
-    "server_error": ErrorRow(500, "InternalServerError"),
-    "bad_gateway": ErrorRow(502, "Bad Gateway"),
-    "overloaded": ErrorRow(503, "Service Unavailable"),
-    "gateway_timeout": ErrorRow(504, "Gateway Timeout"),
-}
+_BAD_REQUEST = ErrorRow(400, "BadRequestError")
+ROWS = error_rows(
+    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status, reason_phrase(status)),
+    bad_json=ErrorRow(400, "Bad Request"),
+    context_length=replace(_BAD_REQUEST, param="input_tokens"),
+    not_cancellable=ErrorRow(400, INVALID_REQUEST, param="response_id"),
+    unsupported=replace(_BAD_REQUEST, code=400),
+    unsupported_media_type=ErrorRow(400, "Bad Request"),
+    model_not_found=ErrorRow(404, "NotFoundError", param="model"),
+    unknown_model=ErrorRow(404, "NotFoundError", param="model"),
+    not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
+    previous_not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
+    unmatched=ErrorRow(404, "NotFoundError"),
+    server_error=ErrorRow(500, "InternalServerError"),
+)
 MESSAGES: Mapping[str, str] = {
     **OPENAI_MESSAGES,
     **PLAIN_PERMISSION_MESSAGES,

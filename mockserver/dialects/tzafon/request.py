@@ -34,14 +34,12 @@ def parse_response(http: HttpRequest, body: Body) -> Call:
 
 
 def _earlier(given: Iterable[Body]) -> Iterator[Message]:
-    """Messages in Harmony's form, or in any that has a role and content."""
     for message in map(_with_role, given):
         if isinstance(message.get("role"), str):
             yield message_of(message["role"], message.get("content"))
 
 
 def _with_role(message: Body) -> Body:
-    """Return a message with a role, which Harmony's form has in its author."""
     author = message.get("author")
     if "role" in message or not isinstance(author, Mapping):
         return message
@@ -50,7 +48,6 @@ def _with_role(message: Body) -> Body:
 
 
 def parse_chat(http: HttpRequest, body: Body) -> Call:
-    """The Call of a chat body."""
     chat = validated(CHAT, body, refuse)
     for found in _lonely(chat):
         raise refuse(found)
@@ -72,7 +69,6 @@ def parse_chat(http: HttpRequest, body: Body) -> Call:
 
 
 def _plain_message(message: Body, index: int) -> Body:
-    """A message with a role, whose parts all have types."""
     message = _with_role(message)
     if not isinstance(message.get("role"), str):
         raise refuse(Complaint("missing", ("messages", index, "role")))
@@ -93,7 +89,6 @@ def _plain_part(part: str | Body) -> Body:
 
 
 def _typed(tool: Body, index: int) -> Body:
-    """A tool with its type."""
     typed = {"type": "function", **tool}
     inner = typed.get(typed["type"])
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
@@ -108,7 +103,6 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def _conflicts(body: Body) -> Iterator[Complaint]:
-    """What excludes or needs each other in a Responses body."""
     if body.get("background") and body.get("store") is False:
         yield Complaint("conflict", ("background",), message="background can only be used when `store` is true")
     if body.get("previous_response_id") is not None and body.get("previous_input_messages") is not None:
@@ -119,7 +113,6 @@ def _conflicts(body: Body) -> Iterator[Complaint]:
 
 
 def _lonely(body: Body) -> Iterator[Complaint]:
-    """What excludes or needs each other in a chat body."""
     if body.get("stream_options") is not None and not body.get("stream"):
         yield _conflict("stream_options", "Stream options can only be defined when `stream=True`.")
     if body.get("top_logprobs") and not body.get("logprobs"):

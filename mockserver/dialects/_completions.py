@@ -16,7 +16,7 @@ from mockserver.dialects._chat.models import Biases, Penalty, Seed, Stops, Strea
 from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.fields import STRING, integer, label, maybe, number, one_of, several, strict_shape
-from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, conflict, unknown_keys, validated
 from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
@@ -67,7 +67,7 @@ def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: boo
         raise refuse(found)
     call = completion_call(http, body, parsed, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
-        raise refuse(_conflict("echo", message))
+        raise refuse(conflict(message, "echo"))
     for found in completion_live_only(body) if strict else ():
         raise refuse(found)
     return call
@@ -148,13 +148,13 @@ def prompts_of_list(prompt: Json) -> Sequence[Json]:
 def _conflicts(parsed: Body) -> Iterator[Complaint]:
     n, best_of = parsed.get("n") or 1, parsed.get("best_of")
     if parsed.get("stream_options") is not None and not parsed.get("stream"):
-        yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+        yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
     if best_of is not None and best_of < n:
-        yield _conflict("best_of", f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).")
+        yield conflict(f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of")
     if best_of is not None and best_of > 1 and parsed.get("stream"):
-        yield _conflict("best_of", "Results cannot be streamed when 'best_of' is greater than 1.")
+        yield conflict("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
     if (message := too_many(parsed)) is not None:
-        yield _conflict("n", message)
+        yield conflict(message, "n")
 
 
 def completion_live_only(body: Body) -> Iterator[Complaint]:
@@ -162,11 +162,7 @@ def completion_live_only(body: Body) -> Iterator[Complaint]:
     for key in unknown_keys(body, COMPLETION_FIELDS):
         yield Complaint("unknown", (key,))
     if not body["model"]:
-        yield _conflict("model", "you must provide a model parameter")
-
-
-def _conflict(field: str, message: str) -> Complaint:
-    return Complaint("conflict", (field,), message=message)
+        yield conflict("you must provide a model parameter", "model")
 
 
 def completion_options(call: Call) -> CompletionOptions:

@@ -24,7 +24,7 @@ from mockserver.dialects._shared.fields import (
     text_or,
     words,
 )
-from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, conflict, unknown_keys, validated
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -107,7 +107,7 @@ def embeddings_call(  # size: what was sent, and what of it is valid
     )
     if call.prompt_tokens > MAX_TOKENS:
         message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
-        raise refuse(Complaint("conflict", ("input",), message=message))
+        raise refuse(conflict(message, "input"))
     return call
 
 
@@ -133,14 +133,10 @@ def _unknown(body: Body) -> Iterator[Complaint]:
 
 def _empty(given: Json) -> Iterator[Complaint]:
     if given == "":
-        yield _nothing("input")
+        yield conflict("Invalid 'input': input cannot be an empty string.", "input")
     elif isinstance(given, list) and "" in given:
-        yield _nothing("input", given.index(""))
-
-
-def _nothing(*path: str | int) -> Complaint:
-    complaint = Complaint("conflict", path)
-    return Complaint("conflict", path, message=f"Invalid '{complaint.where}': input cannot be an empty string.")
+        at = given.index("")
+        yield conflict(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at)
 
 
 _BOOKKEEPING = ("encoding_format", "user")

@@ -42,30 +42,26 @@ class OpenAIApi:
     limits: Callable[[int], Headers]
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
-    def chat(self) -> Operation:
-        return Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat)
+    def of_models(self) -> tuple[Operation, ...]:
+        """Return the operations that Azure has for each deployment: chat, completions and embeddings."""
+        return (
+            Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
+            Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion),
+            Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
+        )
 
-    def completions(self) -> Operation:
-        return Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion)
-
-    def embeddings(self) -> Operation:
-        return Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings)
-
-    def responses(self) -> Operation:
-        parse, render = self._parse_responses, self._render_responses
-        return Operation("responses", "POST", "/responses", parse, render, error=error_event)
-
-    def stored_responses(self) -> tuple[Operation, ...]:
-        return StoredResponses(
-            self.dialect, refuse, RESPONSE_LAYOUT, self._own_headers, self._parse_responses
-        ).operations()
-
-    def stored_chats(self) -> tuple[Operation, ...]:
-        return stored_chats(
-            self.dialect,
-            lambda call, answer: completion(answer, self.chat_layout, self.chat_extra(call)),
-            self._own_headers,
-            refuse,
+    def of_account(self) -> tuple[Operation, ...]:
+        """Return the others: Responses, and what was stored."""
+        parse, headers = self._parse_responses, self._own_headers
+        return (
+            Operation("responses", "POST", "/responses", parse, self._render_responses, error=error_event),
+            *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, parse).operations(),
+            *stored_chats(
+                self.dialect,
+                lambda call, answer: completion(answer, self.chat_layout, self.chat_extra(call)),
+                headers,
+                refuse,
+            ),
         )
 
     def _own_headers(self, call: Call) -> Headers:

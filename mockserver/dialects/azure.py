@@ -347,11 +347,8 @@ CHAT_LAYOUT = ChatLayout(
     completion=("id", "model", "choices", "created", "object", "usage"),
     choice=("index", "finish_reason", "message", "logprobs"),
     message=("role", "content", "reasoning_content", "tool_calls"),
-    chunk=("id", "object", "created", "model", "choices", "usage"),
     chunk_choice=("index", "finish_reason", "delta", "logprobs"),
     optional=frozenset({"logprobs"}),
-    opening={"role": "assistant", "content": ""},
-    opening_of_call={"content": None},
     stream_usage="finish",
 )
 

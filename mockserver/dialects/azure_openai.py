@@ -121,7 +121,6 @@ CHAT_LAYOUT = ChatLayout(
     ),
     system_fingerprint=True,
     opening={"role": "assistant", "content": "", "refusal": None},
-    opening_of_call={"content": None},
     prompt_filter_first=True,
 )
 
@@ -197,13 +196,8 @@ MESSAGES: Mapping[str, str] = {
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _limits)
-_OF_DEPLOYMENTS = (API.chat(), API.completions(), API.embeddings())
-_OF_RESOURCE = (
-    API.responses(),
-    *API.stored_responses(),
-    *API.stored_chats(),
-    *model_operations(NAME, _headers),
-)
+_OF_DEPLOYMENTS = API.of_models()
+_OF_RESOURCE = (*API.of_account(), *model_operations(NAME, _headers))
 
 DIALECT = Dialect(
     name=NAME,

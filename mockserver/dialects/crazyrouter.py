@@ -58,14 +58,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "system_fingerprint"),
-    choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
-    chunk=("id", "object", "created", "model", "choices", "usage"),
-    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
     optional=frozenset({"logprobs", "refusal", "annotations"}),
     system_fingerprint=True,
-    opening={"role": "assistant", "content": ""},
-    opening_of_call={"content": None},
 )
 
 ROWS = gateway_rows(

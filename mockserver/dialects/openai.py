@@ -100,10 +100,8 @@ def _waits(failure: Failure, status: int) -> Headers:
 
 CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"),
-    choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "refusal", "tool_calls", "annotations"),
     chunk=("id", "object", "created", "model", "service_tier", "system_fingerprint", "choices", "usage"),
-    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
     usage=(
         "prompt_tokens",
         "completion_tokens",
@@ -113,7 +111,6 @@ CHAT_LAYOUT = ChatLayout(
     ),
     system_fingerprint=True,
     opening={"role": "assistant", "content": "", "refusal": None},
-    opening_of_call={"content": None},
 )
 
 
@@ -143,12 +140,8 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/openai/v1",),
     operations=(
-        API.chat(),
-        API.completions(),
-        API.responses(),
-        *API.stored_chats(),
-        *API.stored_responses(),
-        API.embeddings(),
+        *API.of_models(),
+        *API.of_account(),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),
     ),

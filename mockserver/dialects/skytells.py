@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.plan import REASONS, Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.error_messages import refuse_without_code
@@ -17,6 +17,7 @@ from mockserver.dialects._shared.errors import (
     ErrorRow,
     ErrorTable,
     gateway_rows,
+    reason_phrase,
     retry_after,
 )
 from mockserver.dialects._shared.parse import bearer, read_object
@@ -112,6 +113,7 @@ CHAT_LAYOUT = ChatLayout(
     ),
     not_streamed=frozenset({"logprobs", "annotations"}),
     opening=None,
+    opening_of_call={},
     stream_usage="null",
 )
 
@@ -125,36 +127,19 @@ ROWS = gateway_rows(
     quota=ErrorRow(429, "rate_limit_error", "insufficient_quota"),
     server_error=ErrorRow(500, "server_error", "internal_error"),
 )
+# The rest are reason phrases.
+_IDS_BY_STATUS = {400: "INVALID_REQUEST", 413: "REQUEST_TOO_LARGE", 429: "RATE_LIMIT_EXCEEDED", 500: "INTERNAL_ERROR"}
 _ERROR_IDS: Mapping[str, str] = {
-    "bad_json": "INVALID_REQUEST",
+    **{
+        reason: _IDS_BY_STATUS.get(status) or reason_phrase(status).upper().replace(" ", "_")
+        for reason, status in REASONS.items()
+    },
     "bad_parameter": "INVALID_PARAMETER",
     "content_filter": "CONTENT_FILTERED",
     "context_length": "CONTEXT_LENGTH_EXCEEDED",
     "unsupported": "INVALID_PARAMETER",
-    "invalid_key": "UNAUTHORIZED",
-    "missing_key": "UNAUTHORIZED",
-    "billing": "PAYMENT_REQUIRED",
-    "forbidden": "FORBIDDEN",
-    "key_not_allowed": "FORBIDDEN",
-    "model_not_allowed": "FORBIDDEN",
     "model_not_found": "MODEL_NOT_FOUND",
     "unknown_model": "MODEL_NOT_FOUND",
-    "not_found": "NOT_FOUND",
-    "unmatched": "NOT_FOUND",
-    "route_not_found": "NOT_FOUND",
-    "method_not_allowed": "METHOD_NOT_ALLOWED",
-    "timeout": "REQUEST_TIMEOUT",
-    "conflict": "CONFLICT",
-    "too_large": "REQUEST_TOO_LARGE",
-    "unsupported_media_type": "UNSUPPORTED_MEDIA_TYPE",
-    "unprocessable": "UNPROCESSABLE_ENTITY",
-    "rate_limit": "RATE_LIMIT_EXCEEDED",
-    "over_limit": "RATE_LIMIT_EXCEEDED",
-    "quota": "RATE_LIMIT_EXCEEDED",
-    "server_error": "INTERNAL_ERROR",
-    "bad_gateway": "BAD_GATEWAY",
-    "overloaded": "SERVICE_UNAVAILABLE",
-    "gateway_timeout": "GATEWAY_TIMEOUT",
 }
 _CATEGORIES: Mapping[int, str] = {401: "authentication", 403: "permission", 429: "rate_limit"}
 MESSAGES: Mapping[str, str] = {

@@ -4,7 +4,7 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mockserver.core.call import ToolCall
@@ -19,17 +19,18 @@ class ChatLayout:
     """Which keys a provider shows, in which order, and how its streams differ."""
 
     completion: tuple[str, ...]
-    choice: tuple[str, ...]
     message: tuple[str, ...]
-    chunk: tuple[str, ...]
-    chunk_choice: tuple[str, ...]
+    choice: tuple[str, ...] = ("index", "message", "logprobs", "finish_reason")
+    chunk: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
+    chunk_choice: tuple[str, ...] = ("index", "delta", "logprobs", "finish_reason")
     usage: tuple[str, ...] = ("prompt_tokens", "completion_tokens", "total_tokens")
     optional: frozenset[str] = frozenset()  # keys of a choice or message that are omitted while null or empty
     system_fingerprint: bool = False  # False: null, where the key is shown at all
     not_streamed: frozenset[str] = frozenset()  # keys of a choice or message that streams omit
     # The delta that opens a choice; None: an empty delta opens it, and the next one has the role.
-    opening: Mapping[str, Json] | None = None
-    opening_of_call: Mapping[str, Json] | None = None  # keys besides the role when a tool call opens the choice
+    opening: Mapping[str, Json] | None = field(default_factory=lambda: {"role": "assistant", "content": ""})
+    # Keys besides the role when a tool call opens the choice.
+    opening_of_call: Mapping[str, Json] = field(default_factory=lambda: {"content": None})
     prompt_filter_first: bool = False  # whether a stream begins with a chunk of only the prompt's filter results
     # Where a stream has its usage. "requested": in a last chunk, if requested. "null": the same, and null in all other
     # chunks. "finish": with the finish reason, unless requested.

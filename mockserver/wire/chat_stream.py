@@ -135,7 +135,7 @@ def _increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Ite
         yield _Increment({}, part="open", opens=True)
         yield _with_role(first or _Increment({"content": ""}), {})
     elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
-        yield _with_role(first, layout.opening_of_call or {})
+        yield _with_role(first, layout.opening_of_call)
     else:
         yield _Increment(layout.opening, part="open", opens=True)
         yield from () if first is None else (first,)

@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import CHAT, CHAT_FIELDS
-from mockserver.dialects._shared.parse import Complaint, clip, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_keys, validated
 
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
@@ -178,20 +178,20 @@ def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
     if tools := kept.get("tools"):
         kept["tools"] = [_tool_with_schema_as_text(tool) for tool in tools]
     if functions := kept.get("functions"):
-        kept["functions"] = [_schema_as_text(function, "parameters") for function in functions]
+        kept["functions"] = [schema_as_text(function, "parameters") for function in functions]
     answer = kept.get("response_format")
     if answer and answer["type"] == "json_schema" and answer.get("json_schema"):
-        kept["response_format"] = {**answer, "json_schema": _schema_as_text(answer["json_schema"], "schema")}
+        kept["response_format"] = {**answer, "json_schema": schema_as_text(answer["json_schema"], "schema")}
     return kept
 
 
 def _tool_with_schema_as_text(tool: Body) -> Body:
     if tool["type"] != "function":
         return tool
-    return {**tool, "function": _schema_as_text(tool["function"], "parameters")}
+    return {**tool, "function": schema_as_text(tool["function"], "parameters")}
 
 
-def _schema_as_text(holder: Body, key: str) -> Body:
+def schema_as_text(holder: Body, key: str) -> Body:
     return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
@@ -201,17 +201,17 @@ def _without_ids(messages: Sequence[Body]) -> list[Body]:
 
 
 def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
-    renamed = _with_ordinal(message, ordinals)
+    renamed = dict(with_ordinals(message, ordinals))
     if isinstance(calls := message.get("tool_calls"), list):
-        renamed["tool_calls"] = [_with_ordinal(call, ordinals) if isinstance(call, dict) else call for call in calls]
+        renamed["tool_calls"] = [with_ordinals(call, ordinals) if isinstance(call, dict) else call for call in calls]
     if isinstance(audio := message.get("audio"), dict):
-        renamed["audio"] = _with_ordinal(audio, ordinals)
+        renamed["audio"] = with_ordinals(audio, ordinals)
     return renamed
 
 
-def _with_ordinal(holder: Body, ordinals: dict[str, str]) -> dict[str, Json]:
+def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = ("id", "tool_call_id")) -> Body:
     """The same with each of its ids replaced by the place at which that id first occurred."""
-    named = {key: holder[key] for key in ("id", "tool_call_id") if isinstance(holder.get(key), str)}
+    named = {key: holder[key] for key in keys if isinstance(holder.get(key), str)}
     return {**holder, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}
 
 
@@ -220,16 +220,16 @@ def chat_conflicts(body: Body) -> Iterator[Complaint]:
     yield from _unmet_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
-        yield _conflict("max_tokens", f"Setting {both} at the same time is not supported.")
+        yield conflict(f"Setting {both} at the same time is not supported.", "max_tokens")
     yield from unmet_tool_choice(body)
     yield from empty_messages(body["messages"])
 
 
 def _unmet_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+        yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
-        yield _conflict("top_logprobs", "'top_logprobs' is only allowed when 'logprobs' is true.")
+        yield conflict("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
 
 
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
@@ -264,15 +264,7 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
         if message["role"] != "assistant" or message.get("content") is not None:
             continue
         if not any(message.get(key) for key in _CONTENT_KEYS):
-            yield Complaint(
-                "conflict",
-                ("messages", index, "content"),
-                message="Invalid value for 'content': expected a string, got null.",
-            )
-
-
-def _conflict(field: str, message: str) -> Complaint:
-    return Complaint("conflict", (field,), message=message)
+            yield conflict("Invalid value for 'content': expected a string, got null.", "messages", index, "content")
 
 
 def chat_live_only(body: Body) -> Iterator[Complaint]:
@@ -280,7 +272,7 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
     for key in unknown_keys(body, CHAT_FIELDS):
         yield Complaint("unknown", (key,))
     if not body["model"]:
-        yield Complaint("conflict", ("model",), message="you must provide a model parameter")
+        yield conflict("you must provide a model parameter", "model")
     for field in ("max_tokens", "max_completion_tokens"):
         value = body.get(field)
         if value is not None and value < 1:
@@ -299,7 +291,7 @@ def _unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     for index, message in enumerate(messages):
         if message["role"] == "tool":
             if message["tool_call_id"] not in open_ids:
-                yield _conflict_at(index, _STRAY_TOOL_MESSAGE)
+                yield conflict(_STRAY_TOOL_MESSAGE, "messages", index)
             else:
                 open_ids.remove(message["tool_call_id"])
         elif open_ids:
@@ -308,29 +300,17 @@ def _unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
             open_ids = [call["id"] for call in message.get("tool_calls") or ()]
             at = index
     if open_ids:
-        yield _conflict_at(at, f"{_UNANSWERED} {clip(', '.join(open_ids))}")
-
-
-def _conflict_at(index: int, message: str) -> Complaint:
-    return Complaint("conflict", ("messages", index), message=message)
+        yield conflict(f"{_UNANSWERED} {clip(', '.join(open_ids))}", "messages", at)
 
 
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
 NOT_FINGERPRINTED = frozenset(
-    {
-        "stream",
-        "stream_options",
-        "user",
-        "safety_identifier",
-        "metadata",
-        "store",
-        "service_tier",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-    }
+    (
+        *("stream", "stream_options", "user", "safety_identifier", "metadata", "store", "service_tier"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
+    )
 )
 _CONTENT_KEYS = ("tool_calls", "function_call", "refusal", "audio")
 _STRAY_TOOL_MESSAGE = (

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import CARRIED_OUT, Message, ToolCall
 from mockserver.core.json import Json
+from mockserver.dialects._chat.request import NOT_FINGERPRINTED, schema_as_text, with_ordinals
 
 Body = Mapping[str, Json]
 
@@ -189,46 +190,17 @@ def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
     kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
-        kept["input"] = [_with_ordinals(item, ordinals) for item in items]
+        kept["input"] = [with_ordinals(item, ordinals, _IDS) for item in items]
     if tools := kept.get("tools"):
-        kept["tools"] = [_schema_as_text(tool, "parameters") for tool in tools]
+        kept["tools"] = [schema_as_text(tool, "parameters") for tool in tools]
     text = kept.get("text")
     if text and text.get("format"):
-        kept["text"] = {**text, "format": _schema_as_text(text["format"], "schema")}
+        kept["text"] = {**text, "format": schema_as_text(text["format"], "schema")}
     return kept
 
 
-def _with_ordinals(item: Body, ordinals: dict[str, str]) -> Body:
-    """The same with each of its ids replaced by the place at which that id first occurred."""
-    named = {key: item[key] for key in _IDS if isinstance(item.get(key), str)}
-    if not named:
-        return item
-    return {**item, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}
-
-
-def _schema_as_text(holder: Body, key: str) -> Body:
-    return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
-
-
 _IDS = ("id", "call_id", "approval_request_id")
-_BOOKKEEPING = frozenset(
-    {
-        "stream",
-        "stream_options",
-        "user",
-        "safety_identifier",
-        "metadata",
-        "store",
-        "background",
-        "background_options",
-        "service_tier",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "previous_response_id",
-        "request_id",
-        "priority",
-        "cache_salt",
-        "enable_response_messages",
-    }
-)
+_BOOKKEEPING = NOT_FINGERPRINTED | {
+    *("background", "background_options", "previous_response_id"),
+    *("request_id", "priority", "cache_salt", "enable_response_messages"),
+}

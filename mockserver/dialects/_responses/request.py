@@ -18,7 +18,7 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.dialects._responses.input import as_text, input_messages, responses_fingerprint_fields
 from mockserver.dialects._responses.models import RESPONSE, RESPONSE_FIELDS
 from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.parse import Complaint, clip, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_keys, validated
 from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
@@ -154,20 +154,20 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+        yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         both = "'previous_response_id' or 'conversation'"
-        yield _conflict(
-            "previous_response_id",
+        yield conflict(
             "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
             f"Ensure you are only providing one of: {both}.",
+            "previous_response_id",
         )
     yield from background_conflicts(body)
 
 
 def background_conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("background") and body.get("store") is False:
-        yield _conflict("background", "Background mode requires 'store' to be true.")
+        yield conflict("Background mode requires 'store' to be true.", "background")
 
 
 def responses_live_only(body: Body) -> Iterator[Complaint]:
@@ -177,7 +177,7 @@ def responses_live_only(body: Body) -> Iterator[Complaint]:
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
-        yield _conflict("input", _NO_SUBJECT)
+        yield conflict(_NO_SUBJECT, "input")
     yield from _unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
         yield from _incomplete_items(body["input"])
@@ -193,9 +193,9 @@ def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     tools = body.get("tools") or ()
     if not tools:
         mode = choice if isinstance(choice, str) else choice["type"]
-        yield _conflict("tool_choice", f"Tool choice '{mode}' must be specified with 'tools' parameter.")
+        yield conflict(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
     elif not isinstance(choice, str) and choice["type"] != "allowed_tools" and not _offers(tools, choice):
-        yield _conflict("tool_choice", f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.")
+        yield conflict(f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.", "tool_choice")
 
 
 def _offers(tools: Iterable[Body], choice: Body) -> bool:
@@ -216,14 +216,10 @@ def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
     for call_id, kind in outputs.items():
         if call_id not in calls:
             message = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
-            yield _conflict("input", message)
+            yield conflict(message, "input")
     for call_id, kind in calls.items():
         if call_id not in outputs:
-            yield _conflict("input", f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.")
-
-
-def _conflict(field: str, message: str) -> Complaint:
-    return Complaint("conflict", (field,), message=message)
+            yield conflict(f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.", "input")
 
 
 def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after: int = -1) -> Reply:
@@ -332,20 +328,9 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
 }
 _SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _UNCHANGED_FIELDS = (
-    "instructions",
-    "max_tool_calls",
-    "metadata",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "prompt",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "store",
-    "tool_choice",
-    "top_logprobs",
-    "truncation",
-    "user",
+    *("instructions", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id", "prompt"),
+    *("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "store", "tool_choice", "top_logprobs"),
+    *("truncation", "user"),
 )
 RESPONSE_LAYOUT = ResponseLayout(
     response=(

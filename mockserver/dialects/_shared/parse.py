@@ -56,6 +56,11 @@ class Complaint:
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
 
 
+def conflict(message: str, *path: str | int) -> Complaint:
+    """A complaint of which only a message can say what is wrong."""
+    return Complaint("conflict", path, message=message)
+
+
 def read_object(http: HttpRequest) -> dict[str, Json]:
     """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
     _refuse_other_media(http)

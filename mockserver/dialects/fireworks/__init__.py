@@ -126,14 +126,10 @@ TEXT_LAYOUT = TextLayout(
 )
 CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
-    choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "reasoning_content", "tool_calls"),
-    chunk=("id", "object", "created", "model", "choices", "usage"),
-    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
     usage=("prompt_tokens", "total_tokens", "completion_tokens"),
     optional=frozenset({"logprobs"}),
     opening={"role": "assistant"},
-    opening_of_call={"content": None},
     stream_usage="finish",
     content_logprobs=True,
 )

@@ -124,13 +124,8 @@ RESPONSE_LAYOUT = ResponseLayout(
 )
 CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "system_fingerprint", "usage"),
-    choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
-    chunk=("id", "object", "created", "model", "choices", "usage"),
-    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
     optional=frozenset({"annotations", "reasoning_content"}),
-    opening={"role": "assistant", "content": ""},
-    opening_of_call={"content": None},
 )
 
 _BAD_REQUEST = ErrorRow(400, "BadRequestError")

@@ -11,7 +11,7 @@ from mockserver.dialects._chat.request import chat_call
 from mockserver.dialects._responses.input import message_of
 from mockserver.dialects._responses.request import ResponsesRequest, parse_responses
 from mockserver.dialects._shared.error_messages import refuse_without_code
-from mockserver.dialects._shared.parse import Complaint, clip, validated
+from mockserver.dialects._shared.parse import Complaint, clip, conflict, validated
 from mockserver.dialects.tzafon.models import CHAT, RESPONSE
 
 NAME = "tzafon"
@@ -104,45 +104,41 @@ def refuse(complaint: Complaint) -> Failure:
 
 def _conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("background") and body.get("store") is False:
-        yield Complaint("conflict", ("background",), message="background can only be used when `store` is true")
+        yield conflict("background can only be used when `store` is true", "background")
     if body.get("previous_response_id") is not None and body.get("previous_input_messages") is not None:
         message = "Only one of `previous_input_messages` and `previous_response_id` can be set."
-        yield Complaint("conflict", ("previous_input_messages",), message=message)
+        yield conflict(message, "previous_input_messages")
     if body.get("cache_salt") == "":
         yield _no_salt()
 
 
 def _lonely(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield _conflict("stream_options", "Stream options can only be defined when `stream=True`.")
+        yield conflict("Stream options can only be defined when `stream=True`.", "stream_options")
     if body.get("top_logprobs") and not body.get("logprobs"):
-        yield _conflict("top_logprobs", "when using `top_logprobs`, `logprobs` must be set to true.")
+        yield conflict("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
     if body.get("cache_salt") == "":
         yield _no_salt()
     choice, tools = body.get("tool_choice"), body.get("tools")
     if choice not in (None, "none", "auto") and not tools:
-        yield _conflict("tool_choice", "When using `tool_choice`, `tools` must be set.")
+        yield conflict("When using `tool_choice`, `tools` must be set.", "tool_choice")
 
 
 def vllm_live_only(body: Body) -> Iterator[Complaint]:
     """What the engine refuses, though the schema allows it."""
     if (heat := body.get("temperature")) is not None and heat < 0:
-        yield _conflict("temperature", f"temperature must be non-negative, got {clip(str(heat))}.")
+        yield conflict(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if (share := body.get("top_p")) is not None and not 0 < share <= 1:
-        yield _conflict("top_p", f"top_p must be in (0, 1], got {clip(str(share))}.")
+        yield conflict(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
     for field in ("max_output_tokens", "max_tokens", "max_completion_tokens"):
         if (most := body.get(field)) is not None and most < 1:
-            yield _conflict(field, f"max_tokens must be at least 1, got {most}.")
+            yield conflict(f"max_tokens must be at least 1, got {most}.", field)
     if body.get("priority"):
-        yield _conflict("priority", "Got priority but priority scheduling is not enabled.")
+        yield conflict("Got priority but priority scheduling is not enabled.", "priority")
 
 
 def _no_salt() -> Complaint:
-    return _conflict("cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.")
-
-
-def _conflict(field: str, message: str) -> Complaint:
-    return Complaint("conflict", (field,), message=message)
+    return conflict("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
 RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))

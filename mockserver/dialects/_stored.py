@@ -1,7 +1,6 @@
-"""Kept responses, as OpenAI and its look-alikes show them (`wire/openai.md` sections 1 and 6, Follow-ups).
+"""Stored chats and responses, as OpenAI and its look-alikes return them (`wire/openai.md` sections 1 and 6).
 
-They can be retrieved whole or as a stream, deleted and cancelled, and list their input items. Other operations count
-the tokens of a request or compact its conversation. Storage is the engine's business.
+Other operations count the tokens of a request or compact its conversation. The engine does the storing.
 """
 
 from base64 import b64encode
@@ -24,6 +23,7 @@ from mockserver.dialects._shared.reply import json_reply, with_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
 Refuse = Callable[[Complaint], Failure]
+Parse = Callable[[HttpRequest, bool], Call]
 Entry = Mapping[str, Json]
 
 ORDERS = ("asc", "desc")
@@ -31,7 +31,7 @@ MAX_PAGE_SIZE = 100  # entries of a page
 
 
 def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
-    """The page that a query asks for; `order` is the one that it leaves unsaid."""
+    """The page that a query asks for; `order` is the default one."""
     requested = http.query.get("order", order)
     if requested not in ORDERS:
         raise refuse(Complaint("value", ("order",), got=requested, expected=ORDERS))
@@ -42,7 +42,6 @@ def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
 
 
 def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
-    """A number of the query, or None where it has none of that name."""
     text = http.query.get(name)
     if text is None:
         return None
@@ -56,7 +55,6 @@ def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: in
 
 
 def boolean_parameter(http: HttpRequest, name: str) -> bool:
-    """Whether the query says yes."""
     return http.query.get(name, "").lower() in ("true", "1")
 
 
@@ -73,53 +71,32 @@ def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
 def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
     """The body of a list (`wire/openai.md` section 1)."""
     shown: Sequence[Entry] = list(entries)
-    return {
-        "object": "list",
-        "data": shown,
-        "first_id": shown[0]["id"] if shown else None,
-        "last_id": shown[-1]["id"] if shown else None,
-        "has_more": more,
-    }
+    first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
+    return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
 
 
-Shown = Callable[[Call], Headers]
 Body = Callable[[Call, Answer], Mapping[str, Json]]
-
-
 UPDATE = TypeAdapter(strict_shape(metadata=Metadata | None))
 
 
-def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tuple[Operation, ...]:
-    """The operations on stored completions of a dialect, whose answers carry its own headers.
-
-    `body` puts an answer into the object in which the call got it.
-    """
-
-    def found(name: str) -> Callable[[HttpRequest, bool], Call]:
-        def parse(http: HttpRequest, strict: bool) -> Call:
-            wanted = http.path_params.get("completion_id", "")
-            paged = page_parameter(http, refuse, order="asc") if name == "chat_messages" else FIRST_PAGE
-            return Call(dialect, name, "", http, {"id": wanted}, id=wanted, page=paged)
-
-        return parse
+def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], refuse: Refuse) -> tuple[Operation, ...]:
+    """The operations on stored completions; `body` returns the object that a call got as its answer."""
 
     def parse_list(http: HttpRequest, strict: bool) -> Call:
-        model, metadata = http.query.get("model", ""), map_parameter(http, "metadata")
-        return Call(
-            dialect,
-            "stored_chats",
-            model,
-            http,
-            {},
-            raw={"metadata": metadata},
-            page=page_parameter(http, refuse, order="asc"),
-        )
+        model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
+        return Call(dialect, "stored_chats", model, http, {}, {"metadata": map_parameter(http, "metadata")}, page=page)
+
+    def look_up(operation: str) -> Parse:
+        return _look_up(dialect, operation, "completion_id")
 
     def parse_update(http: HttpRequest, strict: bool) -> Call:
-        body = read_object(http)
-        validated(UPDATE, body, refuse)
-        wanted = http.path_params.get("completion_id", "")
-        return Call(dialect, "update_chat", "", http, {"id": wanted}, raw=body, id=wanted)
+        update = read_object(http)
+        validated(UPDATE, update, refuse)
+        return replace(look_up("update_chat")(http, strict), raw=update)
+
+    def parse_messages(http: HttpRequest, strict: bool) -> Call:
+        page = page_parameter(http, refuse, order="asc")
+        return replace(look_up("chat_messages")(http, strict), page=page)
 
     def render(call: Call, outcome: Success) -> Reply:
         return json_reply(200, _stored_chat_body(call, outcome, body), headers(call))
@@ -127,27 +104,36 @@ def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tu
     one = "/chat/completions/{completion_id}"
     return (
         Operation("stored_chats", "GET", "/chat/completions", parse_list, render),
-        Operation("stored_chat", "GET", one, found("stored_chat"), render),
+        Operation("stored_chat", "GET", one, look_up("stored_chat"), render),
         Operation("update_chat", "POST", one, parse_update, render),
-        Operation("delete_chat", "DELETE", one, found("delete_chat"), render),
-        Operation("chat_messages", "GET", f"{one}/messages", found("chat_messages"), render),
+        Operation("delete_chat", "DELETE", one, look_up("delete_chat"), render),
+        Operation("chat_messages", "GET", f"{one}/messages", parse_messages, render),
     )
+
+
+def _look_up(dialect: str, operation: str, name: str) -> Parse:
+    """Return the parser of a request for what was stored under the id in its path."""
+
+    def parse(http: HttpRequest, strict: bool) -> Call:
+        wanted = http.path_params.get(name, "")
+        return Call(dialect, operation, "", http, {"id": wanted}, id=wanted, page=FIRST_PAGE)
+
+    return parse
 
 
 def _stored_chat_body(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
     if isinstance(outcome, Listing):
         return list_body((_completion(each, body) for each in outcome.entries), more=outcome.more)
-    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    stored = _stored(outcome)
     if call.operation == "delete_chat":
-        return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
+        return {"object": "chat.completion.deleted", "id": stored.answer.id, "deleted": True}
     if call.operation == "chat_messages":
-        shown, more = call.page.of(tuple(_messages(outcome)), lambda message: message["id"])
+        shown, more = call.page.of(tuple(_messages(stored)), lambda message: message["id"])
         return list_body(shown, more=more)
-    return _completion(outcome, body)
+    return _completion(stored, body)
 
 
 def _completion(stored: Stored, body: Body) -> dict[str, Json]:
-    """Return the completion as it was sent, and fields of its request."""
     requested = stored.call.raw
     repeated = {key: requested.get(key, default) for key, default in _REQUEST_DEFAULTS.items()}
     own = {"metadata": requested.get("metadata") or {}, "request_id": f"req_{stored.call.fingerprint}"}
@@ -155,7 +141,6 @@ def _completion(stored: Stored, body: Body) -> dict[str, Json]:
 
 
 def _messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
-    """The messages that were sent, each with an id of its own."""
     for number, message in enumerate(stored.call.raw.get("messages") or ()):
         content = message.get("content")
         parts = content if isinstance(content, list) else None
@@ -187,10 +172,10 @@ StoredResponse = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class StoredResponses:
-    """How a dialect speaks of responses that were made: as it takes them, shows them, and heads its answers.
+    """The operations of a dialect on stored responses.
 
-    `take` reads the body that asks for one. `final`: one that is over cannot be cancelled, else it is shown as it is;
-    and only one that was streamed from the background is streamed again.
+    `take` parses the body that asks for a response. `final`: a response that is done cannot be cancelled (else it is
+    returned as it is), and only one that was streamed in the background can be streamed again.
     """
 
     dialect: str
@@ -201,35 +186,30 @@ class StoredResponses:
     final: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return the operations on a stored response, and those that only count or compact one."""
         one = "/responses/{response_id}"
         return (
-            Operation("input_tokens", "POST", "/responses/input_tokens", self._input_tokens, self._count),
-            Operation("compact_response", "POST", "/responses/compact", self._compact, self._compacted),
-            Operation("response", "GET", one, self._response, self._retrieved, error=error_event),
-            Operation("delete_response", "DELETE", one, self._found("delete_response"), self._deleted),
-            Operation("cancel_response", "POST", f"{one}/cancel", self._found("cancel_response"), self._cancelled),
-            Operation("input_items", "GET", f"{one}/input_items", self._input_items, self._items),
+            Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._count),
+            Operation("compact_response", "POST", "/responses/compact", self._parse_compact, self._compacted),
+            Operation("response", "GET", one, self._parse_response, self._retrieved, error=error_event),
+            Operation("delete_response", "DELETE", one, self._look_up("delete_response"), self._deleted),
+            Operation("cancel_response", "POST", f"{one}/cancel", self._look_up("cancel_response"), self._cancelled),
+            Operation("input_items", "GET", f"{one}/input_items", self._parse_items, self._items),
         )
 
-    def _found(self, name: str) -> Callable[[HttpRequest, bool], Call]:
-        def parse(http: HttpRequest, strict: bool) -> Call:
-            wanted = http.path_params.get("response_id", "")
-            return Call(self.dialect, name, "", http, {"id": wanted}, id=wanted, page=FIRST_PAGE)
+    def _look_up(self, operation: str) -> Parse:
+        return _look_up(self.dialect, operation, "response_id")
 
-        return parse
-
-    def _response(self, http: HttpRequest, strict: bool) -> Call:
+    def _parse_response(self, http: HttpRequest, strict: bool) -> Call:
         integer_parameter(http, "starting_after", self.refuse)
-        return replace(self._found("response")(http, strict), stream=boolean_parameter(http, "stream"))
+        return replace(self._look_up("response")(http, strict), stream=boolean_parameter(http, "stream"))
 
-    def _input_items(self, http: HttpRequest, strict: bool) -> Call:
-        return replace(self._found("input_items")(http, strict), page=page_parameter(http, self.refuse, order="desc"))
+    def _parse_items(self, http: HttpRequest, strict: bool) -> Call:
+        return replace(self._look_up("input_items")(http, strict), page=page_parameter(http, self.refuse, order="desc"))
 
-    def _input_tokens(self, http: HttpRequest, strict: bool) -> Call:
+    def _parse_count(self, http: HttpRequest, strict: bool) -> Call:
         return _about(self.take(http, False), "input_tokens")
 
-    def _compact(self, http: HttpRequest, strict: bool) -> Call:
+    def _parse_compact(self, http: HttpRequest, strict: bool) -> Call:
         call = _about(self.take(http, False), "compact_response")
         if not call.model:
             raise self.refuse(Complaint("missing", ("model",)))
@@ -277,7 +257,7 @@ class StoredResponses:
 
 
 def input_items(stored: Stored) -> Iterator[StoredResponse]:
-    """What was put in, as items: each has an id, and messages have parts."""
+    """The input of the request as items: each has an id, and messages have parts."""
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
@@ -331,7 +311,6 @@ def _included(http: HttpRequest) -> Iterator[str]:
 
 
 def _parts(item: StoredResponse) -> Json:
-    """The content of a message as parts."""
     content = item.get("content")
     if not isinstance(content, str):
         return content

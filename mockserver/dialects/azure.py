@@ -53,7 +53,7 @@ from mockserver.dialects._shared.fields import (
     unset,
     words,
 )
-from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
 from mockserver.dialects._shared.reply import (
     chat_reply,
     json_reply,
@@ -112,6 +112,9 @@ EFFECTIVE = frozenset(PassedThrough.__annotations__)
 
 
 Body = Mapping[str, Json]
+NAME = "azure"
+EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # what answers where no model is named
+MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 _IDS = IdShape("", 32, "hex")
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
@@ -129,8 +132,7 @@ def check_version(http: HttpRequest) -> None:
         raise Failure("bad_parameter", message, code="InvalidApiVersionParameter", param="api-version")
 
 
-def parse_chat(http: HttpRequest, *, dialect: str) -> Call:
-    """The Call of a chat request; extra parameters as the `extra-parameters` header wants them."""
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameters header says how strict it is
     check_version(http)
     body = known_or_passed(http, AZURE_FIELDS)
     own = validated(AZURE_CHAT, body, refuse_as_azure)
@@ -138,19 +140,20 @@ def parse_chat(http: HttpRequest, *, dialect: str) -> Call:
     chat: Body = {**own, **passed}
     for found in (*unmet_tool_choice(chat), *_contents(chat["messages"])):
         raise refuse_as_azure(found)
-    return replace(chat_call(http, body, chat, dialect=dialect), ids=_IDS)
+    return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
 
 
-def parse_embeddings(http: HttpRequest, *, dialect: str) -> Call:
-    """The Call of a request for embeddings; extra parameters as in a chat."""
+def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
     check_version(http)
     body = known_or_passed(http, AZURE_EMBEDDING_FIELDS)
     parsed = validated(AZURE_EMBEDDING, body, refuse_as_azure)
-    return embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse_as_azure)
+    if not parsed.get("model") and not parsed.get("dimensions"):
+        parsed = {**parsed, "dimensions": DIMENSIONS}
+    return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
-    """A 422 where the body is one that the API knows but the model does not support, else a 400."""
+    """Return a 422 for what the API knows but the model does not support, else a 400."""
     failure = refuse(complaint)
     if not _is_unsupported(complaint):
         return Failure("bad_parameter", failure.message, param=failure.param)
@@ -161,7 +164,6 @@ def refuse_as_azure(complaint: Complaint) -> Failure:
 
 
 def as_text(value: Json) -> str:
-    """Return a value as `detail.value` shows it: a string, or JSON of any other value."""
     return clip(value if isinstance(value, str) else to_json(value).decode(), 1000)
 
 
@@ -172,7 +174,7 @@ def _is_unsupported(complaint: Complaint) -> bool:
 
 
 def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
-    """The body with what the `extra-parameters` header makes of parameters that the API does not know."""
+    """The body; its `extra-parameters` header says what happens to parameters that the API does not know."""
     body, mode = read_object(http), http.header("extra-parameters")
     extras = unknown_keys(body, known)
     match (mode or "error").strip().lower():
@@ -200,7 +202,7 @@ def _refused_extras(extras: Iterable[str]) -> Failure:
 
 
 def _contents(messages: Iterable[Body]) -> Iterator[Complaint]:
-    """What messages and parts of a role or type must carry."""
+    """Yield what is missing in messages, by their roles, and in parts, by their types."""
     for at, message in enumerate(messages):
         content = message.get("content")
         if content is None and message["role"] != "assistant":
@@ -218,46 +220,19 @@ def _absent(message: Body, path: tuple[str | int, ...]) -> Complaint:
 
 
 _OF_THE_MODEL = EFFECTIVE | {
-    "frequency_penalty",
-    "presence_penalty",
-    "max_tokens",
-    "response_format",
-    "temperature",
-    "top_p",
-    "tools",
-    "tool_choice",
-    "dimensions",
-    "encoding_format",
-    "input_type",
+    *("frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p"),
+    *("tools", "tool_choice", "dimensions", "encoding_format", "input_type"),
 }
-
-
-NAME = "azure"
-EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # what answers where no model is named
-MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 
 
 def credential(http: HttpRequest) -> str | None:
     return bearer(http) or (http.header("api-key") or "").strip() or None
 
 
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameters header says how strict it is
-    return parse_chat(http, dialect=NAME)
-
-
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     answer = replace(outcome, model=outcome.model or MODELS[0])
     return with_headers(chat_reply(call, answer, CHAT_LAYOUT), _headers(call.http, call))
-
-
-def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
-    call = parse_embeddings(http, dialect=NAME)
-    return (
-        call
-        if call.model or call.options.dimensions
-        else replace(call, options=replace(call.options, dimensions=DIMENSIONS))
-    )
 
 
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
@@ -312,13 +287,9 @@ def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Map
     if "loc" in failure.details:
         loc, value = failure.details["loc"], as_text(failure.details["value"])
     else:
-        steps = _steps(resolved.param)
+        steps = steps_of(resolved.param)
         loc, value = ("body", *steps), _value(call.raw if call is not None else {}, steps)
     return {"loc": list(loc), "value": value, "input": value}
-
-
-def _steps(param: str | None) -> Sequence[str]:
-    return (param or "").replace("[", ".").replace("]", "").split(".") if param else ()
 
 
 def _value(body: Json, steps: Sequence[str]) -> str:

@@ -278,6 +278,11 @@ def _quoted(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'([^']*)'", text))
 
 
+def steps_of(param: str | None) -> list[str]:
+    """The steps of a path that a rule writes: `messages[0].role`."""
+    return param.replace("[", ".").replace("]", "").split(".") if param else []
+
+
 def join_words(words: Sequence[str], last: str) -> str:
     if len(words) < 3:
         return f" {last} ".join(words)

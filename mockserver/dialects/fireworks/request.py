@@ -16,7 +16,7 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
 from mockserver.dialects._chat.request import chat_call, empty_messages, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
-from mockserver.dialects._shared.parse import Body, Complaint, clip, read_object, unknown_keys
+from mockserver.dialects._shared.parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
@@ -35,9 +35,8 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def detail_of(message: str, param: str | None) -> Detail:
-    steps = (param or "").replace("[", ".").replace("]", "").split(".") if param else ()
     return {
-        "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps)],
+        "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps_of(param))],
         "msg": message,
         "type": _VALUE,
     }

@@ -4,6 +4,7 @@ A page marks where a table stands: `<!-- table: NAME -->`, the table, `<!-- end 
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,21 +18,27 @@ from mockserver.config.errors import RuleError
 from mockserver.config.models_and_limits import Key, LimitsTable, Model
 from mockserver.config.settings import Settings, flag, variable
 from mockserver.config.source import Document
+from mockserver.config.timing import PROFILES
+from mockserver.core.action import POSITIONS, Option, counts, options
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
+from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure, Timing
+from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
 from mockserver.rules.answer.checks import BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
+from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.items import Action, ItemSpec
 from mockserver.rules.load import load
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES
+from mockserver.rules.schema import BESIDE as FAULT_KEYS
 from mockserver.rules.schema import ErrorSpec, FailedSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
-from tests.house import fault_tables, timing_tables
+from mockserver.testing.fault_matrix import BAD
+from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
@@ -68,12 +75,8 @@ def _predicates() -> str:
     return _table(("predicate", "applies to", "matches if the field"), rows)
 
 
-def _modifiers() -> str:
-    return _table(("option", "effect"), [(f"`{name}`", doc) for name, doc in MODIFIERS.items()])
-
-
-def _groups() -> str:
-    return _table(("group", "matches if"), [(f"`{name}`", doc) for name, doc in GROUPS.items()])
+def _abouts(head: Sequence[str], abouts: Mapping[str, str]) -> Callable[[], str]:
+    return lambda: _table(head, [(f"`{name}`", about) for name, about in abouts.items()])
 
 
 def _keys(table: type[BaseModel]) -> Mapping[str, str]:
@@ -82,7 +85,7 @@ def _keys(table: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _described(table: type[BaseModel]) -> Callable[[], str]:
-    return lambda: _table(("key", "meaning"), [(f"`{key}`", about) for key, about in _keys(table).items()])
+    return _abouts(("key", "meaning"), _keys(table))
 
 
 def _typed(tables: Any) -> Callable[[], str]:
@@ -243,6 +246,59 @@ def _code(reply: Reply) -> str:
             return dict(reply.headers).get("x-ms-error-code", str(said))
 
 
+def _faults() -> str:
+    rows = [
+        (f"`{name}`", (fault.__doc__ or "").partition("\n")[0], _usual_place(fault), ". ".join(_more(fault)))
+        for name, fault in {**FAULTS, **ANSWER_FAULTS}.items()
+    ]
+    return _table(("fault", "what it does", "default position", "options (with defaults)"), rows)
+
+
+def _positions() -> str:
+    rows = [(f"`{where}: {3 if counts(where) else 'true'}`", about) for where, about in POSITIONS.items()]
+    return _table(("position", "meaning"), rows)
+
+
+def _run_outcomes() -> str:
+    rows = [(f"`{word}`", about, "bad" if word in BAD else "") for word, about in RUN_OUTCOMES.items()]
+    return _table(("outcome", "what happened", "verdict"), rows)
+
+
+def _usual_place(fault: type[Any]) -> str:
+    place = next((each.default for each in options(fault) if each.kind == "position"), None)
+    return "" if place is None else f"`{place.where}: {place.count if counts(place.where) else 'true'}`"
+
+
+def _more(fault: type[Any]) -> Iterator[str]:
+    for each in options(fault):
+        if each.kind != "position":
+            words = f" ({', '.join(f'`{word}`' for word in each.among)})" if each.among else ""
+            yield f"`{each.name}{_usual(each)}`: {each.about}{words}"
+
+
+def _usual(each: Option) -> str:
+    """The default of an option, unless its description says it."""
+    match each.kind, each.default:
+        case _, None | 0.0 | math.inf:
+            return ""
+        case "duration", seconds:
+            return f": {seconds * 1000:g}ms"
+        case _, float(number):
+            return f": {number:g}"
+    return f": {each.default}"
+
+
+def _profiles() -> str:
+    head = "profile", "first token", "tokens per second", "jitter", "per 1,000 prompt tokens"
+    return _table(head, [(f"`{name}`", *_paced(timing)) for name, timing in PROFILES.items()])
+
+
+def _paced(timing: Timing) -> Sequence[str]:
+    speed = f"{1 / timing.per_token:.0f}" if timing.per_token else "all at once"
+    spread, later = f"{timing.distribution} {timing.jitter:.0%}", timing.prompt_per_1k
+    return f"{timing.first_token or 0:g} s", speed, spread if timing.jitter else "none", f"{later * 1000:.0f} ms"
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "actions": _typed(Action),
     "answers": _answers,
@@ -252,22 +308,22 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "error": _described(ErrorSpec),
     "errors": _errors,
     "failed": _described(FailedSpec),
-    "faults": lambda: _table(*fault_tables.faults()),
+    "faults": _faults,
     "features": _features,
     "fields": _fields,
     "filter": _described(FilterSpec),
     "generators": _generators,
-    "groups": _groups,
-    "how-often": lambda: _table(*fault_tables.how_often()),
+    "groups": _abouts(("group", "matches if"), GROUPS),
+    "how-often": _abouts(("key", "meaning"), FAULT_KEYS),
     "items": _typed(ItemSpec),
     "key": _described(Key),
     "limits": _described(LimitsTable),
     "model": _described(Model),
-    "modifiers": _modifiers,
-    "outcomes": lambda: _table(*fault_tables.outcomes()),
-    "positions": lambda: _table(*fault_tables.positions()),
+    "modifiers": _abouts(("option", "effect"), MODIFIERS),
+    "outcomes": _run_outcomes,
+    "positions": _positions,
     "predicates": _predicates,
-    "profiles": lambda: _table(*timing_tables.profiles()),
+    "profiles": _profiles,
     "published-models": _published,
     "rule": _described(RuleSpec),
     "settings": _settings,

@@ -68,7 +68,7 @@ def reset(line: Raw) -> None:
     line.socket.close()
 
 
-@pytest.mark.parametrize("leave", [closed, reset])
+@pytest.mark.parametrize("leave", [closed, pytest.param(reset, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wait", WAITS)
 def test_who_leaves_frees_everything(wait: str, leave: Callable[[Raw], None], server: Served) -> None:
     with Raw(server.port) as line:

@@ -14,6 +14,8 @@ import pytest
 from tests.kit.raw import GET, Raw
 from tests.safety.test_leaving import RULES, WAITS
 
+pytestmark = pytest.mark.slow
+
 STOPPED = 5.0  # seconds
 
 

@@ -19,6 +19,7 @@ BRIEFLY = 1.5  # seconds to wait for a stalled answer
 Column = dict[str, str]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("client", CLIENTS)
 def test_docs_show_what_clients_see(server: Served, client: str, stream: bool, update: bool) -> None:

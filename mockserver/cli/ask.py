@@ -74,7 +74,6 @@ def ask_command(  # size: click gives each flag a parameter
 
 
 def _planned(call: Call, live: Live) -> Plan:
-    """The engine's plan; an error of the engine itself, such as an unlisted model, is an outcome too."""
     try:
         return asyncio.run(live.engine.plan(call))
     except Failure as failure:
@@ -82,7 +81,6 @@ def _planned(call: Call, live: Live) -> Plan:
 
 
 def _wire(reply: Reply) -> str:
-    """The body: JSON indented, anything else as it is sent."""
     body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
     if ("content-type", "application/json") in reply.headers:
         body = to_json(from_json(body), indent=2)

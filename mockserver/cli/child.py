@@ -75,7 +75,6 @@ def _exit_code(returncode: int) -> int:
 
 
 def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    """End a program and its children. Return what it printed."""
     for number in _TERMINATION:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()

@@ -70,7 +70,6 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -
 
 
 def _matrix(options: dict[str, Any]) -> FaultMatrix:
-    """The matrix that the flags describe. Raises ConfigError."""
     expect: dict[str, list[str]] = {}
     for each in options.pop("expect"):
         name, _, outcome = each.rpartition("=")
@@ -111,7 +110,6 @@ class _Bench:
                 yield self.matrix.row(name, case, self._result(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
-        """Run the program under a fault. Return how it ended, and its calls."""
         from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running, environment
 
@@ -138,7 +136,6 @@ class _Bench:
 
 
 def _check_without_faults(ran: Completed, calls: Calls, limit: float) -> None:
-    """Raise ConfigError if the program fails without a fault, or makes no calls."""
     if ran.code != 0:
         how = f"was still running after {limit:g} s" if ran.code is None else f"ended with exit code {ran.code}"
         click.echo(ran.out + ran.err, err=True, nl=False)

@@ -45,7 +45,6 @@ def _flag(name: str) -> Callable[[Command], Command]:
 
 
 def _one_or_several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:
-    """One value as it is, several as a list, none as None."""
     return values[0] if len(values) == 1 else list(values) or None
 
 

@@ -107,12 +107,7 @@ class Report:
     sizes: Mapping[str, int] = field(default_factory=dict)
     calls: int = 0
     expects_rules: bool = False  # whether any call reached rules or a cassette
-    ruled: int = 0
-    forwarded: int = 0
-    unmatched: int = 0
-    generated: int = 0
-    rejected: int = 0
-    limited: int = 0
+    shares: Counter[str] = field(default_factory=Counter)  # calls by what answered them
     replayed: Counter[str] = field(default_factory=Counter)  # by source: `cassette chat.yaml#3`
     recorded: Counter[str] = field(default_factory=Counter)  # by cassette file
     new: set[str] = field(default_factory=set)  # sources of recorded episodes
@@ -127,19 +122,14 @@ class Report:
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
         self.calls += 1
         self.expects_rules |= expects_rules
-        self.ruled += exchange.source.startswith("rule ")
-        self.forwarded += exchange.source == FORWARDED
+        unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
+        self.shares[_share(exchange, unmatched=unmatched)] += 1
         if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
             self.targets.add(file_of(choice.name))
         if exchange.source.startswith("cassette "):
             self.replayed[exchange.source] += 1
         self.new.update((exchange.recorded,) if exchange.recorded else ())
         self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
-        unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
-        self.unmatched += unmatched
-        self.generated += not expects_rules and is_unmatched(exchange)
-        self.rejected += rejected
-        self.limited += exchange.source == "limited"
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             secrets = of_row(exchange)
@@ -174,30 +164,20 @@ class Report:
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
         yield from map(str, self.unanswered)
-        left = self.unmatched + self.rejected - len(self.unanswered)
+        left = self.shares["unmatched"] + self.shares["rejected"] - len(self.unanswered)
         if left > 0:
             yield f"... and {left} more"
 
     def _shares(self) -> str:
-        """How many calls were answered by what."""
         if not (self.expects_rules or self.live.engine.rules or self.live.settings.cassette):
-            return f", {self.rejected} rejected (no rules)" if self.rejected else " (no rules)"
-        shares = {
-            "by rules": self.ruled,
-            "from cassettes": self.replayed.total(),
-            "forwarded": self.forwarded,
-            "unmatched": self.unmatched,
-            "generated": self.generated,
-            "rejected": self.rejected,
-            "limited": self.limited,
-        }
-        lookups = self.calls - sum(shares.values())
-        shares["look-up" if lookups == 1 else "look-ups"] = lookups
-        counts = ", ".join(f"{count} {what}" for what, count in shares.items() if count)
-        return f": {counts}" if counts else ""
+            rejected = self.shares["rejected"]
+            return f", {rejected} rejected (no rules)" if rejected else " (no rules)"
+        counts = [f"{self.shares[share]} {share}" for share in _SHARES if self.shares[share]]
+        if lookups := self.shares[_LOOKUP]:
+            counts.append(plural(lookups, _LOOKUP))
+        return f": {', '.join(counts)}" if counts else ""
 
     def _cassettes(self) -> Iterator[str]:
-        """How many episodes were recorded into each cassette, and which were not replayed."""
         choice, cassettes = self.live.player.choice, self.live.player.cassettes
         targets = {*self.targets, *((file_of(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
@@ -211,3 +191,16 @@ class Report:
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:
                 yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"
+
+
+def _share(exchange: Exchange, *, unmatched: bool) -> str:
+    kind = exchange.source.partition(" ")[0]
+    if unmatched or is_unmatched(exchange):
+        return "unmatched" if unmatched else "generated"
+    return {"rule": "by rules", "cassette": "from cassettes", "invalid": "rejected"}.get(
+        kind, kind if kind in _SHARES else _LOOKUP
+    )
+
+
+_SHARES = ("by rules", "from cassettes", "forwarded", "unmatched", "generated", "rejected", "limited")
+_LOOKUP = "look-up"

@@ -64,7 +64,6 @@ def banner(live: Live, given: Sources, port: int) -> str:
 
 
 def _recording(live: Live) -> Iterator[str]:
-    """A line on the cassette and the upstreams, if there are any."""
     choice, parts = live.player.choice, list[str]()
     if choice.name is not None:
         library = live.player.cassettes.get(choice.name)
@@ -103,7 +102,6 @@ def _records(choice: CassetteChoice) -> bool:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether files can be created in a folder, which may not exist yet."""
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 

@@ -209,7 +209,6 @@ def _forget(finder: WithoutRewriting) -> None:
 
 
 def _run(config: pytest.Config) -> Run:
-    """The test run of this process."""
     if RUN not in config.stash:
         from mockserver.pytest_plugin.run import Run
 

@@ -111,7 +111,6 @@ def _interrupted(session: pytest.Session) -> bool:
 
 
 def _narrowed(config: pytest.Config) -> bool:
-    """Whether the command line selects only some of the tests."""
     option, arguments = config.option, map(str, config.invocation_params.args)
     left_out = (
         option.collectonly or getattr(option, "lf", False) or any(each.startswith("--ignore") for each in arguments)

@@ -107,7 +107,6 @@ def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:
 
 
 def _matrix(node: pytest.Item) -> FaultMatrix:
-    """The matrix of a test's closest mark."""
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
         mark = node.get_closest_marker(MARK)
@@ -124,14 +123,12 @@ def _matrix(node: pytest.Item) -> FaultMatrix:
 
 
 def _case(item: pytest.Item) -> FaultCase | None:
-    """The fault that a test runs under."""
     callspec: Any = getattr(item, "callspec", None)
     found = None if callspec is None else callspec.params.get(PARAMETER)
     return found if isinstance(found, FaultCase) else None
 
 
 def _test(item: pytest.Item, case: FaultCase) -> str:
-    """The id of a test without its fault."""
     name = item.nodeid
     for one, other in (
         (f"[{case.name}]", ""),

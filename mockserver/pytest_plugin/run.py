@@ -85,7 +85,6 @@ def recorded_once(config: Config) -> str | None:
 
 
 def _parts(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
-    """The names of a test's file and of the test."""
     root, file = item.config.rootpath, item.path
     near = Path(os.path.relpath(file, root)) if with_folders else Path(file.name)
     within = [node.name for node in item.listchain() if node.path == file and not isinstance(node, pytest.File)]
@@ -123,7 +122,6 @@ def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:
 
 
 def _existing(file: str | os.PathLike[str], item: pytest.Item) -> Path:
-    """A file relative to the test, or to pytest's root."""
     folders = tuple(dict.fromkeys((item.path.parent, item.config.rootpath)))
     for folder in folders:
         if (folder / file).exists():
@@ -212,7 +210,6 @@ class Run:
         return config
 
     def _configured(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Config:
-        """The configuration of a test; `defaults` are those of the user's own server."""
         found = configured(item, {**defaults, **self._options})
         return found if self._recording else {**found, "record": "none"}
 

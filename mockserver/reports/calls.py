@@ -227,8 +227,6 @@ def snapshot(calls: Iterable[Call]) -> str:
 
 
 class _Ids(dict[str, str]):
-    """Ids numbered in order of appearance: `id-1`, `id-2`..."""
-
     def __missing__(self, id: str) -> str:
         return self.setdefault(id, f"id-{len(self) + 1}")
 
@@ -283,7 +281,6 @@ def _as_json(value: Json) -> str:
 
 
 def _hashed(text: str) -> str:
-    """The text with base64 data as hashes."""
     return _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", text)
 
 

@@ -111,7 +111,6 @@ def _end(wanted: str, text: str) -> TextSpan | None:
 
 
 def _pattern(wanted: str, text: str) -> TextSpan | None:
-    """Where a pattern stops matching."""
     first, *rest = pieces(wanted)
     if not rest:
         return _whole(first, text)
@@ -166,7 +165,6 @@ def _escaped(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """The number of terminal columns of a text."""
     return sum(0 if _is_mark(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
@@ -176,7 +174,6 @@ def _is_mark(letter: str) -> bool:
 
 
 def _parts(result: ConditionResult) -> Iterator[str]:
-    """What is missing from a list or a table, what is unexpected, and what differs."""
     expected, actual = result.expected, result.actual
     if result.predicate == "length" and isinstance(actual, Sequence | Mapping):
         yield f"its length is {len(actual)}"
@@ -204,14 +201,12 @@ def _of_lists(result: ConditionResult) -> Iterator[str]:
 
 
 def _element(result: ConditionResult) -> Callable[[object, object], object]:
-    """How an expected and an actual element are compared."""
     if result.predicate == "includes":
         return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(result.ignoring))([each])
     return part_of if result.predicate == "subset" else same
 
 
 def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterator[str]:
-    """Each path at which two values differ; `whole`: additional keys are differences, too."""
     if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
         for name in wanted:
             inner = f"{path}.{one_line(str(name))}".lstrip(".")

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from mockserver.core.call import Call
@@ -17,7 +18,6 @@ from mockserver.rules.match.conditions import Condition
 MAX_NEAREST = 3  # calls compared with an expectation
 _MAX_LINE = 100  # characters of a rule on one line
 _MAX_EXPECTED = 60  # characters of an expectation in a headline
-_MAX_PAIRS = 250_000  # of step and call; longer sequences are compared place by place
 Table = Mapping[str, Json]
 
 
@@ -94,30 +94,11 @@ def _first_difference(rows: Sequence[_Row]) -> str:
 
 
 def _aligned(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> Iterator[_Row]:
-    """Pairs of step and call with the smallest edit distance."""
-    if len(calls) * len(steps) > _MAX_PAIRS:
-        yield from zip_longest(steps, calls)
-        return
-    matches = [[step.matches(call.asked) for call in calls] for step in steps]
-    left = len(steps) + len(calls)
-    cost = [[left - at - to for to in range(len(calls) + 1)] for at in range(len(steps) + 1)]
-    for at in reversed(range(len(steps))):
-        for to in reversed(range(len(calls))):
-            both = cost[at + 1][to + 1] + (not matches[at][to])
-            cost[at][to] = min(both, 1 + cost[at + 1][to], 1 + cost[at][to + 1])
-    at = to = 0
-    while at < len(steps) and to < len(calls):
-        if cost[at][to] == cost[at + 1][to + 1] + (not matches[at][to]):
-            yield steps[at], calls[to]
-            at, to = at + 1, to + 1
-        elif cost[at][to] == 1 + cost[at + 1][to]:
-            yield steps[at], None
-            at += 1
-        else:
-            yield None, calls[to]
-            to += 1
-    yield from ((step, None) for step in steps[at:])
-    yield from ((None, call) for call in calls[to:])
+    """Pairs of step and call, so that a missing or an additional call moves no other."""
+    same = [next(at for at, one in enumerate(steps) if one.when == step.when) for step in steps]
+    found = [next((at for at, step in enumerate(steps) if step.matches(call.asked)), -1) for call in calls]
+    for _, begin, end, first, last in SequenceMatcher(None, same, found, autojunk=False).get_opcodes():
+        yield from zip_longest(steps[begin:end], calls[first:last])
 
 
 def _with(expected: Expectation) -> str:

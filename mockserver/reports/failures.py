@@ -144,7 +144,6 @@ def unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[
 
 
 def _groups(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
-    """Calls with the same request and the same error."""
     groups: dict[object, list[ReceivedCall]] = {}
     for call in calls:
         same = call.number if call.asked is None else (call.asked.fingerprint, call.asked.stream, call.path)
@@ -169,7 +168,6 @@ def _unanswered(group: Sequence[ReceivedCall]) -> Problem:
 
 
 def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule], used: Container[str]) -> Problem:
-    """Calls that no rule matched: the nearest rules, then suggestions."""
     call, secrets = group[0], group[0].secrets
     near = nearest(answering(call.rules), request, limit=MAX_NEAREST)
     free = [each for each in near if each.rule.source not in used or each.rule.times is not None]
@@ -205,7 +203,6 @@ def _name(group: Sequence[ReceivedCall]) -> str:
 
 
 def _nearest(near: Near | None) -> str:
-    """The nearest rule and its conditions that fail."""
     if near is None:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
@@ -220,14 +217,12 @@ def _verdict(near: Near) -> str:
 
 
 def _why_not(rule: Rule) -> str:
-    """Why a rule whose conditions hold did not answer."""
     if rule.state is not None:
         return f"its scenario is not in state {shown(rule.state.is_)}"
     return "it was not tried" if rule.times is None else f"it is used up after {plural(rule.times, 'call')}"
 
 
 def _around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:
-    """The calls around a marked one."""
     begin = max(0, marked - MAX_LISTED // 2)
     for at, call in enumerate(calls[begin : begin + MAX_LISTED], begin):
         yield f"{'>' if at == marked else ' '} {call_line(call)}"

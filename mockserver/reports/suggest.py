@@ -86,7 +86,6 @@ def _is_unrelated(result: ConditionResult) -> bool:
 
 
 def _matching(result: ConditionResult, stated: Json, secrets: Secrets) -> Json:
-    """A condition that the actual value matches; None if there is none."""
     actual: Json = result.actual
     if more := loosened(result):
         table = stated if isinstance(stated, Mapping) else {result.predicate: stated}
@@ -154,14 +153,12 @@ def _name(text: str, secrets: Secrets) -> Json:
 
 
 def _beginning(text: str) -> str:
-    """The beginning of a text, up to the end of a word."""
     cut = text[:_MAX_END]
     words = cut.rpartition(" ")[0] if len(text) > _MAX_END else cut
     return words if len(words) > _MAX_END // 2 else cut
 
 
 def _end(text: str) -> str:
-    """The end of a text, from the beginning of a word."""
     return _beginning(text[-MAX_WHOLE:][::-1])[::-1]
 
 
@@ -175,7 +172,6 @@ def _clean(text: str, secrets: Secrets) -> bool:
 
 
 def _exact(text: str) -> Json:
-    """A condition for this text alone."""
     return {"equals": text} if "*" in text or "\\" in text else text
 
 
@@ -196,7 +192,6 @@ def _tool(call: Call, secrets: Secrets) -> str | None:
 
 
 def _then(call: Call) -> Mapping[str, Json]:
-    """An answer of the requested kind."""
     if call.operation in LOOK_UPS:
         return {"error": 404}
     if call.operation == "embeddings":

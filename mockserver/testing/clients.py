@@ -94,7 +94,6 @@ def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
 
 
 def _options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
-    """The client options for a dialect: address and key."""
     spoken = discover().get(dialect)
     if spoken is None:
         raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')

@@ -186,7 +186,6 @@ def _cases(place: Place, faults: Sequence[Written], given: Mapping[str, Any]) ->
 
 
 def _error(error: Written, retry_after: float | str | None) -> FaultCase:
-    """An error, for a rate limit with Retry-After."""
     if isinstance(error, Mapping):
         return FaultCase(f"error={error.get('status', error.get('reason', '?'))}", "error", {"error": dict(error)})
     code = _scalar(str(error).removeprefix("error="))
@@ -229,7 +228,6 @@ def _position(position: str | Mapping[str, Any]) -> Mapping[str, Json]:
 
 
 def _supports(name: str, position: Mapping[str, Json]) -> bool:
-    """Whether a fault can have a position; unknown positions pass, and the rule reports them."""
     known = next((each.among for each in options(_ALL[name]) if each.kind == "position"), ())
     return all(key in known or (key not in POSITIONS and known) for key in position)
 
@@ -383,7 +381,6 @@ def _accepted(call: ReceivedCall) -> str:
 
 
 def _retry_after(call: ReceivedCall) -> float:
-    """The seconds of an answer's Retry-After."""
     value = next((value for name, value in call.row.reply_headers if name.lower() == "retry-after"), "")
     return float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else 0.0
 

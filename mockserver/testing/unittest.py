@@ -54,7 +54,6 @@ class MockServerTestCase(TestCase):
 
     @classmethod
     def _started(cls) -> MockServer:
-        """The server of this class, which runs until all its tests are done."""
         if "mockserver" not in vars(cls):
             rules = cls.mockserver_rules
             files = (rules,) if isinstance(rules, str | Path) else rules

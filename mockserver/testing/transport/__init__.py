@@ -134,7 +134,6 @@ class Transport(_Base):
     async def __aexit__(self, *_: object) -> None: ...
 
     def _answer(self, request: Any, body: bytes, *, patient: bool) -> Answer:
-        """The answer to a request, not started yet."""
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
         path = self._path(request.method, url.host, unquote(raw.decode("latin-1")))

@@ -294,7 +294,6 @@ class Answer:
         return None
 
     async def _after(self, meet: Meet, need: object) -> Step:
-        """Meet a need of the application, then run to its next step."""
         try:
             result = await meet(self._clock, need)
         except Exception as error:
@@ -356,7 +355,6 @@ class Answer:
 
 
 def _events(data: bytes) -> Iterable[bytes]:
-    """The events of a stream."""
     *events, rest = data.split(b"\n\n")
     yield from (event + b"\n\n" for event in events)
     if rest:

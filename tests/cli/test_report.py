@@ -1,6 +1,6 @@
 """The report at the end of `mockserver run`."""
 
-from mockserver.cli.run import MAX_REPORTED, Report
+from mockserver.cli.run import Report
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Rendered
 from mockserver.server.replay import CassetteChoice
@@ -65,12 +65,6 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
     ]
 
 
-def test_of_many_the_first_are_told() -> None:
-    printed = lines(*(exchange(number, "generated") for number in range(1, MAX_REPORTED + 4)))
-    assert printed[-1] == "... and 3 more"
-    assert sum(line.startswith("call ") for line in printed) == MAX_REPORTED
-
-
 def test_what_cassettes_have_played_and_what_was_recorded() -> None:
     report = Report(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
     rows = [exchange(number, f"cassette chat.yaml#{number}") for number in (1, 5, 5, 14)]
@@ -82,15 +76,6 @@ def test_what_cassettes_have_played_and_what_was_recorded() -> None:
         "cassette chat.yaml: 1 episode recorded",
         "cassette chat.yaml: 11 of 14 episodes not played: #2 to #4, #6 to #13",
     ]
-
-
-def test_what_was_recorded_anew_is_of_use() -> None:
-    report, rows = Report(local(RULES).live, {"chat.yaml": 4}), [exchange(number, "forwarded") for number in (1, 2)]
-    for row, number in zip(rows, (1, 3), strict=True):
-        row.recorded = f"cassette chat.yaml#{number}"
-        report.note(row)
-    *_, told = report.lines()
-    assert told == "cassette chat.yaml: 2 of 4 episodes not played: #2, #4"
 
 
 def test_what_was_not_recorded_is_told_with_its_reason() -> None:

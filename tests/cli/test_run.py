@@ -197,19 +197,3 @@ def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:
     told = recording(tmp_path, "openai=http://127.0.0.1:9", "hello")
     assert told[-2:] == ["mockserver: 1 call: 1 forwarded", "cassette chat.yaml: nothing recorded"]
     assert "  record is once, but no upstream is set; set --upstream DIALECT=URL" in recording(tmp_path, "", "a")
-
-
-MEANWHILE = """
-import json, os, pathlib, sys, time, urllib.request
-pathlib.Path("rules.yaml").write_text("rules: []")
-until = time.monotonic() + 60
-while json.load(urllib.request.urlopen(os.environ["MOCKSERVER_URL"] + "/__mockserver__/api/ready"))["rules"]:
-    assert time.monotonic() < until
-    time.sleep(0.02)
-sys.stderr.write("done\\n")
-"""
-
-
-def test_files_that_change_meanwhile_are_told_at_the_end(folder: Path) -> None:
-    done = run(folder, "--", sys.executable, "-c", MEANWHILE)
-    assert done.stderr.splitlines() == ["done", "reloaded: 0 rules", "mockserver: 0 calls (no rules)"]

@@ -103,15 +103,6 @@ def test_episodes_that_were_not_played(pytester: pytest.Pytester, upstream: str)
     assert "not played" not in result.stdout.str()
 
 
-def test_a_folder_for_all_tests(pytester: pytest.Pytester, upstream: str) -> None:
-    ini(pytester, mockserver_cassettes="tapes", mockserver_record="once", addopts="--import-mode=importlib")
-    tests = "def test_one(mockserver):\n    assert greet('x') == 'x to you!'\n"
-    files = {f"{folder}/test_same.py": f"from app import greet\n{tests}" for folder in ("a", "b.c")}
-    ran(pytester, "", upstream, files=files).assert_outcomes(passed=2)
-    assert names(pytester, "tapes") == ["a/test_same/test_one.yaml", "b.c/test_same/test_one.yaml"]
-    ran(pytester, "", "--mockserver-record=none").assert_outcomes(passed=2)
-
-
 def test_a_cassette_that_tests_share(pytester: pytest.Pytester, upstream: str) -> None:
     tests = """
 import pytest

@@ -219,12 +219,6 @@ def test_fork(mockserver):
     ran(pytester, tests, "-W", "ignore::DeprecationWarning").assert_outcomes(passed=2)
 
 
-def test_a_fixture_of_the_same_name(pytester: pytest.Pytester) -> None:
-    conftest = "import pytest\n@pytest.fixture\ndef mockserver(): return 7"
-    tests = "def test_it(mockserver):\n    assert mockserver == 7"
-    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=1)
-
-
 def test_options_of_pytest(pytester: pytest.Pytester) -> None:
     tests = "def test_it(mockserver):\n    mockserver.on().reply('x')\n    assert greet() == 'x'"
     shown = ran(pytester, tests, "--setup-show").stdout

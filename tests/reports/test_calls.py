@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall
+from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.reports.calls import (
     MAX_LISTED,
@@ -29,12 +29,6 @@ def test_a_call_in_a_line() -> None:
     assert call_line(odd) == 'call 1: chat gpt-4o "bye\\n\\u001b[1m" -> open'
     rejected = received(None, method="GET", path="/v1/x\n", operation="", source="invalid", status=405)
     assert call_line(rejected) == "call 1: GET /v1/x\\n -> invalid (405)"
-
-
-def test_a_call_in_a_headline() -> None:
-    assert call_name(received()) == '"hello" (call 1)'
-    assert call_name(received(call("x" * 99))) == f'"{"x" * 39}…" (call 1)'
-    assert call_name(received(None, method="GET")) == "GET /v1/chat/completions (call 1)"
 
 
 @pytest.mark.parametrize(
@@ -122,22 +116,3 @@ def test_images_are_named_by_their_hash() -> None:
         "  user: Look.",
         '  user: {"image_url": {"url": "data:image/png;base64,sha256:5d73a6242200"}, "type": "image_url"}',
     ]
-
-
-def test_what_is_referred_to_is_an_id_that_varies() -> None:
-    part = {"type": "item_reference", "id": "msg_1"}
-    for conversation in ("conv_1", {"id": "conv_1"}):
-        call = asked(messages=(Message("assistant", "", (part, part)),), raw={"conversation": conversation})
-        assert snapshot([call]).splitlines()[1:] == [
-            "  in the conversation id-1",
-            '  assistant: {"id": "id-2", "type": "item_reference"}',
-            '  assistant: {"id": "id-2", "type": "item_reference"}',
-        ]
-
-
-def test_several_calls_share_the_numbers_of_ids() -> None:
-    told = snapshot([asked(previous="resp_1"), asked(prompts=(Prompt("Once"), Prompt("upon\na time")), previous="x")])
-    assert told == (
-        "call 1: openai chat gpt-4o\n  goes on from id-1\n\n"
-        "call 2: openai chat gpt-4o\n  goes on from id-2\n  prompt: Once\n  prompt:\n    upon\n    a time\n"
-    )

@@ -2,15 +2,11 @@
 
 import pytest
 
-from mockserver.core.plan import Usage
 from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall
 from mockserver.reports.failures import (
-    Budget,
     PlayedCassette,
-    function_raised,
     problem,
     server_report,
-    too_few_answers,
     unmatched,
     unplayed_episodes,
     unplayed_summary,
@@ -19,67 +15,6 @@ from mockserver.rules.load import Rule
 from tests.kit.calls import call
 from tests.kit.received import SECRET, received, rules
 
-
-def test_budgets() -> None:
-    calls = [received(number=number, usage=Usage(3, 4)) for number in range(1, 40)]
-    assert list(Budget().exceeded(calls)) == list(Budget(39, 300).exceeded(calls)) == []
-    passed = list(Budget(30, 20).exceeded(calls))
-    assert [each.headline for each in passed] == [
-        '39 calls received, 30 allowed; first one over: "hello" (call 31)',
-        '273 tokens used, 20 allowed; exceeded by "hello" (call 3)',
-    ]
-    assert passed[0].text.splitlines()[11].startswith("  > call 31: ")
-    assert passed[1].text.splitlines()[3].startswith("  7 tokens, 21 so far, 1 over: call 3: ")
-    [at_once] = Budget(0).exceeded([received(usage=None)])
-    assert at_once.headline == '1 call received, 0 allowed; first one over: "hello" (call 1)'
-
-
-def test_a_rule_that_was_to_answer_more() -> None:
-    [rule] = rules({"when": {"last_user": "hullo"}, "times": 2})
-    came = [
-        received(call("bye")),
-        received(),
-        received(call("hullo"), source="rule rules.yaml:9"),
-        received(None),
-        received(),
-    ]
-    lines = too_few_answers(rule, 2, came).text.splitlines()
-    assert lines[0] == "rules.yaml:1 answered 0 of 2 expected calls"
-    assert lines[1:3] == [
-        '  call 1: chat gpt-4o "hullo" -> rule rules.yaml:9',
-        "    it matches, but another rule answered first",
-    ]
-    assert lines[4] == '  call 1: chat gpt-4o "hello" -> unmatched'
-    assert lines[-1] == "  ... and 1 other call"
-    assert too_few_answers(rule, 2, [received(source=rule.source)]).text.splitlines()[1] == (
-        "  no other call could match it; 1 call received in total"
-    )
-
-
-def test_calls_that_were_refused_before_any_rule_are_told_with_why() -> None:
-    [rule] = rules({"times": 1})
-    failed = received(source="rule rules.yaml:9", status=500, error="as the rule has it")
-    lines = too_few_answers(
-        rule, 1, [received(None, source="invalid", status=400, error="No such temperature."), failed]
-    )
-    assert lines.text.splitlines()[-2:] == ["  call 1: chat -> invalid (400)", "    No such temperature."]
-
-
-def fails(words: str) -> Exception:
-    try:
-        raise ValueError(words)
-    except ValueError as error:
-        return error
-
-
-def test_a_function_that_failed() -> None:
-    lines = function_raised("t.py:3", [fails("not\nso"), fails("x")]).text.splitlines()
-    assert lines[0] == "ValueError: not\\nso in the function of t.py:3, 2 times"
-    assert lines[1].startswith("  tests/reports/test_failures.py:")
-    assert lines[2:] == ["    raise ValueError(words)", "  ValueError: not", "  so"]
-    assert function_raised("t.py:3", [KeyError()]).headline == "KeyError in the function of t.py:3"
-
-
 THERE: tuple[Rule, ...] = rules({"when": {"last_user": "hullo"}}, {"when": {"last_user": {"regex": "(x+x+)+y"}}})
 NO_RULE = "no rule answers this request; the nearest:\n..."
 
@@ -87,14 +22,6 @@ NO_RULE = "no rule answers this request; the nearest:\n..."
 def came(said: str = "hello", number: int = 1, **more: object) -> ReceivedCall:
     stated = {"rules": THERE, **more}
     return received(call(said, meaning={"said": said}), number=number, error=NO_RULE, **stated)
-
-
-def test_equal_calls_are_told_once() -> None:
-    problems = list(unmatched([came(number=1), came("bye", 2), came(number=3)], THERE))
-    assert [problem.headline for problem in problems] == [
-        'no rule answered "hello" (call 1), 2 times; nearest rules.yaml:1: last_user',
-        'no rule answered "bye" (call 2); nearest rules.yaml:1: last_user',
-    ]
 
 
 def test_of_many_the_others_are_told_in_a_line_each() -> None:

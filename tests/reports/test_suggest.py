@@ -76,14 +76,6 @@ def test_answers_are_of_the_kind_that_is_asked_for(fields: dict[str, Any], then:
     assert found.then == then
 
 
-def test_a_tool_may_be_called_until_it_was() -> None:
-    first, second = suggestion(call("x", tools=("a",)), NONE), suggestion(call(*told("x"), tools=("a",)), NONE)
-    assert first is not None
-    assert second is not None
-    assert '  # or call a tool: .reply(tool_calls=[{"name": "a", "arguments": "auto"}])' in first.lines
-    assert second.tool is None
-
-
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
@@ -94,10 +86,6 @@ def test_a_tool_may_be_called_until_it_was() -> None:
 )
 def test_credentials_stand_in_no_rule(said: str, wanted: dict[str, str]) -> None:
     assert when(call(said), Secrets((SECRET,))) == {"last_user": wanted}
-
-
-def test_where_all_is_secret_only_the_operation_is_told() -> None:
-    assert when(call(SECRET, model=SECRET), Secrets((SECRET,))) == {"operation": "chat"}
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=30), max_size=5), st.text(max_size=20))
@@ -149,9 +137,3 @@ def changed(table: dict[str, Any], asked: Call, secrets: Secrets = NONE, **rule:
 )
 def test_what_is_changed_in_a_rule(table: dict[str, Any], asked: Call, words: str | None) -> None:
     assert changed(table, asked) == words
-
-
-def test_a_rule_that_is_used_up() -> None:
-    assert changed({}, call("x"), times=2) == (
-        "rules.yaml:1 is used up after 2 calls; increase times, or add a rule for the rest"
-    )

@@ -12,14 +12,6 @@ from mockserver.testing import MockServer, MockServerWarning, Setup
 from mockserver.testing.setup import Composer, left_open, load_rules
 
 
-def test_timing_is_a_switch_or_a_setting() -> None:
-    assert not Setup.of().timed
-    assert Setup.of(timing=True).timed
-    slow = Setup.of(timing={"first_token": "1s"})
-    assert slow.timed
-    assert Composer().compose(slow)[0].timing.first_token == 1.0
-
-
 def test_the_settings_of_the_environment_change_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCKSERVER_SEED", "9")
     monkeypatch.setenv("MOCKSERVER_UPSTREAM_KEY_OPENAI", "sk-1")
@@ -90,23 +82,6 @@ def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:
     assert isinstance(warning, MockServerWarning)
     assert str(warning).startswith(f'the test left an answer open, call 1: chat m "x" -> rule {rule.where} slow: read')
     assert list(left_open(server.close_open())) == []
-
-
-def test_without_a_socket_it_is_broken_off_too() -> None:
-    server = MockServer()  # which never runs
-    server.on().stream(["one ", "two ", "three"])
-    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
-    with (
-        httpx.Client(transport=server.transport()) as client,
-        client.stream("POST", "https://api.openai.com/v1/chat/completions", json=body) as response,
-    ):
-        pieces = response.iter_raw()
-        assert b"assistant" in next(pieces)
-        [left] = server.close_open()
-        assert left.ended == "client left after 1 frame"
-        with pytest.raises(httpx.ReadError, match="reset by peer"):
-            list(pieces)
-    assert len(server.close_open()) == 0
 
 
 def leave(client: httpx.Client) -> None:

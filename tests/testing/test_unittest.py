@@ -1,17 +1,16 @@
 """A server in unittest: classes with one, functions that are called with one."""
 
-import inspect
 import io
 import unittest
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 from unittest import IsolatedAsyncioTestCase
 
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from mockserver.config.errors import ConfigError
-from mockserver.testing import MockServer, MockServerTestCase, MockServerWarning, mocked
+from mockserver.testing import MockServer, MockServerTestCase, mocked
 from mockserver.testing.options import ServerOptions
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -59,16 +58,6 @@ class Ended(MockServerTestCase):
 
     def test_fails_by_itself(self) -> None:
         self.fail("by itself")
-
-
-class Leaving(MockServerTestCase):
-    __test__ = False
-    mockserver_options: ClassVar[ServerOptions] = {"timing": True}
-    streams: ClassVar[list[Any]] = []
-
-    def test_leaves(self) -> None:
-        self.mockserver.on().reply("a b c", timing={"per_token": "30s"})
-        self.streams.append(OpenAI().chat.completions.create(model="gpt-4o", messages=HELLO, stream=True))
 
 
 class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
@@ -134,12 +123,6 @@ def test_a_mistake_is_told_by_each_test_and_ends_none_but_them() -> None:
     assert ["there-is-none.yaml: cannot be read" in text for _, text in result.errors] == [True, True]
 
 
-def test_an_answer_that_is_left_open_is_told() -> None:
-    with pytest.warns(MockServerWarning, match="the test left an answer open, call 1: chat gpt-4o"):
-        assert ran(Leaving).wasSuccessful()
-    Leaving.streams.pop().close()
-
-
 def test_tests_that_are_awaited() -> None:
     result = ran(Awaited)
     assert result.wasSuccessful()
@@ -166,15 +149,6 @@ async def test_a_function_that_is_awaited_gets_one_too() -> None:
 
     with pytest.raises(AssertionError, match="answered 0 of 1 expected call"):
         await greet()
-
-
-def test_runners_do_not_look_for_the_server() -> None:
-    @mocked()
-    def greet(name: str, mockserver: MockServer) -> str:
-        return name
-
-    assert list(inspect.signature(greet).parameters) == ["name"]
-    assert greet("Ada") == "Ada"
 
 
 def test_what_cannot_be_decorated() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentError
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -35,21 +34,11 @@ PATCH: pytest.StashKey[EnvironmentPatch] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, most of them also keys of the ini file."""
     group = parser.getgroup("mockserver", "mock servers for LLM APIs")
-    try:
-        for name, (words, kind, how) in OPTIONS.items():
-            group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
-            parser.addini(f"mockserver_{name}", words, type=kind)
-        group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
-        group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
-        if pytest.version_tuple < (9,):  # which notices equal names only when parsing
-            with suppress(pytest.UsageError):
-                parser.parse_known_args([])
-    except (ValueError, ArgumentError) as error:
-        if "--mockserver" not in str(error):
-            raise
-        raise pytest.UsageError(
-            f"mockserver: another plugin has an option of the same name, {error}; disable one of them: -p no:NAME"
-        ) from error
+    for name, (words, kind, how) in OPTIONS.items():
+        group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
+        parser.addini(f"mockserver_{name}", words, type=kind)
+    group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
+    group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
     parser.addini("mockserver_coverage", _COVERAGE, type="args")
     parser.addini("mockserver_unused", _UNUSED)
     for name, (words, choices) in CHOICES.items():

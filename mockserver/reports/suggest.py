@@ -24,7 +24,6 @@ from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
 
 MAX_WHOLE = 60  # characters of a text that a condition states whole
-MAX_NAME = 200  # characters of a model, a path or an id that a condition states whole
 _MAX_END = 40  # characters of each end of a longer text
 _MAX_TOOLS = 4  # tools that are all named
 _MIN_PIECE = 3  # characters of a text that distinguish it from others
@@ -54,7 +53,7 @@ class Suggestion:
 def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestion | None:
     """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
     specific, operation = _specific(call, secrets, lost=lost), {"operation": call.operation}
-    general = {"model": _name(call.model, secrets), **operation} if _clean(call.model, secrets) else operation
+    general = {"model": _exact(call.model), **operation} if _clean(call.model, secrets) else operation
     for when in (specific, {**general, **specific}, general, operation):
         if when and _matches(when, call):
             return Suggestion(when, _then(call), _tool(call, secrets))
@@ -108,9 +107,9 @@ def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
     if call.operation not in (*GENERATIVE, *DOCUMENTS):
         when["operation"] = call.operation
         if _clean(call.http.path, secrets):
-            when["path"] = _name(call.http.path, secrets)
+            when["path"] = _exact(call.http.path)
     if lost and call.previous is not None and _clean(call.previous, secrets):
-        when["previous_response"] = _name(call.previous, secrets)
+        when["previous_response"] = _exact(call.previous)
     result = tool_results.last(call)
     if result is not None:
         parts = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
@@ -145,11 +144,6 @@ def _text(text: str, secrets: Secrets) -> Json:
     kept = {name: piece for name, piece in ends.items() if len(piece) >= _MIN_PIECE}
     longest = _beginning(max(found, key=len))
     return kept or ({"contains": longest} if len(longest) >= _MIN_PIECE else None)
-
-
-def _name(text: str, secrets: Secrets) -> Json:
-    """A condition for a name, which is mostly short and often differs only at its end."""
-    return _exact(text) if len(text) <= MAX_NAME else _text(text, secrets)
 
 
 def _beginning(text: str) -> str:

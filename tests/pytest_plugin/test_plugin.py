@@ -170,23 +170,6 @@ def test_two(mockserver):
     assert "OPENAI_API_KEY" not in os.environ
 
 
-def test_a_key_for_upstream_that_only_a_mark_names(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
-    tests = """
-import os, pytest
-
-@pytest.mark.mockserver(upstream={"openai": "https://api.example/v1"})
-def test_asked_with_it(mockserver):
-    assert os.environ["OPENAI_API_KEY"] == mockserver.client().api_key == "sk-real"
-
-def test_not_asked(mockserver):
-    assert os.environ["OPENAI_API_KEY"] == mockserver.client().api_key == "sk-mockserver"
-"""
-    for how in ("test", "session"):
-        ran(pytester, tests, "-o", f"mockserver_env={how}").assert_outcomes(passed=2)
-        assert os.environ["OPENAI_API_KEY"] == "sk-real"
-
-
 def test_fixtures_that_change_the_environment_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://api.example/v1")
     tests = """
@@ -222,13 +205,3 @@ def test_marked(mockserver):
     ran(pytester, tests, "-s", "--mockserver-record-in-ci").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
     monkeypatch.setenv("CI", "false")
     ran(pytester, tests, "-s").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
-
-
-def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
-    other = "def pytest_addoption(parser): parser.addoption('--mockserver-seed')"
-    result = ran(pytester, "def test_a(): pass", "-p", "other", files={"other.py": other})
-    assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-    told = result.stderr.str()
-    assert "argument --mockserver-seed: conflicting option string" in told
-    assert "mockserver: another plugin has an option of the same name, argument" in told
-    assert "disable one of them: -p no:NAME" in told

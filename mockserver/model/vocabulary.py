@@ -4,7 +4,7 @@ Knows no tools and no properties. Word lists are read when they are first needed
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from unicodedata import combining, normalize
@@ -136,36 +136,6 @@ def words(text: str) -> tuple[str, ...]:
     return _known_words(text) if len(text) < _LONGEST_REMEMBERED else tuple(_words(text))
 
 
-def mended(said: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
-    """Correct words with one slip to the known words that they are meant for: `wether` to `weather`."""
-    by_initial: dict[str, list[str]] = {}
-    for word in sorted(known):
-        if len(word) >= _SHORTEST_SLIP:
-            by_initial.setdefault(word[0], []).append(word)
-    return tuple(_corrected(word, by_initial.get(word[0], ())) if word not in known else word for word in said)
-
-
-def _corrected(word: str, alike: Sequence[str]) -> str:
-    if not _SHORTEST_SLIP <= len(word) <= _LONGEST_SLIP:
-        return word
-    return next((other for other in alike if _is_slip(word, other)), word)
-
-
-def _is_slip(word: str, meant: str) -> bool:
-    """Whether a word is another with one letter more, less or changed, or two exchanged. An ending is no slip."""
-    if abs(len(word) - len(meant)) > 1:
-        return False
-    at = next((at for at, (one, other) in enumerate(zip(word, meant, strict=False)) if one != other), -1)
-    if at < 0:
-        return False
-    if len(word) > len(meant):
-        return word[at + 1 :] == meant[at:]
-    if len(word) < len(meant):
-        return word[at:] == meant[at + 1 :]
-    exchanged = word[at : at + 2] == meant[at : at + 2][::-1] and word[at + 2 :] == meant[at + 2 :]
-    return exchanged or (len(word) > _SHORTEST_SLIP and word[at + 1 :] == meant[at + 1 :] and at < len(word) - 1)
-
-
 @lru_cache(maxsize=4096)
 def keys(word: str) -> Keys:
     """Return what a word is compared by; nothing for a word that says nothing."""
@@ -290,7 +260,6 @@ def _endings() -> tuple[tuple[str, str, int], ...]:
 
 
 _LONGEST_NAME, _LONGEST_REMEMBERED = 200, 1_000  # characters
-_SHORTEST_SLIP, _LONGEST_SLIP = 5, 24  # letters
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

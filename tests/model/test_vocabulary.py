@@ -7,7 +7,6 @@ from mockserver.model.vocabulary import (
     excerpt,
     is_action,
     keys,
-    mended,
     parts,
     points,
     prepositions,
@@ -136,22 +135,6 @@ def test_forms_of_a_word_have_one_stem(family: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(("one", "other"), [("user", "use"), ("news", "new"), ("add", "address"), ("order", "old")])
 def test_other_words_have_other_stems(one: str, other: str) -> None:
     assert stem(one) != stem(other)
-
-
-@pytest.mark.parametrize(
-    ("word", "meant"),
-    [
-        ("wether", "weather"),
-        ("wheather", "weather"),
-        ("waether", "weather"),
-        ("weathee", "weathee"),
-        ("feather", "feather"),
-        ("adress", "address"),
-        ("at", "at"),
-    ],
-)
-def test_one_slip_is_read_as_the_known_word(word: str, meant: str) -> None:
-    assert mended((word,), {"weather", "address", "cat"}) == (meant,)
 
 
 def test_words_of_every_group_of_synonyms_share_a_key() -> None:

@@ -3,246 +3,10 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 
 from mockserver.core.json import Json
 from mockserver.model.vocabulary import excerpt, pieces, vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class Bare:
-    """A value without quotation marks: the name of a type, a placeholder, a word; `note` is the comment after it."""
-
-    text: str
-    note: str = ""
-
-
-@dataclass(slots=True)
-class _Reader:
-    """A place in a text, and the number of values that may still be read."""
-
-    text: str
-    at: int
-    left: int = field(default=2000)
-
-
-def read(text: str, start: int) -> tuple[Json, int] | None:
-    """Return the object or list that begins at a bracket, in loose notation, and where it ends; None for neither."""
-    reader = _Reader(text, start)
-    try:
-        return _value(reader, 0), reader.at
-    except (ValueError, IndexError):
-        return None
-
-
-def shape(example: Json, name: str = "") -> dict[str, Json]:
-    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
-    match example:
-        case bool():
-            return {"type": "boolean"}
-        case int():
-            return {"type": "integer"}
-        case float():
-            return {"type": "number"}
-        case str():
-            return _of_text(example, "")
-        case Bare(text, note):
-            return _of_text(text, note)
-        case list():
-            return {"type": "array", "items": shape(example[0]) if example else {"type": "string"}, "minItems": 1}
-        case Mapping():
-            return record({key: shape(value, key) for key, value in example.items()})
-    return _guessed(name)
-
-
-def record(properties: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the JSON Schema of an object with exactly these properties."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def named(name: str, note: str = "") -> dict[str, Json]:
-    """Return the JSON Schema of a property with this name and note."""
-    typed = _of_type(note.strip().lower()) or _options(note)
-    described = {"description": note} if note else {}
-    return {**(typed or _guessed(name)), **described}
-
-
-def _of_text(text: str, note: str) -> dict[str, Json]:
-    """The schema that a text stands for: a type, a choice of words, or some text."""
-    described = {"description": note or text} if note or len(text) > 3 else {}
-    plain = text.strip().strip("<>[]{}()").strip()
-    return {
-        **(_of_type(text.strip().lower()) or _of_type(plain.lower()) or _options(text) or {"type": "string"}),
-        **described,
-    }
-
-
-def _of_type(word: str) -> dict[str, Json] | None:
-    """The schema that the name of a type means."""
-    plain = word.removesuffix(" | null").removesuffix(" | none").removeprefix("a ").removeprefix("an ").strip()
-    listed = _LIST.fullmatch(plain)
-    if listed is not None:
-        inner = next((found for found in listed.groups() if found), "string")
-        return {
-            "type": "array",
-            "items": _of_type(inner.removesuffix("s")) or _of_type(inner) or {"type": "string"},
-            "minItems": 1,
-        }
-    kind = _TYPES.get(plain)
-    if (
-        kind is None
-        and (first := plain.partition(" ")[0].strip(",;:")) in _TYPES
-        and first not in ("text", "date", "time", "list")
-    ):
-        kind = _TYPES[first]
-    return None if kind is None else dict(kind)
-
-
-def _options(text: str) -> dict[str, Json] | None:
-    """A choice of words: between bars or slashes, or after `one of`."""
-    for sign in ("|", "/"):
-        parts = [part.strip().strip("\"'`()<>") for part in text.split(sign)]
-        if 1 < len(parts) <= 20 and all(_OPTION.fullmatch(part) for part in parts):
-            return {"type": "boolean"} if {part.lower() for part in parts} == {"true", "false"} else {"enum": parts}
-    chosen = _ONE_OF.search(text[:500])
-    if chosen is None:
-        return None
-    parts = [part.strip(" \"'`.") for part in re.split(r",|\bor\b|\band\b|/|\|", chosen[1])]
-    parts = [part for part in parts if part]
-    return {"enum": parts} if len(parts) > 1 and all(_OPTION.fullmatch(part) for part in parts) else None
-
-
-def _guessed(name: str) -> dict[str, Json]:
-    """The type that a name suggests."""
-    words = [piece for piece in pieces(name) if piece.isalpha()]
-    last = words[-1].lower() if words else ""
-    first = words[0].lower() if words else ""
-    if first in ("is", "has", "can", "should", "was", "needs") and len(words) > 1:
-        return {"type": "boolean"}
-    if last == "number" and first in _NUMBERED:
-        return {"type": "string"}
-    if last in _WHOLE or (first in ("num", "number", "count", "total") and len(words) > 1):
-        return {"type": "integer"}
-    if last in _FRACTIONS:
-        return {"type": "number"}
-    if last in _LISTS or (last.endswith("s") and not last.endswith(("ss", "us", "is", "address")) and len(last) > 3):
-        return {"type": "array", "items": {"type": "string"}, "minItems": 1}
-    return {"type": "string"}
-
-
-def _value(reader: _Reader, level: int) -> Json:
-    reader.left -= 1
-    if reader.left < 0 or level > _DEEPEST:
-        raise ValueError("too much")
-    _skip(reader)
-    sign = reader.text[reader.at]
-    if sign == "{":
-        return _object(reader, level)
-    if sign == "[":
-        return _list(reader, level)
-    quoted = _QUOTED.match(reader.text, reader.at)
-    if quoted is not None and (reader.text[quoted.end() : quoted.end() + 3].strip()[:1] or ",") in ",}];\n/#:":
-        reader.at = quoted.end()
-        return quoted[0][1:-1].replace("\\n", "\n").replace('\\"', '"').replace("\\'", "'")
-    return _bare(reader)
-
-
-def _bare(reader: _Reader) -> Json:
-    found = _BARE.match(reader.text, reader.at)
-    if found is None or not found[0].strip():
-        raise ValueError("no value")
-    reader.at = found.end()
-    text = found[0].strip()
-    if text in _LITERALS:
-        return _LITERALS[text]
-    if _NUMBER.fullmatch(text):
-        return float(text) if "." in text or "e" in text.lower() else int(text)
-    note = _NOTE.match(reader.text, reader.at)
-    return Bare(text, note[1].strip() if note else "")
-
-
-def _object(reader: _Reader, level: int) -> Json:
-    reader.at += 1
-    made: dict[str, Json] = {}
-    while _more(reader, "}"):
-        key = _KEY.match(reader.text, reader.at)
-        if key is None:
-            raise ValueError("no key")
-        reader.at = key.end()
-        name = key[1].strip("\"'`")
-        made[name] = _value(reader, level + 1) if key[2] else None
-        reader.left -= 1
-        if not key[2] and _AFTER_KEY.match(reader.text, reader.at) is None:
-            raise ValueError("no object")
-    return made
-
-
-def _list(reader: _Reader, level: int) -> Json:
-    reader.at += 1
-    made: list[Json] = []
-    while _more(reader, "]"):
-        made.append(_value(reader, level + 1))
-    return made
-
-
-def _more(reader: _Reader, end: str) -> bool:
-    """Whether another member follows; moves past the separator, or past the end."""
-    _skip(reader)
-    while reader.text[reader.at] in ",;" or reader.text.startswith(("...", "…"), reader.at):
-        reader.at += 1 if reader.text[reader.at] != "." else 3
-        _skip(reader)
-    if reader.text[reader.at] == end:
-        reader.at += 1
-        return False
-    return True
-
-
-def _skip(reader: _Reader) -> None:
-    found = _BLANK.match(reader.text, reader.at)
-    reader.at = found.end() if found else reader.at
-
-
-_DEEPEST = 12
-_BLANK = re.compile(r"(?:\s|//[^\n]*|/\*[^*]{0,500}\*/|#[^\n]*)*")
-_QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}'|`[^`\n]{0,500}`")
-_BARE = re.compile(
-    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[\]|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)|"
-    r"(?!//)[^,;{}\[\]\n\"'<>()]){1,300}"
-)
-_KEY = re.compile(r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*\??\s*([:=])?")
-_AFTER_KEY = re.compile(r"\s*[,}\n]")
-_NOTE = re.compile(r"[,;]?[ \t]*(?://|#)[ \t]*([^\n]{1,300})")
-_NUMBER = re.compile(r"-?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
-_LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = re.compile(r"[A-Za-z][\w -]{0,24}")
-_ONE_OF = re.compile(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
-_LIST = re.compile(r"(?:list|array|sequence|set)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
-_TYPES: dict[str, dict[str, Json]] = {
-    **{name: {"type": "string"} for name in ("string", "str", "text")},
-    **{name: {"type": "integer"} for name in ("integer", "int", "whole")},
-    **{name: {"type": "number"} for name in ("number", "float", "double", "decimal", "numeric")},
-    **{name: {"type": "boolean"} for name in ("boolean", "bool")},
-    **{name: {"type": "object"} for name in ("object", "dict")},
-    "date": {"type": "string", "format": "date"},
-    "datetime": {"type": "string", "format": "date-time"},
-    "iso date": {"type": "string", "format": "date"},
-    "email": {"type": "string", "format": "email"},
-    "url": {"type": "string", "format": "uri"},
-    "uuid": {"type": "string", "format": "uuid"},
-}
-_WHOLE = vocabulary("age count quantity number year rank index size stock population duration minutes hours days id_")
-_NUMBERED = vocabulary("phone telephone mobile account card tracking serial order invoice passport license flight fax")
-_FRACTIONS = vocabulary(
-    "price amount score rating confidence temperature total cost percentage ratio weight height salary latitude"
-    " longitude probability"
-)
-_LISTS = vocabulary("tags items keywords list entities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +27,7 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
     if found is None:
         return None
     schema, start, end = found
-    if _wants_a_list(text[:end], schema):
+    if schema.get("type") == "object" and _SEVERAL.search(text[max(0, end - 2000) : end]):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     return Described(schema, bool(_FENCED.search(text)), matter(_without_examples(text[:start]) + "\n" + text[end:]))
 
@@ -278,6 +42,11 @@ def matter(text: str) -> str:
     return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
+def _unordered(part: str) -> str:
+    cue = _JSON_WORD.search(part)
+    return part if cue is None else part[cue.end() :].partition(":")[2] or " "
+
+
 def _without_examples(text: str) -> str:
     """A text without the objects that explain a schema."""
     kept, at = [], 0
@@ -288,231 +57,290 @@ def _without_examples(text: str) -> str:
     return "".join((*kept, text[at:]))
 
 
-def _unordered(part: str) -> str:
-    cue = _JSON_WORD.search(part)
-    return part if cue is None else part[cue.end() :].partition(":")[2] if ":" in part[cue.end() :] else " "
-
-
-_Found = tuple[Json, int, int]
+_Found = tuple[Mapping[str, Json], int, int]  # a schema, and where it starts and ends
 
 
 def _schema(text: str) -> _Found | None:
     """The last JSON Schema of a text and its place: earlier ones tend to be examples."""
-    schemas = [found for found in _objects(text) if _is_schema(found[0])]
-    if not schemas:
-        return None
-    schema, start, end = schemas[-1]
-    return _unwrapped(schema), start, end
+    found = [(_unwrapped(value), start, end) for value, start, end in _objects(text) if isinstance(value, Mapping)]
+    return next((each for each in reversed(found) if _is_schema(each[0])), None)
+
+
+def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The schema inside an object that names it."""
+    inner = next((value[key] for key in ("schema", "json_schema", "parameters") if key in value), None)
+    return _unwrapped(inner) if isinstance(inner, Mapping) and "properties" not in value else value
+
+
+def _is_schema(value: Mapping[str, Json]) -> bool:
+    """Whether an object is a JSON Schema rather than another object."""
+    properties = value.get("properties")
+    if isinstance(properties, Mapping):
+        return bool(properties) and all(isinstance(inner, Mapping | bool) for inner in properties.values())
+    inner = value.get("items", value.get("additionalProperties"))
+    refers = isinstance(value.get("$defs"), Mapping) and not value.keys().isdisjoint(("$ref", "anyOf", "oneOf"))
+    return refers or (value.get("type") in ("array", "object") and isinstance(inner, Mapping))
 
 
 def _example(text: str) -> _Found | None:
     """An object that shows the shape of the answer, and its place."""
     for value, start, end in _objects(text):
         before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
-        shown = (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)
-        if isinstance(value, dict | list) and value and shown:
+        if value and ((_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)):
             return shape(value), start, end
     return None
 
 
-def _objects(text: str) -> Iterator[_Found]:
-    """The outermost objects and lists of objects of a text."""
-    at, tries = 0, 0
-    while (opening := _OPENING.search(text, at)) is not None and tries < _MOST_TRIES:
-        tries += 1
+def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
+    """The outermost objects and lists of objects of a text, with their places."""
+    at = 0
+    for _ in range(_MOST_TRIES):
+        opening = _OPENING.search(text, at)
+        if opening is None:
+            return
         found = _decoded(text, opening.start()) or read(text, opening.start())
-        if found is None:
-            at = opening.end()
-            continue
-        yield found[0], opening.start(), found[1]
-        at = found[1]
+        at = found[1] if found else opening.end()
+        if found:
+            yield found[0], opening.start(), found[1]
 
 
 def _decoded(text: str, start: int) -> tuple[Json, int] | None:
     try:
-        return _DECODER.raw_decode(text, start)
+        return json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
 
 
-def _is_schema(value: Json) -> bool:
-    """Whether a value is a JSON Schema rather than another object."""
-    if not isinstance(value, Mapping):
-        return False
-    value = _unwrapped(value)
-    properties = value.get("properties")
-    if isinstance(properties, Mapping):
-        return bool(properties) and all(isinstance(inner, Mapping | bool) for inner in properties.values())
-    if value.get("type") in ("array", "object") and isinstance(
-        value.get("items", value.get("additionalProperties")), Mapping
-    ):
-        return True
-    defined = isinstance(value.get("$defs", value.get("definitions")), Mapping)
-    return defined and ("$ref" in value or any(key in value for key in ("anyOf", "oneOf", "allOf")))
+def read(text: str, start: int) -> tuple[Json, int] | None:
+    """Return the object or list that begins at a bracket, in loose notation, and where it ends; None for neither.
+
+    Bare words, with a comment after them, are texts: `{name: string // in full}`.
+    """
+    try:
+        return _value(text[: start + _LONGEST_OBJECT], start, 0)
+    except (ValueError, IndexError):
+        return None
 
 
-def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The schema inside an object that names it."""
-    for key in ("schema", "json_schema", "parameters"):
-        inner = value.get(key)
-        if isinstance(inner, Mapping) and "properties" not in value:
-            return _unwrapped(inner)
-    return value
+def _value(text: str, at: int, level: int) -> tuple[Json, int]:
+    if text[at] in "{[" and level < _DEEPEST:
+        return _members(text, at, level)
+    found = _QUOTED.match(text, at) or _BARE.match(text, at)
+    if found is None:
+        raise ValueError("no value")
+    word = found[0].strip()
+    if found.re is _QUOTED:
+        return word[1:-1], found.end()
+    return (_CONSTANTS[word] if word in _CONSTANTS else _number(word)), found.end()
+
+
+def _number(word: str) -> Json:
+    return json.loads(word) if _NUMBER.fullmatch(word) else word
+
+
+def _members(text: str, at: int, level: int) -> tuple[Json, int]:
+    named: dict[str, Json] = {}
+    listed: list[Json] = []
+    is_object = text[at] == "{"
+    at = _skip(text, at + 1)
+    while text[at] != ("}" if is_object else "]"):
+        value: Json = None
+        key = _KEY.match(text, at) if is_object else None
+        if is_object and key is None:
+            raise ValueError("no key")
+        if key:
+            at = key.end()
+        if key is None or key[2]:
+            value, at = _value(text, at, level + 1)
+        if key:
+            named[key[1].strip("\"'`")] = value
+        else:
+            listed.append(value)
+        at = _skip(text, at)
+    return (named if is_object else listed), at + 1
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def shape(example: Json, name: str = "") -> dict[str, Json]:
+    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
+    match example:
+        case bool():
+            return {"type": "boolean"}
+        case int():
+            return {"type": "integer"}
+        case float():
+            return {"type": "number"}
+        case str():
+            return _of_note(example) or {"type": "string"}
+        case list():
+            return _list_of(shape(example[0]) if example else {"type": "string"})
+        case Mapping():
+            return _record({key: shape(value, key) for key, value in example.items()})
+    return _guessed(name)
+
+
+def _record(properties: Mapping[str, Json]) -> dict[str, Json]:
+    closed = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": dict(properties), **closed}
+
+
+def _list_of(items: Json) -> dict[str, Json]:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def _of_note(note: str) -> dict[str, Json]:
+    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
+    made = _of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null")) or _options(text)
+    return {**made, "description": comment or text} if made else {}
+
+
+def _of_type(word: str) -> dict[str, Json]:
+    """The schema that the name of a type means."""
+    if listed := _LIST.fullmatch(word):
+        inner = listed[1] or listed[2] or "string"
+        return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
+    return _TYPES.get(word) or _TYPES.get(re.split(r"[ ,;:]", word)[0], {})
+
+
+def _options(text: str) -> dict[str, Json]:
+    """A choice of words: between bars or slashes, or after `one of`."""
+    chosen = _ONE_OF.search(text[:500])
+    parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
+    words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
+    if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
+        return {}
+    return {"type": "boolean"} if {word.lower() for word in words} == {"true", "false"} else {"enum": words}
+
+
+def _guessed(name: str) -> dict[str, Json]:
+    """The type that a name suggests."""
+    words = [piece.lower() for piece in pieces(name) if piece.isalpha()] or [""]
+    last = words[-1]
+    if words[0] in ("is", "has", "can", "should") and len(words) > 1:
+        return {"type": "boolean"}
+    if last in _WHOLE or words[0] in ("num", "number", "count"):
+        return {"type": "integer"}
+    if last in _FRACTIONS:
+        return {"type": "number"}
+    is_plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    return _list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
 
 
 def _keys(text: str) -> _Found | None:
     """The keys that a text names, as an object of them, and the place of those words."""
     start = max(0, len(text) - _MOST_FOR_KEYS)
     tail = text[start:]
-    found = _bullets(tail) or _row(tail) or _quoted(tail) or _extracted(tail)
-    if found is None:
-        return None
-    listed, opening, end = found
-    clause = max(tail.rfind(sign, 0, opening) for sign in ".!?\n:,;") + 1
-    return record({name: named(name, note) for name, note in listed.items()}), start + clause, start + end
-
-
-_Named = tuple[dict[str, str], int, int]
-
-
-def _bullets(text: str) -> _Named | None:
-    """Keys on lines of their own, after a line that mentions them."""
-    for cue in _LINE_OF_KEYS.finditer(text):
-        found: dict[str, str] = {}
-        at = cue.end()
-        while (bullet := _BULLET.match(text, at)) is not None and len(found) < _MOST_KEYS:
-            found[_name(bullet)] = (bullet[4] or bullet[3] or "").strip()
-            at = bullet.end()
-        if found:
-            return found, cue.start(), at
+    for cue, key, gap in ((_LINE_OF_KEYS, _BULLET, None), (_CUE_OF_KEYS, _KEY_IN_ROW, _GAP)):
+        for opening in cue.finditer(tail):
+            notes, end = _notes(tail, opening.end(), key, gap)
+            if notes:
+                clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
+                schema = _record({name: _of_note(note) or _guessed(name) for name, note in notes.items()})
+                return schema, start + clause, start + end
     return None
 
 
-def _row(text: str) -> _Named | None:
-    """Keys one after another: `with keys name, age and city`."""
-    for cue in _CUE_OF_KEYS.finditer(text):
-        found: dict[str, str] = {}
-        at = end = cue.end()
-        while (key := _KEY_IN_ROW.match(text, at)) is not None and len(found) < _MOST_KEYS:
-            found[_name(key)] = (key[3] or key[4] or "").strip()
-            end = key.end()
-            parted = _PARTED.match(text, end)
-            if parted is None:
+def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None) -> tuple[dict[str, str], int]:
+    """The keys at a place with what is said of each, and where they end."""
+    notes: dict[str, str] = {}
+    end = at
+    while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:
+        if found[1] not in _NO_KEYS:
+            notes[found[1]] = (found[2] or found[3] or "").strip()
+        at = end = found.end()
+        if gap is not None:
+            joint = gap.match(text, end)
+            if joint is None:
                 break
-            at = parted.end()
-        if found and not _NO_KEY.issuperset(found):
-            return {name: note for name, note in found.items() if name not in _NO_KEY}, cue.start(), end
-    return None
+            at = joint.end()
+    return notes, end
 
 
-def _quoted(text: str) -> _Named | None:
-    """Keys in quotation marks, in a sentence that mentions keys or JSON."""
-    for cue in islice(_KEY_WORD.finditer(text), _MOST_TRIES):
-        start = max(text.rfind("\n", 0, cue.start()) + 1, cue.start() - _BEFORE_KEYS)
-        line = text[start : cue.end() + _BEHIND_KEYS].partition("\n")[0]
-        keys = list(_QUOTED_KEY.finditer(line))[:_MOST_KEYS]
-        if keys:
-            return {key[1]: key[2] or "" for key in keys}, start + keys[0].start(), start + keys[-1].end()
-    return None
-
-
-def _extracted(text: str) -> _Named | None:
-    """What to extract from a text: `extract the name and the phone number from`."""
-    order = _EXTRACT.search(text)
-    if order is None:
-        return None
-    parts = (part.strip() for part in _BETWEEN_NAMES.split(order[1]))
-    names = ["_".join(part.lower().split()) for part in parts if _WORDS_OF_NAME.fullmatch(part)]
-    found = dict.fromkeys((name for name in names[:_MOST_KEYS] if name not in _NO_KEY), "")
-    return (found, order.start(), order.end()) if found else None
-
-
-def _name(found: re.Match[str]) -> str:
-    return found[1] or found[2]
-
-
-def _wants_a_list(text: str, schema: Json) -> bool:
-    """Whether a text wants several of what its schema describes."""
-    return isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[-2000:]))
-
-
-_DECODER = json.JSONDecoder()
-_MOST_READ = 50_000
-_MOST_TRIES = 48
-_MOST_KEYS = 30
-_MOST_FOR_KEYS = 8000
-_CUE, _NEAR, _BEFORE_KEYS, _BEHIND_KEYS = 160, 60, 200, 500
+_MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
+_MOST_TRIES, _MOST_KEYS, _DEEPEST = 48, 30, 12
+_CUE, _NEAR = 160, 60  # characters before an object that may say what it is
 _OPENING = re.compile(r"\{|\[(?=\s*\{)")
+_BLANK = re.compile(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_QUOTED = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_BARE = re.compile(
+    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
+    r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
+)
+_KEY = re.compile(
+    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
+)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_OPTION = re.compile(r"[A-Za-z][\w -]{0,24}")
+_ONE_OF = re.compile(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
+_LIST = re.compile(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
+_NAMES_OF_TYPES = {
+    "string": "string str text",
+    "integer": "integer int",
+    "number": "number float decimal",
+    "boolean": "boolean bool",
+    "object": "object dict",
+}
+_TYPES: dict[str, dict[str, Json]] = {
+    **{name: {"type": kind} for kind, names in _NAMES_OF_TYPES.items() for name in names.split()},
+    "date": {"type": "string", "format": "date"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "email": {"type": "string", "format": "email"},
+    "url": {"type": "string", "format": "uri"},
+}
+_WHOLE = vocabulary("age count quantity rank index size stock population minutes hours days")
+_FRACTIONS = vocabulary("price amount score rating confidence temperature total cost percentage weight height salary")
 _ORDERED = re.compile(
-    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|"
-    r"create|extract|convert|"
-    r"print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|"
-    r"\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
+    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create"
+    r"|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b"
+    r"|\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
 )
 _ABOUT_JSON = re.compile(
-    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b|"
-    r"\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b|"
-    r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|"
-    r"object with))"
+    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
+    r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
+    r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
 )
 _FENCED = re.compile(
-    r"(?i)(?:in|within|inside|as|using|wrapped in|surrounded by|enclosed in|be|with)\s+(?:a |an |the |"
-    r"triple |single )*"
-    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|"
-    r"triple|backticks|json markdown)"
+    r"(?i)(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
+    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
 )
 _LIKE = re.compile(
-    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|"
-    r"return|output|reply|"
-    r"answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
+    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
+    r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
 _GIVEN = re.compile(
-    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|"
-    r"here is (?:the|my|a))\b[^.\n]{0,30}$"
+    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context"
+    r"|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
-_IS_SHAPE = re.compile(
-    r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example|type)"
-)
+_IS_SHAPE = re.compile(r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)")
 _LINE_OF_KEYS = re.compile(
-    r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|"
-    r"following)\b[^\n]{0,80}:[ \t]*\n"
+    r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
 )
-_IDENTIFIER = r"(?:[\"'`*]{1,3}([A-Za-z_][\w-]{0,60})[\"'`*]{1,3}|([A-Za-z_][\w-]{0,60}))"
+_NAME = r"[\"'`*]{0,3}([A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
 _BULLET = re.compile(
-    rf"[ \t]*(?:[-*•]|"
-    rf"[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})"
-    rf"\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})(?:\n|$)"
+    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_NAME}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*"
+    r"([^\n]{0,300})(?:\n|$)"
 )
 _CUE_OF_KEYS = re.compile(
-    r"(?i)\b(?:(?:keys?|fields?|properties|attributes)\b(?: named| called| are| being| should be| must be|"
-    r" of| such as| like)?:?|"
-    r"json\b(?: object| format| document| response| dict(?:ionary)?)?(?: with| containing| including|"
-    r" that (?:has|contains)| having| of)"
-    r"(?: exactly| only| the| these| following| two| three| four| five| \d+| keys| fields| properties|"
-    r" attributes){0,6}:?)\s+"
+    r"(?i)\b(?:(?:keys?|fields?|properties)\b(?: named| called| are| such as| like)?:?"
+    r"|json\b(?: object| format| response)?(?: with| containing| including| that (?:has|contains)| having)"
+    r"(?: exactly| only| the| these| following| two| three| four| \d+| keys| fields| properties){0,6}:?)\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?(?!and\b|or\b){_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|"
-    r"\s*:\s*((?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30})|"
-    rf" (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
+    rf"(?:the |a |an )?(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
+    r"|\s*:\s*((?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30})| (?:key|field)\b)?"
 )
-_PARTED = re.compile(r"\s*(?:,\s*and\s+(?:a |an )?|,\s*|\s+and\s+(?:a |an )?|\s*&\s*|;\s*)(?=[\w\"'`*])")
-_EXTRACT = re.compile(
-    r"(?i)\b(?:extract|identify|pull out|find|return|give|provide|"
-    r"output)\s+(?:me\s+)?([a-z][^.\n:{}]{2,200}?)\s+(?:from|as|in|out of|for)\b"
-)
-_BETWEEN_NAMES = re.compile(
-    r"(?i)(?:\s*,\s*|\s+)(?:and\s+)?(?:the|a|an|his|her|their|its)\s+|\s*,\s*(?:and\s+)?|\s+and\s+|^(?:the|a|an)\s+"
-)
-_WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
+_GAP = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
+_NO_KEYS = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
 _FENCE = re.compile(r"`{3}\w*")
 _SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
 _JSON_WORD = re.compile(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
-_NO_KEY = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
-_KEY_WORD = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json)\b")
-_QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")
 _SEVERAL = re.compile(
-    r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|"
-    r"elements)\b|\bjson (?:array|list)\b"
+    r"(?i)\b(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)\b"
 )

@@ -20,8 +20,7 @@ from mockserver.model.tools.offers import (
     properties_of,
     required_of,
 )
-from mockserver.model.tools.transcript import code_runner
-from mockserver.model.vocabulary import ends, keys, leading, mended, reads, roots, stem, vocabulary, weight, words
+from mockserver.model.vocabulary import ends, keys, leading, reads, roots, stem, vocabulary, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,6 @@ def tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) ->
     offered, found = offered_tools(tools, hints), clauses(whole)
     unwanted = frozenset(name for clause in found for name in denied(clause, offered))
     kept = tuple(each for each in offered if each.tool.name not in unwanted)
-    if not any(named_at(each, whole) is not None for each in kept):
-        runner = code_runner(whole, [each.tool for each in kept])
-        if runner is not None:
-            return (ToolRequest(runner, text),)
     return tuple(_merged(_requests(whole, found, kept))) or _for_any_tool(whole, found, kept)
 
 
@@ -92,7 +87,6 @@ def described(clause: Clause, offered: Sequence[OfferedTool], around: Surroundin
     own = words(clause.text)
     if clause.idle or not any(map(keys, own)):
         return ()
-    own = mended(own, {word for each in offered for word in each.name})
     said = (*own, *words(around.before.text)) if refers_back(clause.text) else own
     mentioned = mentions(around.text[clause.start : clause.end])
     ranked = sorted(enumerate(offered), key=lambda each: (-fitness(each[1], said, NOTHING), each[0]))

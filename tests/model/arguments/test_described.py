@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.described import Bare, asks_for_json, described, named, read, record, shape
+from mockserver.model.arguments.described import asks_for_json, described, read, shape
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
 INSTRUCTIONS = (
@@ -19,7 +19,6 @@ INSTRUCTIONS = (
     "text",
     [
         f"{INSTRUCTIONS}Here is the output schema:\n```\n{json.dumps(PERSON)}\n```\nJohn is 30.",
-        f"Answer in JSON that matches this schema:\n{json.dumps(PERSON, indent=2)}",
         f"Provide the objects in json that match the following json_schema:\n\n{PERSON}\n\nReturn an instance.",
         f"Respond with JSON of the schema {json.dumps({'name': 'person', 'strict': True, 'schema': PERSON})}.",
     ],
@@ -27,8 +26,7 @@ INSTRUCTIONS = (
 def test_a_schema_in_the_prompt(text: str) -> None:
     found = described(text)
     assert found is not None
-    assert found.schema == PERSON
-    assert not found.fenced
+    assert (found.schema, found.fenced) == (PERSON, False)
 
 
 def test_what_else_a_prompt_says_gives_the_values() -> None:
@@ -38,9 +36,6 @@ def test_what_else_a_prompt_says_gives_the_values() -> None:
     assert "lives in Rome" in found.rest
     assert "properties" not in found.rest
     assert "```" not in found.rest
-    extracted = described("Extract name and email from this text as JSON: Bob, bob@example.com")
-    assert extracted is not None
-    assert extracted.rest.strip() == "Bob, bob@example.com"
 
 
 KEYS: list[tuple[str, dict[str, str | None]]] = [
@@ -53,8 +48,6 @@ KEYS: list[tuple[str, dict[str, str | None]]] = [
     ("Reply in JSON like {name, age}", {"name": "string", "age": "integer"}),
     ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "number"}),
     ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "string"}),
-    ("Extract the name and the phone number from this text as JSON: Bob, 555",
-     {"name": "string", "phone_number": "string"}),
 ]  # fmt: skip
 
 
@@ -75,33 +68,18 @@ def test_a_list_of_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "What is JSON?",
-        "Explain JSON to me",
-        "Write a Python function that parses JSON and returns the keys",
-        "Tell me about the keys of a piano",
-        'Parse {"a": 1} for me',
-        "hello",
-        "",
-    ],
-)
-def test_prompts_that_want_none(text: str) -> None:
-    assert described(text) is None
-
-
-@pytest.mark.parametrize(
     ("text", "asked"),
     [
         ("Respond with a valid JSON object", True),
         ("Output only JSON.", True),
-        ("Format your answer as JSON", True),
         ("What is JSON?", False),
-        ("hello", False),
+        ("Write a Python function that parses JSON and returns the keys", False),
+        ("Tell me about the keys of a piano", False),
     ],
 )
 def test_asks_for_json(text: str, asked: bool) -> None:
     assert asks_for_json(text) is asked
+    assert described(text) is None
 
 
 def test_keys_count_where_json_is_wanted_anyway() -> None:
@@ -117,7 +95,6 @@ def test_keys_count_where_json_is_wanted_anyway() -> None:
         ("Return the correct JSON within a ```json codeblock", True),
         ("The output should be a markdown code snippet of JSON", True),
         ("Return JSON, no markdown", False),
-        ("Return plain JSON", False),
     ],
 )
 def test_fences(order: str, fenced: bool) -> None:
@@ -134,17 +111,15 @@ def test_no_text_is_too_odd(piece: str) -> None:
     assert described("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"
 
 
-STRING = {"type": "string"}
 READ: list[tuple[str, Any]] = [
     ('{"a": 1, "b": [true, null]}', {"a": 1, "b": [True, None]}),
     ("{'a': 'it', 'b': None, 'c': False, 'd': -1.5e3}", {"a": "it", "b": None, "c": False, "d": -1500.0}),
     ("{name, age}", {"name": None, "age": None}),
-    ("{name: string; age?: number}", {"name": Bare("string"), "age": Bare("number")}),
-    ('{"a": <your answer>}', {"a": Bare("<your answer>")}),
-    ('{"a": string // what it is\n "b": int\n}', {"a": Bare("string", "what it is"), "b": Bare("int")}),
-    ('{"a": 1, ...}', {"a": 1}),
+    ("{name: string; age?: number}", {"name": "string", "age": "number"}),
+    ('{"a": <your answer>}', {"a": "<your answer>"}),
+    ('{"a": string // what it is\n "b": int\n}', {"a": "string // what it is", "b": "int"}),
     ('[{"a": 1}, ...]', [{"a": 1}]),
-    ('{"tags": string[], "kind": "x" | "y"}', {"tags": Bare("string[]"), "kind": Bare('"x" | "y"')}),
+    ('{"tags": string[], "kind": "x" | "y"}', {"tags": "string[]", "kind": '"x" | "y"'}),
     ("{}", {}),
 ]
 
@@ -159,49 +134,40 @@ def test_what_is_no_object(text: str) -> None:
     assert read(text, 0) is None
 
 
-SHAPES: list[tuple[Any, Any]] = [
-    (1, {"type": "integer"}),
-    (0.5, {"type": "number"}),
-    (True, {"type": "boolean"}),
-    ("...", STRING),
-    ("string", {"type": "string", "description": "string"}),
-    ("integer", {"type": "integer", "description": "integer"}),
-    ("<the title>", {"type": "string", "description": "<the title>"}),
-    ("low|high", {"enum": ["low", "high"], "description": "low|high"}),
-    ("true/false", {"type": "boolean", "description": "true/false"}),
-    ("one of: red, green or blue", {"enum": ["red", "green", "blue"], "description": "one of: red, green or blue"}),
-    ([], {"type": "array", "items": STRING, "minItems": 1}),
-    ([1], {"type": "array", "items": {"type": "integer"}, "minItems": 1}),
-    (Bare("string[]"), {"type": "array", "items": STRING, "minItems": 1, "description": "string[]"}),
-    (Bare("int", "how many"), {"type": "integer", "description": "how many"}),
-    ({"a": {"b": 1}}, record({"a": record({"b": {"type": "integer"}})})),
-    ({"age": None}, record({"age": {"type": "integer"}})),
-]
+TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 
 
-@pytest.mark.parametrize(("example", "schema"), SHAPES)
+@pytest.mark.parametrize(
+    ("example", "schema"),
+    [
+        (1, {"type": "integer"}),
+        (0.5, {"type": "number"}),
+        (True, {"type": "boolean"}),
+        ("...", {"type": "string"}),
+        ("low|high", {"enum": ["low", "high"], "description": "low|high"}),
+        ("true/false", {"type": "boolean", "description": "true/false"}),
+        ("one of: red, green or blue", {"enum": ["red", "green", "blue"], "description": "one of: red, green or blue"}),
+        ("string[]", {**TEXTS, "description": "string[]"}),
+        ("int // how many", {"type": "integer", "description": "how many"}),
+        ([], TEXTS),
+    ],
+)
 def test_shape(example: Any, schema: Any) -> None:
     assert shape(example) == schema
 
 
 @pytest.mark.parametrize(
-    ("name", "note", "kind"),
+    ("name", "kind"),
     [
-        ("name", "", "string"),
-        ("age", "", "integer"),
-        ("item_count", "", "integer"),
-        ("numberOfRooms", "", "integer"),
-        ("price", "", "number"),
-        ("is_open", "", "boolean"),
-        ("tags", "", "array"),
-        ("ingredients", "", "array"),
-        ("address", "", "string"),
-        ("status", "", "string"),
-        ("x", "integer", "integer"),
-        ("x", "a list of strings", "array"),
-        ("x", "number, from 0 to 1", "number"),
-        ("title", "text of the title", "string"),
+        ("name", "string"),
+        ("item_count", "integer"),
+        ("numberOfRooms", "integer"),
+        ("price", "number"),
+        ("is_open", "boolean"),
+        ("tags", "array"),
+        ("address", "string"),
     ],
 )
-def test_named(name: str, note: str, kind: str) -> None:
-    assert named(name, note)["type"] == kind
+def test_a_key_without_a_value_has_the_type_that_its_name_suggests(name: str, kind: str) -> None:
+    properties: dict[str, Any] = shape({name: None})["properties"]
+    assert properties[name]["type"] == kind

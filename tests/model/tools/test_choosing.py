@@ -167,7 +167,6 @@ OTHER_TOOLS = (
     function("add_to_shopping_list", "", "item"),
     function("get_user", "Get a user", "user_id"),
     function("issue_refund", "Issue a refund for an order", "order_id"),
-    function("db", "Run SQL", "query"),
 )
 
 
@@ -194,10 +193,6 @@ def test_a_request_is_heard_amid_a_long_text() -> None:
     [request] = tool_requests(f"{padding}Please refund order C-17. {padding}", OTHER_TOOLS, {})
     assert request.tool.name == "issue_refund"
     assert "C-17" in request.text
-
-
-def test_code_goes_to_what_runs_it() -> None:
-    assert names("`SELECT count(*) FROM users`") == ["db"]
 
 
 def test_some_tool_is_called_where_one_is_asked_for() -> None:

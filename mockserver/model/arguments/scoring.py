@@ -38,7 +38,8 @@ def score(mention: Mention, prop: Property) -> int:
     if mention.kind == "one":
         return 12 if prop.numeric and set(prop.words) & {"quantity", "qty", "amount", "count"} else 0
     if mention.kind == "duration" and (prop.numeric or prop.semantic_type == "duration"):
-        return _duration(mention, prop)
+        near = context(mention, prop)
+        return next((weight + int(near * share) for weight, share, holds in _DURATIONS if holds(mention, prop)), near)
     if prop.numeric or (prop.types and "string" not in prop.types):
         return 0
     return _text(mention, prop)
@@ -46,32 +47,29 @@ def score(mention: Mention, prop: Property) -> int:
 
 def _text(mention: Mention, prop: Property) -> int:
     semantic_type = prop.semantic_type
-    if mention.kind in _MOMENTS and semantic_type not in _MOMENTS:
-        return context(mention, prop) + (15 + role(mention, prop) if prop.role else 0) if semantic_type == "" else 0
+    near = context(mention, prop) if mention.unit != "lead" else 0
+    if mention.kind in _MOMENTS and semantic_type == "":
+        return near + (15 + role(mention, prop) if prop.role else 0)
     if semantic_type == "" and mention.kind in ("unit", "currency") and not prop.role:
         return 0
-    near = context(mention, prop) if mention.unit != "lead" else 0
     if semantic_type == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
         return 0 if is_measure(str(mention.value)) else 34
     fitness = _kind_points(mention, prop)
     if fitness is None:
         return near - 15 if mention.kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
-    features = sum(weight for weight, holds in _features(mention.kind, semantic_type) if holds(mention, prop, near))
-    return fitness + near + role(mention, prop) + _preposition_points(mention, semantic_type) + features
+    preposition = points("preposition_points").get(semantic_type, {}).get(mention.cue, 0)
+    features = sum(weight for weight, holds in _features(mention.kind, semantic_type) if holds(mention, prop))
+    return fitness + near + role(mention, prop) + preposition + features
 
 
 def _kind_points(mention: Mention, prop: Property) -> int | None:
     """The points for the kind of a mention; None where it never suits such a property."""
     if prop.semantic_type == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
-        return 30 if " " in str(mention.value) else 26
+        return 28
     if prop.semantic_type == "place" and mention.kind == "address":
         return 58 if set(prop.words) & _STREETS else -20 if set(prop.words) & _TOWNS else 28
     table = points("kind_points")
     return table.get(prop.semantic_type, table[""]).get(_kind(mention, prop))
-
-
-def _preposition_points(mention: Mention, semantic_type: str) -> int:
-    return points("preposition_points").get(semantic_type, {}).get(mention.cue, 0)
 
 
 @lru_cache(maxsize=1024)
@@ -80,21 +78,18 @@ def _features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
     return [
         (weight, holds)
         for weight, kinds, semantic_types, holds in _FEATURES
-        if (not kinds or kind in kinds.split()) and (not semantic_types or semantic_type in semantic_types.split())
+        if kind in kinds.split() and (not semantic_types or semantic_type in semantic_types.split())
     ]
 
 
 def context(mention: Mention, prop: Property) -> int:
     """Return the points for words around a mention that the property is named by."""
-    if not mention.before and not mention.after:
-        return 0
     telling, best = _telling(prop.words), 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
-        for distance, word in enumerate(near[:4]):
+        for distance, word in enumerate(near):
             if near is mention.after and _parts_clauses(word):
                 break  # what follows is about something else
-            if hit := _hit(word, telling):
-                best = max(best, int((top - step * distance) * hit))
+            best = max(best, int((top - step * distance) * _hit(word, telling)))
     return best
 
 
@@ -147,7 +142,7 @@ def _kind(mention: Mention, prop: Property) -> str:
     if prop.semantic_type in ("country", "place", "state", "nationality", "person"):
         return _region(word, mention.kind, prop)
     if prop.semantic_type == "ticker":
-        return "ticker" if mention.value.isupper() and 1 <= len(word) <= 5 else mention.kind
+        return "ticker" if mention.value.isupper() and len(word) <= 5 else mention.kind
     return mention.kind
 
 
@@ -156,7 +151,7 @@ def _region(word: str, kind: str, prop: Property) -> str:
     any_place = prop.semantic_type == "place" and not set(prop.words) & _TOWNS
     if word in word_set("countries") and not (prop.semantic_type == "state" and word in word_set("states")):
         return kind if any_place else "country"
-    if word in word_set("states") or (len(word) == 2 and kind == "state"):
+    if word in word_set("states"):
         return kind if any_place else "state"
     return "nationality" if word in word_set("nationalities") else kind
 
@@ -173,68 +168,37 @@ def is_calling(words: str) -> bool:
 def is_measure(words: str) -> bool:
     """Whether what is counted only says how many there are: "5 results"."""
     word = singular(words.split(" ")[0])
-    measured = heading_of("semantic_types").get(word) in _TYPES_OF_MEASURES
-    return measured or word in _YEARS or words in heading_of("units")
+    measures = heading_of("semantic_types").get(word) in _TYPES_OF_MEASURES
+    return measures or word in _YEARS or words in heading_of("units")
 
 
-@lru_cache(maxsize=2048)
-def _is_generic(words: str) -> bool:
-    """Whether words only name a kind of thing: an address, the customer."""
-    return all(heading_of("semantic_types").get(singular(word)) in _PROPER for word in words.split(" "))
-
-
-def _is_example(mention: Mention, prop: Property, near: int = 0) -> bool:
+def _is_example(mention: Mention, prop: Property) -> bool:
     return isinstance(mention.value, str) and mention.value.lower() in prop.hints
 
 
-def _describes(mention: Mention, prop: Property, near: int) -> bool:
-    """Whether a name only describes the noun after it: the Olympic final."""
-    return bool(mention.after) and mention.after[0] not in word_set("stops") and not _leads(mention.after[0])
+def _describes(mention: Mention, prop: Property) -> bool:
+    """Whether a name only describes the noun after it: in the Olympic final."""
+    after = mention.after[0] if mention.cue and mention.after else ""
+    return bool(after) and after not in word_set("stops") and not _leads(after)
 
 
-def _is_subject(mention: Mention, prop: Property, near: int) -> bool:
+def _is_subject(mention: Mention, prop: Property) -> bool:
     """Whether a sentence says something about it: Ann lives in Rome."""
     return not mention.cue and bool(mention.after) and mention.after[0] in _VERBS_OF_SUBJECTS
 
 
-def _opens(mention: Mention, prop: Property, near: int) -> bool:
-    return not mention.before and " " in str(mention.value) and not _is_subject(mention, prop, near)
+def _opens(mention: Mention, prop: Property) -> bool:
+    return not mention.before and " " in str(mention.value) and not _is_subject(mention, prop)
 
 
-def _is_object(mention: Mention, prop: Property, near: int) -> bool:
+def _is_object(mention: Mention, prop: Property) -> bool:
     """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
     verb = mention.before[0] if mention.before else ""
     return mention.unit == "the" and not mention.cue and verb in word_set("requests") and verb not in _MAKING
 
 
-def _is_unsupported(mention: Mention, prop: Property, near: int) -> bool:
-    return (
-        prop.semantic_type not in ("title", "name", "person")
-        and not (near or _is_example(mention, prop))
-        and _preposition_points(mention, prop.semantic_type) <= 0
-    )
-
-
-def _is_named_otherwise(mention: Mention, prop: Property, near: int) -> bool:
-    """Whether the word before it says that it is something else: "company Initech" is no city."""
-    if near or mention.cue or not mention.before or mention.before[0] in prop.words:
-        return False
-    return heading_of("semantic_types").get(mention.before[0], "") not in {
-        prop.semantic_type,
-        *_VAGUE,
-        "quantity",
-        "name",
-    }
-
-
-def _is_counted(mention: Mention, prop: Property, near: int) -> bool:
+def _is_counted(mention: Mention, prop: Property) -> bool:
     return mention.unit == "counted" and not is_measure(str(mention.value).lower())
-
-
-def _is_counted_otherwise(mention: Mention, prop: Property, near: int) -> bool:
-    return mention.unit == "counted" and not (
-        prop.semantic_type in ("title", "name", "") and _is_counted(mention, prop, near)
-    )
 
 
 def _leads(word: str) -> bool:
@@ -244,80 +208,60 @@ def _leads(word: str) -> bool:
 def _by_key(mention: Mention, prop: Property) -> int:
     """The points of a value that the text gives by name, or by position in a call."""
     if mention.key.startswith("#"):
-        return (
-            90 if mention.key == f"#{prop.order}" and prop.semantic_type not in ("code", "command", "expression") else 0
-        )
+        is_code = prop.semantic_type in ("code", "command", "expression")
+        return 90 if mention.key == f"#{prop.order}" and not is_code else 0
     key = parts(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
     weight = next((weight for weight, holds in _KEYS if holds(key, prop)), 0)
-    return weight + {"argument": 10, "member": 5}.get(mention.kind, 0) if weight > 45 else weight
+    return weight + {"argument": 10, "member": 5}.get(mention.kind, 0) if weight else 0
 
 
-def _all_alike(key: tuple[str, ...], prop: Property) -> bool:
-    return len(prop.words) == len(key) and all(map(alike, key, prop.words))
-
-
-def _ends_alike(key: tuple[str, ...], prop: Property) -> bool:
-    return key[-1] == prop.words[-1] and (set(key) <= set(prop.words) or set(prop.words) <= set(key))
-
-
-def _begins_alike(key: tuple[str, ...], prop: Property) -> bool:
-    return bool(set(key) & set(prop.words) - UNTOLD) and key[0] in prop.words and len(key) <= len(prop.words)
+def _is_alike(key: tuple[str, ...], prop: Property) -> bool:
+    """Whether two names are of like words, or one has the words of the other."""
+    if len(prop.words) == len(key) and all(map(alike, key, prop.words)):
+        return True
+    shorter = set(key) <= set(prop.words) or set(prop.words) <= set(key)
+    return shorter and (key[-1] == prop.words[-1] or (key[0] in prop.words and key[0] not in UNTOLD))
 
 
 def _is_of_type(key: tuple[str, ...], prop: Property) -> bool:
-    types = heading_of("semantic_types")
-    semantic_types = {types.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
-    return prop.semantic_type in semantic_types and not prop.role
-
-
-def _is_name(key: tuple[str, ...], prop: Property) -> bool:
-    same_type = heading_of("semantic_types").get(key[-1]) == prop.semantic_type
-    return same_type and prop.semantic_type in ("title", "name", "person") and prop.words[-1] in ("name", "title")
+    semantic_types = {heading_of("semantic_types").get(word, "") for word in key}
+    return prop.semantic_type in semantic_types - {"", "title", "text", "query", "name"} and not prop.role
 
 
 def _json(mention: Mention, prop: Property) -> int:
     if isinstance(mention.value, list):
         return 60 if "array" in prop.types or not prop.types else 0
-    shape = prop.schema.get("properties")
+    properties = prop.schema.get("properties")
     if "object" not in prop.types or not isinstance(mention.value, dict):
         return 0
-    if not isinstance(shape, dict) or not shape:
-        return 50
-    known = sum(key in shape for key in mention.value)
-    return 60 + known if known and known * 2 >= len(mention.value) else 0
+    known = mention.value.keys() & properties if isinstance(properties, dict) else ()
+    return 60 + len(known) if known or not properties else 0
 
 
 def _number(mention: Mention, prop: Property) -> int:
-    near, semantic_type, measured = (
-        context(mention, prop),
-        prop.semantic_type,
-        heading_of("units").get(mention.unit.lower()),
-    )
+    near, semantic_type = context(mention, prop), prop.semantic_type
     if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
-    for_role = role(mention, prop)
     for weight, share, with_role, holds in _CLEAR_NUMBERS:
         if holds(mention, prop):
-            return weight + int(near * share) + with_role * for_role
+            return weight + int(near * share) + with_role * role(mention, prop)
     total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
-    if measured and semantic_type not in ("money", "", "quantity") and near < 40:
+    if _is_measured(mention) and semantic_type not in ("money", "", "quantity") and near < 40:
         total -= 12
-    if near < 25 and _counts_otherwise(mention, prop):
-        total -= 25
     if semantic_type in ("quantity", "limit") and not prop.role and ROLE_OF.get(mention.cue):
         total -= 16
-    return total + (for_role + (8 if for_role > 0 else 0) if total > 0 else 0)
+    for_role = role(mention, prop)
+    return total + for_role + (8 if for_role > 0 else 0) if total > 0 else total
+
+
+def _is_measured(mention: Mention) -> bool:
+    return mention.unit.lower() in heading_of("units")
 
 
 def _is_in_unit(mention: Mention, prop: Property) -> bool:
     return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(prop.words)
-
-
-def _is_in_similar_unit(mention: Mention, prop: Property) -> bool:
-    unit = singular(mention.unit)
-    return len(mention.unit) > 3 and any(len(word) > 3 and alike(unit, word) for word in prop.words)
 
 
 def _measures(mention: Mention, prop: Property) -> bool:
@@ -330,18 +274,6 @@ def _is_plain_number(mention: Mention, prop: Property) -> bool:
     )
 
 
-def _counts_otherwise(mention: Mention, prop: Property) -> bool:
-    """Whether the word before says that the number is something else: "user id 42", "page 3"."""
-    head = mention.before[0] if mention.before else ""
-    if prop.semantic_type == "number" or _leads(head) or set(prop.words) <= _BARE:
-        return False
-    return heading_of("semantic_types").get(head, "") not in {prop.semantic_type, *_VAGUE, "title"}
-
-
-def _is_small_count(mention: Mention) -> bool:
-    return mention.kind == "number" and mention.unit.lower() not in heading_of("units") and _whole(mention)
-
-
 def _is_old(mention: Mention) -> bool:
     return not {"old", "year"}.isdisjoint(mention.after[:2]) or mention.unit.lower() in _YEARS
 
@@ -350,17 +282,12 @@ def _whole(mention: Mention, least: float = float("-inf"), most: float = float("
     return isinstance(mention.value, int) and least <= mention.value <= most
 
 
-def _duration(mention: Mention, prop: Property) -> int:
-    near = context(mention, prop)
-    return next((weight + int(near * share) for weight, share, holds in _DURATIONS if holds(mention, prop)), near)
-
-
 def _is_duration_in_unit(mention: Mention, prop: Property) -> bool:
     unit = mention.unit.removesuffix("s")
     return bool(unit) and any(alike(word, unit) for word in prop.words if len(word) > 1)
 
 
-Holds = Callable[[Mention, Property, int], bool]
+Holds = Callable[[Mention, Property], bool]
 
 ROLE_OF = {
     **dict.fromkeys(("from", "since", "between", "over"), "from"),
@@ -370,15 +297,12 @@ ROLE_OF = {
 }
 _KEYED = vocabulary("pair member argument")
 _NUMBERS = vocabulary("number money ordinal")
-_MOMENTS = vocabulary("date time datetime moment")
+_MOMENTS = vocabulary("date time datetime")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
-_PROPER = vocabulary("place person org name country state")
-_VAGUE = ("", "number", "query", "text")  # semantic types that say little
 _LIMITING = vocabulary("top first most last limit latest")
-_BARE = vocabulary("id number no nr")  # names that leave to the text what has the number
 _TOWNS = vocabulary("city town village capital stadt ville ciudad città cidade station airport")
 _STREETS = vocabulary("street address")
 _YEARS = vocabulary("year years año años ans an jahre jahr anni anno jaar anos ano lat лет")
@@ -390,60 +314,44 @@ _CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|i
 
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
 _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
-    (35, "", "", _is_example),
-    (-30, "", "", lambda mention, prop, near: mention.unit == "label"),
-    (-20, "", "", lambda mention, prop, near: mention.unit == "lead"),
-    (-12, "name quoted words", "", _is_named_otherwise),
-    (-4, "name words", "", _is_unsupported),
-    (8, "words", "", lambda mention, prop, near: mention.unit in ("the", "counted")),
-    (
-        -4,
-        "words",
-        "",
-        lambda mention, prop, near: mention.unit not in ("the", "counted") and mention.value.endswith("ing"),
-    ),
-    (18, "", "title", _is_counted),
-    (22, "", "name", _is_counted),
-    (10, "", "", lambda mention, prop, near: not prop.semantic_type and _is_counted(mention, prop, near)),
-    (-30, "name", "", _is_counted_otherwise),
-    (10, "name", "title", lambda mention, prop, near: not mention.cue and " " in mention.value),
-    (-14, "name", "title", _describes),
+    (35, "name words quoted id", "", _is_example),
+    (-30, "name words", "", lambda mention, prop: mention.unit == "label"),
+    (-20, "name", "", lambda mention, prop: mention.unit == "lead"),
+    (8, "words", "", lambda mention, prop: mention.unit in ("the", "counted")),
+    (20, "name words", "title name", _is_counted),
+    (10, "name words", "", lambda mention, prop: not prop.semantic_type and _is_counted(mention, prop)),
+    (-30, "name", "", lambda mention, prop: mention.unit == "counted" and bool(prop.semantic_type)),
+    (10, "name", "title", lambda mention, prop: not mention.cue and " " in mention.value),
+    (-8, "name", "place title", _describes),
     (20, "words", "title", _is_object),
     (14, "name", "person name org", _is_subject),
     (10, "name", "person name", _opens),
-    (-14, "name", "place", lambda mention, prop, near: not near and not _STREETS.isdisjoint(prop.words)),
-    (-8, "name", "place", lambda mention, prop, near: bool(mention.cue) and _describes(mention, prop, near)),
-    (-30, "words name", " ".join(_PROPER), lambda mention, prop, near: _is_generic(str(mention.value))),
 )
 # For values with a name, the first row that holds: points, condition on the name's words.
 _KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Property], bool]], ...] = (
     (100, lambda key, prop: "".join(key) == "".join(prop.words)),
-    (85, _ends_alike),
-    (75, _all_alike),
-    (70, _begins_alike),
+    (80, _is_alike),
     (50, _is_of_type),
-    (45, _is_name),
 )
 # For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.
-_CLEAR_NUMBERS: tuple[tuple[int, float, int, Callable[[Mention, Property], bool]], ...] = (
+_CLEAR_NUMBERS: tuple[tuple[int, float, int, Holds], ...] = (
     (70, 0, 0, _is_in_unit),
-    (62, 0, 0, _is_in_similar_unit),
     (45, 0, 0, lambda mention, prop: prop.semantic_type == "currency" and mention.kind == "money"),
     (0, 0, 0, lambda mention, prop: prop.semantic_type == "currency"),
     (48, 0.5, 0, lambda mention, prop: mention.kind == "money" and "amount" in prop.words),
     (32, 0, 0, lambda mention, prop: mention.kind == "money" and "rate" in prop.words),
     (58, 0.5, 1, lambda mention, prop: mention.kind == "money" and prop.semantic_type == "money"),
-    (30, 0, 0, lambda mention, prop: mention.kind == "money" and prop.semantic_type in ("number", "")),
-    (-10, 1, 0, lambda mention, prop: mention.kind == "money"),
     (45, 0.5, 0, lambda mention, prop: mention.unit == "#" and prop.semantic_type == "id"),
-    (-5, 1, 0, lambda mention, prop: mention.unit == "#"),
+    (-5, 1, 0, lambda mention, prop: mention.unit == "#" or mention.kind == "money"),
     (50, 0.5, 1, _measures),
-    (30, 0.5, 0, lambda mention, prop: mention.kind == "ordinal" and _is_plain_number(mention, prop)),
     (34, 0.5, 0, _is_plain_number),
 )
 # For other numbers, by the semantic type of the property, the first row that holds is added; without one, 2 points.
 _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
-    "quantity": ((32, _is_small_count), (8, lambda mention: True)),
+    "quantity": (
+        (32, lambda mention: mention.kind == "number" and not _is_measured(mention) and _whole(mention)),
+        (8, lambda mention: True),
+    ),
     "year": ((36, lambda mention: _whole(mention, 1500, 2200)), (-30, lambda mention: True)),
     "age": (
         (32, _is_old),
@@ -452,21 +360,14 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
     ),
     "limit": ((30, lambda mention: bool(set(mention.before[:2]) & _LIMITING)), (14, lambda mention: True)),
     "money": (
-        (-10, lambda mention: mention.unit.lower() in heading_of("units")),
+        (-10, _is_measured),
         (24, lambda mention: mention.cue in ("at", "for")),
         (16, lambda mention: True),
     ),
     "percent": ((30, lambda mention: mention.unit == "%"), (8, lambda mention: True)),
-    "temperature": ((10, lambda mention: True),),
-    "id": ((8, lambda mention: True),),
-    "height": ((6, lambda mention: True),),
-    "weight": ((6, lambda mention: True),),
 }
-_DURATIONS: tuple[tuple[int, float, Callable[[Mention, Property], bool]], ...] = (
+_DURATIONS: tuple[tuple[int, float, Holds], ...] = (
     (60, 0, _is_duration_in_unit),
-    (50, 0, lambda mention, prop: prop.semantic_type == "days" and mention.unit.startswith(("d", "w"))),
-    (50, 0.5, lambda mention, prop: prop.semantic_type in ("duration", "days")),
+    (50, 0.5, lambda mention, prop: prop.semantic_type in ("duration", "days", "time")),
     (50, 0.5, lambda mention, prop: bool(set(prop.words) & {"second", "minute", "hour"})),
-    (45, 0.5, lambda mention, prop: prop.semantic_type == "time"),
-    (-10, 1, lambda mention, prop: bool(prop.semantic_type)),
 )

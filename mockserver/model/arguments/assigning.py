@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 
 from pydantic_core import to_json
@@ -18,7 +19,6 @@ from mockserver.model.arguments.choices import (
     runs_of_items,
     without_name,
 )
-from mockserver.model.arguments.dates import iso_duration
 from mockserver.model.arguments.free_text import announced, kind_of_text, remainder
 from mockserver.model.arguments.properties import Property, in_order, item_of, read_property, similar
 from mockserver.model.arguments.reading import portion_of, read
@@ -283,7 +283,7 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
         case "date" | "datetime" | "time":
             yield from _as_moment(mention, prop)
         case "duration" if prop.format == "duration":
-            yield iso_duration(mention.value)
+            yield to_json(timedelta(seconds=mention.value)).decode().strip('"')
         case "money" if prop.semantic_type == "currency":
             yield mention.unit
         case "name" | "words" if prop.semantic_type == "currency":

@@ -108,7 +108,7 @@ def _in_words(text: str) -> Iterator[Mention]:
         if run and not _joined(text, run[-1].end(), found.start()):
             yield from _summed(text, run)
             run = []
-        if word in _VALUES or (word in _TIMES and (run or word == "dozen")):
+        if word in WORDS or (word in _TIMES and (run or word == "dozen")):
             run.append(found)
         elif run:
             yield from _summed(text, run)
@@ -125,7 +125,7 @@ def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
     for found in run:
         word = found[0].lower()
         if word not in _TIMES:
-            group += _VALUES[word]
+            group += WORDS[word]
         elif _TIMES[word] >= 1000:
             total, group = total + max(group, 1) * _TIMES[word], 0
         else:
@@ -135,18 +135,5 @@ def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
     yield from _measured(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
-_VALUES: dict[str, int] = {
-    word: number
-    for line in (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen twenty",
-        "null - zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "zéro - deux trois quatre cinq six sept huit neuf dix onze douze",
-        "cero - dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        "zero - due tre quattro cinque sei sette otto nove dieci undici dodici",
-        "zero - dois três quatro cinco seis sete oito nove dez onze doze",
-    )
-    for number, word in enumerate(line.split())
-    if word not in ("-", "null", "sei", "once", "sette", "due", "elf")
-} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+WORDS = {word: int(number) for word, number in heading_of("numbers").items()}
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}

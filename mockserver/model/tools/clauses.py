@@ -1,9 +1,8 @@
-"""Splits a text into clauses: what they ask for, what they deny, what comes later, and their mood. Knows no tools."""
+"""Splits a text into clauses: what they ask for, what they deny and what comes later. Knows no tools."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from mockserver.core.call import Call
 from mockserver.model.vocabulary import is_verb, leading, words
@@ -11,13 +10,14 @@ from mockserver.model.vocabulary import is_verb, leading, words
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A piece of a text, from `start` up to `end`, with quoted parts blanked.
+    """A piece of a text, from `start` up to `end`, with quoted parts blanked; `written` has them.
 
     `denied` is what the clause does not want; `later` says that it waits for the clause before it; `idle` that it asks
-    for nothing: it thanks, greets, or asks about the tools themselves; `first` that a sentence begins with it.
+    for nothing: it thanks, greets, reports, or asks about the tools themselves; `first` that a sentence begins with it.
     """
 
     text: str
+    written: str
     start: int
     end: int
     denied: str = ""
@@ -28,7 +28,7 @@ class Clause:
 
 def clauses(text: str) -> tuple[Clause, ...]:
     """Return the clauses of a text, in order; of a long one those at both ends."""
-    found = tuple(_clause(*piece) for piece in _pieces(unquoted(text)) if piece[0].strip())
+    found = tuple(_clause(text, *piece) for piece in _pieces(unquoted(text)) if piece[0].strip())
     return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
 
 
@@ -46,11 +46,12 @@ def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
     yield text[start:], start, joint
 
 
-def _clause(piece: str, start: int, joint: str) -> Clause:
+def _clause(text: str, piece: str, start: int, joint: str) -> Clause:
     wanted, denied = _split_denial(piece)
     later = _LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None
     first = not joint[:1].isalpha() and joint[:1] not in ",，、"
-    return Clause(wanted, start, start + len(piece), denied, later, _IDLE.search(piece) is not None, first)
+    end = start + len(piece)
+    return Clause(wanted, text[start:end], start, end, denied, later, _IDLE.search(piece) is not None, first)
 
 
 def _split_denial(piece: str) -> tuple[str, str]:
@@ -65,7 +66,7 @@ def _split_denial(piece: str) -> tuple[str, str]:
     return piece[: found.start()] + " " + rest[turned.end() :], rest[: turned.start()]
 
 
-_MOST_AT_AN_END = 200
+_MOST_AT_AN_END = 16
 _NAME = re.compile(r"\w{1,64}")
 _QUOTED = re.compile(
     r'```[^`]*```|`[^`\n]*`|"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|「[^「」\n]*」|(?<!\w)\'[^\'\n]{2,200}\'(?!\w)'
@@ -92,80 +93,8 @@ _IDLE = re.compile(
     r"|\bwhat\s+(?:does|do|is|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b"
     r"|\bwho\s+are\s+you\b|\bhow\s+are\s+you\b"
     r"|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
-    r"|\byour\s+(?:own\s+)?favou?rite\b",
-    re.IGNORECASE,
-)
-
-
-Mood = Literal["order", "question", "report"]
-
-
-def mood(clause: str) -> Mood:
-    """Return the mood of a clause; `can you …` and `I want to …` are orders."""
-    if _ASKED_FOR.match(clause):
-        return "order"
-    if _QUESTION.match(clause):
-        return "question"
-    return "report" if _REPORT.match(clause) else "order"
-
-
-def reported(clause: str) -> str:
-    """Return the verb of what somebody has done: `cancelled` of `I have already cancelled it`."""
-    found = _DONE.match(clause)
-    return found["verb"].lower() if found else ""
-
-
-def needs_the_world(clause: str) -> bool:
-    """Whether a clause asks what no model knows by itself: what is somebody's own, or true at present."""
-    return _OWN.search(clause) is not None
-
-
-def wanting(clause: str) -> bool:
-    """Whether a clause says what somebody wants: `I need …`, `could you …`."""
-    return _ASKED_FOR.match(clause) is not None or _WANTING.match(clause) is not None
-
-
-def ordered(clause: str) -> str:
-    """Return an order from its verb on, without polite words or `I want to`."""
-    return _BEFORE_AN_ORDER.sub("", clause, count=1)
-
-
-_COURTESY = (
-    r"\s*(?:(?:hey|hi|hello|please|pls|kindly|ok|okay|now|so|well|just|first|next|finally|also|maybe|quick(?:ly)?|"
-    r"thanks|good\s+\w{1,9})\b[\s,!.-]*){0,4}"
-)
-_ASKING = (
-    r"(?:(?:can|could|would|will|may)\s+(?:you|u|we|I)\s+(?:(?:please|kindly|just|also|maybe|help\s+me|be\s+so\s+kind\s+"
-    r"(?:as\s+)?to)\s+){0,3}"
-    r"|(?:I|we)(?:['’]d|\s+would)?\s+(?:really\s+)?(?:want|need|like|love|wish|have)\s+(?:you\s+)?to\s+(?:please\s+)?"
-    r"|(?:I|we)(?:['’]d|\s+would)\s+(?:really\s+)?(?:like|love|appreciate)\s+(?:it\s+if\s+you\s+could\s+)?"
-    r"|let(?:['’]s|\s+us)\s+|go\s+ahead\s+and\s+|make\s+sure\s+to\s+|help\s+me\s+(?:to\s+)?|you\s+(?:should|must)\s+)"
-)
-_ASKED_FOR = re.compile(_COURTESY + _ASKING, re.IGNORECASE)
-_BEFORE_AN_ORDER = re.compile(_COURTESY + f"(?:{_ASKING})?" + r"(?:please\s+)?", re.IGNORECASE)
-_WANTING = re.compile(_COURTESY + r"(?:I|we)(?:['’]d|\s+would)?\s+(?:\w+\s+)?(?:need|want|like)\b", re.IGNORECASE)
-_QUESTION = re.compile(
-    _COURTESY + r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|am|does|did|do\s+(?:I|we|you|they)|"
-    r"have\s+(?:I|we|you)|has|should|any|wh?ats|whos|wheres|hows)\b",
-    re.IGNORECASE,
-)
-_DONE = re.compile(
-    _COURTESY
-    + r"(?:I|we|he|she|they|you)(?:['’]ve|\s+have|['’]d|\s+had)?\s+(?:already\s+|just\s+|recently\s+|once\s+)?"
-    r"(?P<verb>\w{2,20}ed|sent|bought|made|wrote|written|found|read|set|paid|sold|got|had|took|did|done|ran|drew|drawn|"
-    r"spoke|told|gave|put|built|drove|flew|ate|met|went|saw|seen|came|left)\b",
-    re.IGNORECASE,
-)
-_REPORT = re.compile(
-    rf"(?:{_DONE.pattern.replace('?P<verb>', '?:')}"
-    r"|\s*(?:the|my|our|his|her|their|it|that|this|there)\s*(?:[\w-]{1,30}\s+){0,4}(?:was|were|has\s+been|had\s+been)\b)",
-    re.IGNORECASE,
-)
-_OWN = re.compile(
-    r"\b(?:my|mine|our|ours)\b|\b(?:am|do|did|have|can|should|are|will|must|may)\s+(?:I|we)\b|\bI\s+(?:have|need|want)\b"
-    r"|\b(?:today|tonight|tomorrow|yesterday|now|currently|current|latest|recent|upcoming|rn)\b"
-    r"|\b(?:this|next|last)\s+(?:week|month|year|morning|afternoon|evening|weekend|hour|\w{3,6}day)\b"
-    r"|\bon\s+\w{3,6}day\b|\bis\s+there\b|\bare\s+there\b",
+    r"|\byour\s+(?:own\s+)?favou?rite\b"
+    r"|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b",
     re.IGNORECASE,
 )
 

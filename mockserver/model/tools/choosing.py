@@ -4,9 +4,9 @@ Knows nothing of earlier calls.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING, mentions
@@ -158,20 +158,17 @@ def _written(text: str, found: Sequence[Clause]) -> str:
     return _LOOSE.sub("", "".join(pieces)).strip() or found[0].text.strip()
 
 
-def _merged(found: Iterator[ToolRequest]) -> Iterator[ToolRequest]:
-    """Join requests for one tool that follow each other."""
-    for _, group in groupby(_counted(found), key=lambda each: each[0]):
-        requests = [request for _, request in group]
-        yield replace(requests[0], text=" ".join(request.text for request in requests))
-
-
-def _counted(found: Iterator[ToolRequest]) -> Iterator[tuple[int, ToolRequest]]:
-    """The requests, each with the number of its group."""
-    group, name = 0, ""
+def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
+    """Join requests for one tool that follow each other, unless each names it."""
+    joined: list[ToolRequest] = []
     for request in found:
-        group += request.later or request.tool.name != name
-        name = request.tool.name
-        yield group, request
+        last = joined[-1] if joined else request
+        by_name = request.tool.name in request.text and request.tool.name in last.text
+        if not joined or request.later or by_name or request.tool is not last.tool:
+            joined.append(request)
+        else:
+            joined[-1] = replace(last, text=f"{last.text} {request.text}")
+    return joined
 
 
 _LONGEST_END, _LONGEST_SENTENCE, _LONGEST_JOINT = 8_000, 240, 40  # characters

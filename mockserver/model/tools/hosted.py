@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 
 from mockserver.core.call import Call, Tool, ToolChoice
 from mockserver.core.hosted_tools import item
@@ -13,6 +12,7 @@ from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tool_results import calls, calls_since_last_user
 from mockserver.model.arguments import Mentions
+from mockserver.model.arguments.free_text import announced
 from mockserver.model.fillers import sentence
 from mockserver.model.grammar import text_of
 from mockserver.model.vocabulary import pieces
@@ -63,8 +63,9 @@ def _is_done(kind: str, call: Call) -> bool:
 
 def _query(text: str) -> str:
     """The words after those that ask for a search."""
-    found = _SEARCH.search(text)
-    return " ".join((found[1] if found else text).split())[:_LONGEST_QUERY].strip(" .?!\"'`") or "news"
+    place = announced(text, "query", ())
+    found = text[slice(*place)] if place else text
+    return " ".join(found.split())[:_LONGEST_QUERY].strip(" .?!\"'`") or "news"
 
 
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
@@ -179,103 +180,59 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
         for made_calls in (calls_since_last_user(call), calls(call))
     )
     looked = len(earlier) > len(done)  # before the user spoke last
-    screen = Screen.of(tool.options, seed.stream("computer"))
-    steps = [*([] if looked else [{"type": "screenshot"}]), *actions(call.last_user[:_MOST_READ], screen)]
-    earlier_call = [parsed(arguments) for arguments in earlier]
-    action = next((step for step in steps[len(done) :] if step not in earlier_call), None)
+    size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())
+    wanted = actions(call.last_user[:_MOST_READ], size, seed.stream("computer"))
+    steps = [*([] if looked else [{"type": "screenshot"}]), *wanted]
+    known = [parsed(arguments) for arguments in earlier]
+    action = next((step for step in steps[len(done) :] if step not in known), None)
     if action is None:
         return None
     several = tool.kind == "computer"  # the newest takes lists
     return item("computer_call", {"actions": [action]} if several else {"action": action})
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """The size of a computer's screen in pixels."""
-
-    width: int
-    height: int
-    rng: Random
-
-    @classmethod
-    def of(cls, options: Mapping[str, Json], rng: Random) -> "Screen":
-        """Return the screen that the options of a tool describe."""
-        width, height = (options.get(key) for key in ("display_width", "display_height"))
-        return cls(_size(width, 1024), _size(height, 768), rng)
-
-    def somewhere(self) -> Action:
-        """Draw a place well inside."""
-        return {at: int(size * (0.1 + 0.8 * self.rng.random())) for at, size in (("x", self.width), ("y", self.height))}
-
-    def places(self, text: str) -> list[Action]:
-        """Return the places that a text gives, moved onto the screen."""
-        found = [(int(place[1]), int(place[2])) for place in islice(_PLACE.finditer(text), 20)]
-        return [{"x": min(x, self.width - 1), "y": min(y, self.height - 1)} for x, y in found]
-
-    def place(self, text: str) -> Action:
-        """Return the first place that a text gives, or else some place."""
-        drawn = self.somewhere()
-        return next(iter(self.places(text)), drawn)
-
-
 def _size(value: Json, usual: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else usual
 
 
-def actions(text: str, screen: Screen) -> Iterator[Action]:
-    """Return the actions that a text asks for, in its order; a click somewhere if it asks for none that is known."""
+def actions(text: str, size: tuple[int, ...], rng: Random) -> Iterator[Action]:
+    """Return the actions that a text asks for, in its order; a click if it asks for none that is known.
+
+    `size` is the width and the height of the screen; what has no place in the text gets one drawn on it.
+    """
     quoted = [found.span() for found in _QUOTED.finditer(text)]
-    verbs = [verb for verb in _VERB.finditer(text) if not any(start <= verb.start() < end for start, end in quoted)][
-        :_MOST_ACTIONS
-    ]
-    for at, verb in enumerate(verbs):
-        end = verbs[at + 1].start() if at + 1 < len(verbs) else len(text)
-        yield from _actions(str(verb.lastgroup), text[verb.end() : end], screen)
-    if not verbs:
-        yield from _actions("open" if _ADDRESS.search(text) else "click", text, screen)
+    verbs = [verb for verb in _VERB.finditer(text) if not any(start <= verb.start() < end for start, end in quoted)]
+    ends = [*(verb.start() for verb in verbs[1:]), len(text)]
+    found = [(str(verb.lastgroup), text[verb.end() : end]) for verb, end in zip(verbs, ends, strict=False)]
+    for verb, rest in found[:_MOST_ACTIONS] or [("open", text)]:
+        drawn = tuple(int(side * (0.1 + 0.8 * rng.random())) for side in size)
+        yield from _actions(verb, rest, drawn, size)
 
 
-def _actions(verb: str, rest: str, screen: Screen) -> Iterator[Action]:
+def _actions(verb: str, rest: str, drawn: tuple[int, ...], size: tuple[int, ...]) -> Iterator[Action]:
     """The actions of one verb with what follows it."""
-    address, keys = _ADDRESS.search(rest), _KEYS.match(rest)
+    address, keys, place, quoted = (pattern.search(rest) for pattern in (_ADDRESS, _KEYS, _PLACE, _QUOTED))
+    x, y = (min(int(at), most - 1) for at, most in zip(place.groups() if place else drawn, size, strict=True))
     match verb:
         case "type":
-            yield from _typed(rest)
-        case "search":
-            yield {"type": "click", "button": "left", **screen.somewhere()}
-            yield from (*_typed(rest), _ENTER)
+            said = quoted[0][1:-1] if quoted else _TURN.split(rest, maxsplit=1)[0].strip(" .,;:!?\n")
+            if said:
+                yield {"type": "type", "text": said}
         case "open" if address:
             yield {"type": "keypress", "keys": ["CTRL", "L"]}
-            yield from ({"type": "type", "text": address[0].rstrip(".,;:!?")}, _ENTER)
+            yield {"type": "type", "text": address[0].rstrip(".,;:!?")}
+            yield {"type": "keypress", "keys": ["ENTER"]}
         case "press" if keys:
             names = re.split(r"\s*\+\s*", keys[1].upper())
             yield {"type": "keypress", "keys": [_KEY_NAMES.get(name, name) for name in names]}
         case "scroll":
-            yield _scrolled(rest, screen)
-        case "drag":
-            places = screen.places(rest)
-            yield {"type": "drag", "path": places if len(places) > 1 else [screen.somewhere(), screen.somewhere()]}
-        case "wait":
-            yield {"type": "wait"}
+            amount = _AMOUNT.search(rest)
+            pixels = int(amount[0]) if amount else size[1] // 2
+            yield {"type": "scroll", "x": x, "y": y, "scroll_x": 0, "scroll_y": -pixels if " up" in rest else pixels}
         case "look":  # each conversation begins with a look
             return
         case _:
-            yield {**_AT_A_PLACE[verb], **screen.place(rest)}
-
-
-def _typed(rest: str) -> Iterator[Action]:
-    """What stands in quotes, or else the words up to the next turn of the sentence."""
-    quoted = _QUOTED.search(rest)
-    text = quoted[0][1:-1] if quoted else _TURN.split(rest, maxsplit=1)[0].strip(" .,;:!?\n")
-    if text:
-        yield {"type": "type", "text": text}
-
-
-def _scrolled(rest: str, screen: Screen) -> Action:
-    amount, way = _AMOUNT.search(rest), _WAY.search(rest)
-    pixels = int(amount[0]) if amount else screen.height // 2
-    x, y = _WAYS[way[0].lower() if way else "down"]
-    return {"type": "scroll", **screen.somewhere(), "scroll_x": x * pixels, "scroll_y": y * pixels}
+            yield {"type": "click", "button": "left", "x": x, "y": y}
 
 
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
@@ -284,11 +241,6 @@ _FENCE = re.compile(r"```(?:\w*\n)?([^`]+)```")
 _TICKS = re.compile(r"`([^`\n]+)`")
 _QUOTES = re.compile(r'"([^"\n]+)"|“([^“”]+)”|«([^«»]+)»')
 _POLITE = re.compile(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
-_SEARCH = re.compile(
-    r"\b(?:search|look\s+up|google|find|browse)\b(?:\s+(?:(?:in|on|through|the|my|our|web|internet|online|files?|documents?)\b))*"
-    r"(?:\s+(?:for|about))?\s+([^\n]+)",
-    re.IGNORECASE,
-)
 _RUN = re.compile(r"\b(?:run|execute|call|type|use)\b[^`\n.!?]{0,60}`([^`\n]+)`", re.IGNORECASE)
 _SUM = re.compile(r"[\d(][\d.()]{0,30}(?:\s*[-+*/%]{1,2}\s*[\d(][\d.()]{0,30}){1,30}")
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.]*\w)")
@@ -296,39 +248,25 @@ _PATH = re.compile(r"(?<![\w./-])[\w./-]{0,100}\w\.[A-Za-z]\w{0,7}\b(?!\.\w)")
 _DELETE = re.compile(r"\b(?:delete|remove)\b", re.IGNORECASE)
 
 _VERB = re.compile(
-    r"\b(?:(?P<double>double[- ]?click)|(?P<right>right[- ]?click)|(?P<search>search(?:\s+for)?)|(?P<scroll>scroll)"
-    r"|(?P<type>type|(?<!press )(?<!hit )(?<!the )enter|write|input|fill(?:\s+in)?)"
-    r"|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)"
-    r"|(?P<drag>drag)|(?P<move>hover|move)|(?P<press>press|hit)|(?P<click>click|tap|select|choose)|(?P<wait>wait)"
-    r"|(?P<look>(?:take\s+(?:a|another)\s+)?screenshot))\b",
+    r"\b(?:(?P<scroll>scroll)|(?P<type>type|(?<!press )(?<!hit )(?<!the )enter|write|input|fill(?:\s+in)?)"
+    r"|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)|(?P<press>press|hit)"
+    r"|(?P<click>click|tap|select|choose)|(?P<look>(?:take\s+(?:a|another)\s+)?screenshot))\b",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|`[^`\n]{1,500}`|(?<!\w)'[^'\n]{1,500}'(?!\w)")
+_USUAL_SIZE = {"width": 1024, "height": 768}
 _PLACE = re.compile(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(?:y\s?=\s?)?(\d{1,5})(?![\w.]*\w)")
 _ADDRESS = re.compile(
     r"\bhttps?://[^\s\"'<>]{1,500}|(?<![\w@.])(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12}\b(?:/[^\s\"'<>]{0,300})?", re.I
 )
 _AMOUNT = re.compile(r"(?<![\w.])\d{1,5}(?![\w.]*\w)")
-_WAY = re.compile(r"\b(?:up|down|left|right)\b", re.IGNORECASE)
-_WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _KEYS = re.compile(
-    r"\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}"
+    r"^\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}"
     r"(?:enter|return|esc(?:ape)?|tab|space|backspace|delete|home|end|page(?:up|down)|f\d{1,2}|(?<=\+)\w|(?<=\+\s)\w))\b",
     re.IGNORECASE,
 )
 _KEY_NAMES = {"RETURN": "ENTER", "ESCAPE": "ESC", "CONTROL": "CTRL", "COMMAND": "CMD"}
 _TURN = re.compile(r"[,.;\n]|\s(?:and|then|in(?:to)?|on|at|inside)\s", re.IGNORECASE)
-_ENTER: Action = {"type": "keypress", "keys": ["ENTER"]}
-_CLICK: Action = {"type": "click", "button": "left"}
-_AT_A_PLACE: Mapping[str, Action] = {
-    "click": _CLICK,
-    "press": _CLICK,
-    "right": {"type": "click", "button": "right"},
-    "double": {"type": "double_click"},
-    "open": {"type": "double_click"},
-    "move": {"type": "move"},
-}
-
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
     "web_search": ("web_search_call", lambda tool, text: {"query": _query(text), "sources": []}),

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, parsed
@@ -16,101 +15,61 @@ from mockserver.core.tool_results import calls, calls_since_last_user, since_las
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.results import results_text
 from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests
-from mockserver.model.tools.clauses import answers, reopened, unquoted
+from mockserver.model.tools.clauses import unquoted
 from mockserver.model.tools.offers import properties_of, required_of
-from mockserver.model.vocabulary import ends, keys, stem, vocabulary, weight, words
+from mockserver.model.vocabulary import ends, is_verb, keys, stem, weight, words
+
+Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two tools of which the first is called before the second, whenever `cause` (one of the two) is called."""
-
-    first: Tool
-    second: Tool
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Instructions:
     """`always` are called in every turn, in order; `never` are not; `hints` say when to call a tool, by its name."""
 
-    always: tuple[Tool, ...] = ()
-    pairs: tuple[Pair, ...] = ()
-    never: frozenset[str] = frozenset()
-    hints: Mapping[str, str] = field(default_factory=dict)
+    always: list[Tool] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    never: set[str] = field(default_factory=set)
+    hints: dict[str, str] = field(default_factory=dict)
 
 
 def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
     """Return what the system messages of a call say about these tools."""
-    found = [
-        _Instruction(sentence, named) for sentence in _sentences(call) if (named := tuple(_named(sentence, tools)))
-    ]
-    pairs = tuple(pair for order in found if order.kind == "pair" for pair in _pairs(order))
-    forbidden = [tool for order in found if order.kind == "never" for tool in order.tools]
-    return Instructions(
-        always=_once(tool for order in found if order.kind == "always" for tool in order.tools),
-        pairs=pairs,
-        never=frozenset(tool.name for tool in (tools if _forbids_all(call) else forbidden)),
-        hints=_hints(order for order in found if order.kind == "hint"),
-    )
+    told = Instructions()
+    for sentence in _sentences(call):
+        found = _named(sentence, tools)
+        conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
+        if not conditional and _NO_TOOLS.search(sentence):
+            told.never.update(tool.name for tool in tools)
+        elif not conditional and _FORBIDDEN.search(sentence):
+            told.never.update(tool.name for tool in found)
+        elif len(found) == 2 and joint:
+            told.pairs.append(_pair(sentence, joint, found))
+        elif not conditional and _OBLIGATION.search(sentence):
+            told.always += [tool for tool in found if tool not in told.always]
+        else:
+            told.hints |= {tool.name: f"{told.hints.get(tool.name, '')} {sentence}" for tool in found}
+    return told
 
 
-def _forbids_all(call: Call) -> bool:
-    return any(_NO_TOOLS.search(sentence) and not _CONDITION.search(sentence) for sentence in _sentences(call))
-
-
-@dataclass(frozen=True, slots=True)
-class _Instruction:
-    """A sentence, and the tools that it names."""
-
-    sentence: str
-    tools: tuple[Tool, ...]
-
-    @property
-    def kind(self) -> Literal["never", "pair", "always", "hint"]:
-        if _FORBIDDEN.search(self.sentence):
-            return "hint" if _CONDITION.search(self.sentence) else "never"
-        if len(self.tools) == 2 and _JOINT.search(self.sentence):
-            return "pair"
-        obliged = _OBLIGATION.search(self.sentence) and not _CONDITION.search(self.sentence)
-        return "always" if obliged else "hint"
-
-
-def _pairs(order: _Instruction) -> Iterator[Pair]:
-    joint = _JOINT.search(order.sentence)
-    one, other = order.tools
-    if joint is None:
-        return
-    leading = not words(order.sentence[: joint.start()])
-    before = joint[0].lower() == "before"
-    first, second = (one, other) if before != leading else (other, one)
-    yield Pair(first, second, cause=(second if before else first).name)
-
-
-def _hints(found: Iterable[_Instruction]) -> dict[str, str]:
-    hints: dict[str, str] = {}
-    for order in found:
-        for tool in order.tools:
-            hints[tool.name] = f"{hints.get(tool.name, '')} {order.sentence}"
-    return hints
+def _pair(sentence: str, joint: re.Match[str], found: Sequence[Tool]) -> Pair:
+    one, other = found
+    is_before, leads = joint[0].lower() == "before", not words(sentence[: joint.start()])
+    first, second = (one, other) if is_before != leads else (other, one)
+    return first, second, (second if is_before else first).name
 
 
 def _sentences(call: Call) -> Iterator[str]:
     """The sentences of all system messages, of long ones those at the beginning and at the end."""
     for message in call.messages:
         if message.role in ("system", "developer"):
-            text = ends(message.text, _LONGEST_END, _LONGEST_END)
-            yield from (sentence for sentence in _END.split(unquoted(text)) if sentence.strip())
+            yield from filter(str.strip, _END.split(unquoted(ends(message.text, _LONGEST_END, _LONGEST_END))))
 
 
-def _named(sentence: str, tools: Sequence[Tool]) -> Iterator[Tool]:
+def _named(sentence: str, tools: Sequence[Tool]) -> list[Tool]:
     """The tools that a sentence names, in its order: as they are written, or by all words of their names."""
     said = words(sentence)
-    heard = frozenset().union(*map(keys, said))
     places = [(at, index) for index, tool in enumerate(tools) if (at := _place(tool, sentence, said)) is not None]
-    for _, index in sorted(places):
-        if heard:
-            yield tools[index]
+    return [tools[index] for _, index in sorted(places)]
 
 
 def _place(tool: Tool, sentence: str, said: Sequence[str]) -> int | None:
@@ -119,14 +78,10 @@ def _place(tool: Tool, sentence: str, said: Sequence[str]) -> int | None:
     if written and (not tool.name.isalpha() or _CALLING.search(sentence)):
         return written.start()
     parts = [word for word in words(tool.name) if keys(word)]
-    roots = [keys(part) if weight(part) < 0.5 else keys(part) & {stem(part)} for part in parts]
-    if len(parts) < 2 or not all(any(root & keys(word) for word in said) for root in roots):
+    alike = [keys(part) if weight(part) < 0.5 else {stem(part)} for part in parts]
+    if len(parts) < 2 or not all(any(own & keys(word) for word in said) for own in alike):
         return None
     return sentence.lower().find(parts[0][:3])
-
-
-def _once(tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    return tuple({tool.name: tool for tool in tools}.values())
 
 
 _LONGEST_END = 20_000
@@ -158,25 +113,21 @@ _CALLING = re.compile(
 
 
 def ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """Return the tools that end a turn: those that say so, or else those named by a noun where others have verbs."""
-    said = tuple(filter(_says_so, tools))
-    if said or len(tools) < 2:
-        return said
-    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool.name))
-    others = tuple(tool for tool in tools if not _SHAPE.fullmatch(tool.name))
-    return shapes if others else ()
+    """Return the tools that end a turn: those that say so, or else those named as classes where others are not."""
+    said = tuple(tool for tool in tools if tool.kind == "function" and _says_so(tool))
+    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool))
+    return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
+
+
+def _begins_with_verb(tool: Tool) -> bool:
+    first = words(tool.name)[0]
+    return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")
 
 
 def _says_so(tool: Tool) -> bool:
     named = words(tool.name)
-    if tool.kind != "function" or not named:
-        return False
-    telling = _ENDING.intersection(named) or named in _WHOLE
-    return bool(telling) or _ENDS.search(tool.description[:_LONGEST]) is not None
-
-
-def _begins_with_verb(name: str) -> bool:
-    return stem(words(name)[0]) in map(stem, _VERBS)
+    ends_by_name = _ENDING.intersection(named) or named in _WHOLE
+    return bool(ends_by_name) or _ENDS.search(tool.description[:_LONGEST]) is not None
 
 
 _LONGEST = 900  # characters of a description
@@ -189,11 +140,6 @@ _ENDS = re.compile(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
 )
 _SHAPE = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_VERBS = vocabulary(
-    "get fetch search find look check list show read write create make add delete remove update set send book cancel "
-    "buy order pay run execute compute calculate convert translate open close start stop multiply divide sum subtract "
-    "query ask call transfer move copy lookup schedule reserve submit generate draw play save load edit"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +176,6 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
     ends = {tool.name for tool in ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
     found = tool_requests(call.last_user, work, ordered.hints)
-    for text in () if found and not answers(call) else reopened(call):
-        if asked := tool_requests(text, work, ordered.hints):
-            return tuple(replace(request, text=f"{request.text}. {call.last_user}") for request in asked)
     if found or not is_follow_up(call.last_user):
         return found
     before = [made.name for made in calls(call)][: len(calls(call)) - len(calls_since_last_user(call))]
@@ -245,36 +188,25 @@ def _with_orders(
     asked: Sequence[ToolRequest], ordered: Instructions, ends: Sequence[Tool], text: str
 ) -> tuple[ToolRequest, ...]:
     """The requests with the calls that instructions put before, between and after them."""
-    ending = {tool.name for tool in ends}
-    always = [tool for tool in ordered.always if tool.name not in ending]
-    names = {tool.name for tool in always}
+    always = [tool for tool in ordered.always if tool not in ends]
     first = [own for tool in always for own in _own(asked, tool, text)]
-    rest = [request for request in asked if request.tool.name not in names]
+    rest = [request for request in asked if request.tool not in always]
     if first and rest:
-        rest = [replace(rest[0], later=True), *rest[1:]]
-    paired: Sequence[ToolRequest] = [*first, *rest]
-    for pair in ordered.pairs:
-        paired = _paired(paired, pair, text)
-    return (*paired, *(ToolRequest(tool, text, later=True) for tool in ordered.always if tool.name in ending))
+        rest[0] = replace(rest[0], later=True)
+    paired = [*first, *rest]
+    for one, other, cause in ordered.pairs:
+        if any(request.tool.name == cause for request in paired):
+            at = next(at for at, request in enumerate(paired) if request.tool in (one, other))
+            own = [*_own(paired, one, text), *_own(paired, other, text)]
+            before, after = ([each for each in part if each not in own] for part in (paired[:at], paired[at:]))
+            paired = [*before, *own, *(each for each in after if each.tool not in (one, other))]
+    return (*paired, *(ToolRequest(tool, text, later=True) for tool in ordered.always if tool in ends))
 
 
 def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:
     """The requests for a tool that is called in any case, or else a request with the whole text."""
-    own = [request for request in asked if request.tool.name == tool.name] or [ToolRequest(tool, text)]
+    own = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
     return [replace(own[0], later=True), *own[1:]]
-
-
-def _paired(asked: Sequence[ToolRequest], pair: Pair, text: str) -> Sequence[ToolRequest]:
-    """The requests with the two tools of a pair in their order, where one of them requires the other."""
-    if all(request.tool.name != pair.cause for request in asked):
-        return asked
-    both = (pair.first.name, pair.second.name)
-    at = next(at for at, request in enumerate(asked) if request.tool.name in both)
-    own = [*_own(asked, pair.first, text), *_own(asked, pair.second, text)]
-    rest = [(request, place) for place, request in enumerate(asked) if request.tool.name not in both]
-    before = [request for request, place in rest if place < at]
-    after = [request for request, place in rest if place >= at]
-    return [*before, *own, *after]
 
 
 def _staged(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:

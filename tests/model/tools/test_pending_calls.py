@@ -9,9 +9,7 @@ from mockserver.model.arguments import NOTHING
 from mockserver.model.tools.pending_calls import (
     Instructions,
     PendingCall,
-    calls_of,
     earlier_call,
-    ending_call,
     ending_tools,
     instructions,
     pending_calls,
@@ -57,11 +55,6 @@ def test_instructions_stand_before_wishes() -> None:
     assert due(done(ordered, "lookup_policy")) == [("get_weather", 1)]
 
 
-def test_a_wish_for_what_is_ordered_is_not_done_twice() -> None:
-    ordered = call(Message("system", "Always call lookup_policy first."), "book a table and look up the policy")
-    assert due(ordered) == [("lookup_policy", 0), ("book_table", 1)]
-
-
 def test_pairs_stand_where_their_cause_does() -> None:
     paired = call(Message("system", "Call lookup_policy before book_table."), "check the weather and book a table")
     assert due(paired) == [("get_weather", 0), ("lookup_policy", 1), ("book_table", 2)]
@@ -72,12 +65,6 @@ def test_what_ends_a_turn_comes_last_and_only_when_ordered() -> None:
     ordered = call(Message("system", "You must call final_result."), "check the weather")
     assert due(ordered, WEATHER, END) == [("get_weather", 0), ("final_result", 1)]
     assert due(call("give me the final result"), WEATHER, END) == []
-
-
-def test_every_word_of_the_user_is_meant_for_a_tool_that_is_demanded() -> None:
-    pending, *_ = calls_of(call("hello"), WEATHER)
-    assert pending.tool == WEATHER
-    assert ending_call(call("hello"), END).tool == END
 
 
 @pytest.mark.parametrize(
@@ -101,19 +88,6 @@ def test_a_call_is_known_that_was_made_in_any_turn() -> None:
     assert earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
     assert not earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
     assert not earlier_call(later, PendingCall(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
-
-
-def test_an_answer_completes_what_was_asked_for() -> None:
-    asked = call("book a table", Message("assistant", "Which restaurant?"), "Chez Nous, at 8pm")
-    [pending] = pending_calls(asked, (WEATHER, TABLE))
-    assert pending.tool == TABLE
-    assert "Chez Nous" in pending.said.text
-
-
-def test_consent_does_what_was_offered() -> None:
-    offered = Message("assistant", "It is sunny there. Shall I check the weather in Rome?")
-    assert due(call("hi", offered, "yes please")) == [("get_weather", 0)]
-    assert due(call("hi", offered, "no thanks")) == []
 
 
 TOOLS = (Tool("lookup_policy"), Tool("send_reply"), Tool("search"))
@@ -150,30 +124,18 @@ def test_what_is_always_called(text: str, always: list[str]) -> None:
     ],
 )
 def test_pairs(text: str, first: str, second: str, cause: str) -> None:
-    [pair] = said(text).pairs
-    assert (pair.first.name, pair.second.name, pair.cause) == (first, second, cause)
+    [(one, other, called)] = said(text).pairs
+    assert (one.name, other.name, called) == (first, second, cause)
 
 
 def test_what_is_never_called() -> None:
     assert said("Never call send_reply.").never == {"send_reply"}
-    assert said("Never call send_reply without asking.").never == frozenset()
+    assert said("Never call send_reply without asking.").never == set()
+    assert len(said("Be brief. Do not use any tools.").never) == len(TOOLS)
 
 
 def test_conditions_are_hints() -> None:
     assert "holidays" in said("If somebody asks about holidays, use lookup_policy.").hints["lookup_policy"]
-
-
-def test_only_instructions_order() -> None:
-    assert instructions(call("Always call lookup_policy first."), TOOLS) == Instructions()
-
-
-def test_all_tools_are_forbidden_at_once() -> None:
-    tools = (Tool("get_weather"), Tool("search"))
-    assert instructions(call(Message("system", "Be brief. Do not use any tools.")), tools).never == {
-        "get_weather",
-        "search",
-    }
-    assert instructions(call(Message("system", "Do not use tools unless asked.")), tools).never == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -193,8 +155,3 @@ def test_all_tools_are_forbidden_at_once() -> None:
 )
 def test_by_name(names: tuple[str, ...], found: tuple[str, ...]) -> None:
     assert tuple(tool.name for tool in ending_tools(tuple(map(Tool, names)))) == found
-
-
-def test_by_what_is_said_of_it() -> None:
-    ends = Tool("out", "The final response which ends this conversation")
-    assert ending_tools((Tool("search"), ends)) == (ends,)

@@ -365,6 +365,7 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
         (16, lambda mention: True),
     ),
     "percent": ((30, lambda mention: mention.unit == "%"), (8, lambda mention: True)),
+    "id": ((8, lambda mention: True),),
 }
 _DURATIONS: tuple[tuple[int, float, Holds], ...] = (
     (60, 0, _is_duration_in_unit),

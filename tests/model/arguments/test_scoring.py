@@ -91,10 +91,6 @@ def test_a_location_may_be_a_country() -> None:
     assert text_points("location", "name", "France") == text_points("location", "name", "Paris")
 
 
-def test_a_company_is_no_city() -> None:
-    assert text_points("city", "name", "Initech", before=("company",)) < text_points("city", "name", "Initech")
-
-
 @pytest.mark.parametrize(
     ("words", "sounds"),
     [("designer", True), ("project manager", True), ("Head of Sales", True), ("team", False), ("Ben Carter", False)],

@@ -34,6 +34,16 @@ def left(cassette: CassetteFile) -> list[str]:
     return sorted(each.name for each in cassette.path.parent.iterdir())
 
 
+def test_an_empty_file_is_an_empty_cassette(cassette: CassetteFile) -> None:
+    assert complaint(cassette.load) == f"{cassette.path}: there is no such cassette"
+    cassette.path.parent.mkdir()
+    for change in (cassette.append, lambda episode: cassette.rewrite(lambda there: (*there, episode))):
+        cassette.path.write_bytes(b"")
+        assert cassette.load() == cassette.documents() == ()
+        change(samples.plain())
+        assert cassette.path.read_text() == HEAD + document(samples.plain())
+
+
 def test_what_is_appended_is_loaded(cassette: CassetteFile) -> None:
     assert not cassette.exists
     assert [cassette.append(samples.plain(1)), cassette.append(samples.stream(2))] == [1, 2]
@@ -57,10 +67,6 @@ def test_only_its_user_may_read_it(cassette: CassetteFile) -> None:
     assert cassette.path.stat().st_mode & 0o777 == 0o640
 
 
-def test_what_is_not_there_cannot_be_loaded(cassette: CassetteFile) -> None:
-    assert complaint(cassette.load) == f"{cassette.path}: there is no such cassette"
-
-
 def test_many_threads_and_files_lose_nothing(cassette: CassetteFile) -> None:
     others = [cassette, CassetteFile(cassette.path), CassetteFile(cassette.path)]
     with ThreadPoolExecutor(6) as pool:
@@ -70,14 +76,7 @@ def test_many_threads_and_files_lose_nothing(cassette: CassetteFile) -> None:
     assert [found[number - 1] for number in numbers] == [samples.plain(at) for at in range(30)]
 
 
-def test_the_last_line_is_ended_before_more_is_added(cassette: CassetteFile) -> None:
-    cassette.append(samples.plain(1))
-    cassette.path.write_bytes(cassette.path.read_bytes().rstrip(b"\n"))
-    cassette.append(samples.plain(2))
-    assert cassette.load() == (samples.plain(1), samples.plain(2))
-
-
-@pytest.mark.parametrize("data", [b"", b"hello\n", b"version: 1\n---\n", b"\x89PNG", b"version: 2\n", "cut"])
+@pytest.mark.parametrize("data", [b"hello\n", b"version: 1\n---\n", b"\x89PNG", b"version: 2\n", "cut"])
 def test_a_file_that_is_not_in_order_stays_as_it_is(cassette: CassetteFile, data: bytes | str) -> None:
     cassette.append(samples.plain(1))
     rest = cassette.path.read_bytes()[:-30] if isinstance(data, str) else data
@@ -130,36 +129,7 @@ def test_half_an_append_is_as_if_it_had_never_begun(cassette: CassetteFile, *, f
         assert left(cassette) == ["chat.yaml"]
 
 
-def test_a_whole_append_stays_though_its_note_was_left(cassette: CassetteFile) -> None:
-    cassette.append(samples.plain(1))
-    start = cassette.path.stat().st_size
-    cassette.append(samples.plain(2))
-    store.write_note(cassette.path, PendingAppend(start, document(samples.plain(2)).encode()))
-    assert cassette.load() == (samples.plain(1), samples.plain(2))
-    assert CassetteFile(cassette.path).append(samples.plain(3)) == 3
-
-
-def test_a_stale_note_harms_nothing(cassette: CassetteFile) -> None:
-    cassette.append(samples.plain(1))
-    start = cassette.path.stat().st_size
-    store.write_note(cassette.path, PendingAppend(start, document(samples.plain(2)).encode()))
-    with cassette.path.open("a") as file:
-        file.write(document(samples.plain(5)))
-    assert cassette.load() == (samples.plain(1), samples.plain(5))
-    assert cassette.append(samples.plain(6)) == 3
-    assert cassette.load() == (samples.plain(1), samples.plain(5), samples.plain(6))
-
-
 # Other episodes in place of its own.
-
-
-def test_a_cassette_is_rewritten_at_once(cassette: CassetteFile) -> None:
-    for number in (1, 2, 3):
-        cassette.append(samples.plain(number))
-    cassette.rewrite(lambda episodes: (episodes[2], samples.stream(9), episodes[0]))
-    assert cassette.load() == (samples.plain(3), samples.stream(9), samples.plain(1))
-    assert cassette.append(samples.plain(4)) == 4
-    assert left(cassette) == ["chat.yaml"]
 
 
 def test_it_is_rewritten_again_and_again_whatever_others_do(cassette: CassetteFile) -> None:
@@ -223,11 +193,6 @@ def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
     assert cassette.path.read_bytes() == before
 
 
-def test_what_is_not_there_can_be_written_whole(cassette: CassetteFile) -> None:
-    cassette.rewrite(lambda episodes: (*episodes, samples.plain(1)))
-    assert cassette.load() == (samples.plain(1),)
-
-
 def test_which_there_are(tmp_path: Path) -> None:
     assert names(tmp_path / "none") == ()
     assert absent(tmp_path, "chat") == f'there is no cassette "chat" in {tmp_path}'
@@ -265,53 +230,6 @@ def test_all_else_stays(data: bytes) -> None:
     assert NOTE.whole(data) == data
 
 
-def test_a_note_is_found_again(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    assert store.read_note(path) is None
-    store.write_note(path, NOTE)
-    assert store.note_path(path).stat().st_mode & 0o777 == 0o600
-    assert store.read_note(path) == NOTE
-    store.drop_note(path)
-    store.drop_note(path)
-    assert store.read_note(path) is None
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_half_a_note_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    store.write_note(path, NOTE)
-    whole = store.note_path(path).read_bytes()
-    for count in range(len(whole)):
-        store.note_path(path).write_bytes(whole[:count])
-        assert store.read_note(path) is None
-    for other in (whole + b"x", whole.replace(b"abc", b"abd"), b"[1]\n---\n", b"{}\n", b"\xff\n"):
-        store.note_path(path).write_bytes(other)
-        assert store.read_note(path) is None
-
-
-def test_a_note_is_written_over_no_link(tmp_path: Path) -> None:
-    aim = tmp_path / "aim"
-    aim.write_text("mine")
-    path = tmp_path / "a.yaml"
-    store.note_path(path).symlink_to(aim)
-    with pytest.raises(OSError, match="symbolic links"):
-        store.write_note(path, NOTE)
-    assert aim.read_text() == "mine"
-
-
-def test_what_is_held_is_read_and_written(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"0123456789")
-    with locked(path, alone=True) as held:
-        assert (held.read(0), held.read(8), held.read(-1), held.read(99)) == (b"0123456789", b"89", b"0123456789", b"")
-        held.write(8, b"xyz")
-        assert held.status.st_size == 11
-        held.truncate(9)
-        held.close()
-        held.close()
-    assert path.read_bytes() == b"01234567x"
-
-
 def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"")
@@ -345,41 +263,6 @@ def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:
         assert waiting.result(10) == b"new"
 
 
-def test_a_file_that_went_away_while_one_waited(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"old")
-
-    def read() -> None:
-        with locked(path, alone=True):
-            pass
-
-    with ThreadPoolExecutor(1) as pool:
-        with locked(path, alone=True):
-            waiting = pool.submit(read)
-            path.unlink()
-        with pytest.raises(CassetteError, match=r"a: there is no such cassette"):
-            waiting.result(10)
-
-
-def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "folder").mkdir()
-    for name, words in (("pipe", "not a regular file, as a cassette must be"), ("folder", "cannot be written: Is a")):
-        with pytest.raises(CassetteError, match=f"{name}: {words}"), locked(tmp_path / name, alone=True):
-            pass
-    with pytest.raises(CassetteError, match="not a regular file"), locked(tmp_path / "folder", alone=False):
-        pass
-
-
-def test_a_system_without_locks_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "fcntl", None)
-    path = tmp_path / "a"
-    path.write_bytes(b"old")
-    with locked(path, alone=True) as held, locked(path, alone=True):
-        held.write(0, b"new")
-    assert path.read_bytes() == b"new"
-
-
 def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(descriptor: int, how: int) -> None:
         raise OSError(37, "No locks available")
@@ -406,3 +289,23 @@ def test_who_never_lets_go_hinders_nobody_for_ever(
         pass
     with locked(path, alone=alone) as held:
         assert held.read(0) == b"x"
+
+
+def test_a_note_is_for_its_user_only_and_half_of_one_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    assert store.read_note(path) is None
+    store.write_note(path, NOTE)
+    assert store.note_path(path).stat().st_mode & 0o777 == 0o600
+    assert store.read_note(path) == NOTE
+    whole = store.note_path(path).read_bytes()
+    for other in (*(whole[:count] for count in range(len(whole))), whole + b"x", b"[1]\n---\n", b"{}\n", b"\xff\n"):
+        store.note_path(path).write_bytes(other)
+        assert store.read_note(path) is None
+    store.drop_note(path)
+    store.drop_note(path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "aim").write_text("mine")
+    store.note_path(path).symlink_to(tmp_path / "aim")
+    with pytest.raises(OSError, match="symbolic links"):
+        store.write_note(path, NOTE)
+    assert (tmp_path / "aim").read_text() == "mine"

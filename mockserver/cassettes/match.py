@@ -25,28 +25,19 @@ class Traits:
 
     dialect: str
     operation: str
-    fields: frozenset[str]  # a digest of each field outside the conversation
-    said: tuple[str, ...]  # a digest of each message
+    stream: bool
+    parts: frozenset[str]  # a digest of each field, and of each message of the conversation
     ends: tuple[str, str]  # the start and end of the last message
     length: int
-    stream: bool
 
     def distance(self, other: "Traits") -> float:
         """About how much differs: 1 for a field or message, less for a message the more of its ends are equal."""
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
-        far += _HALF * (self.stream != other.stream)
-        far += _HALF * len(self.fields ^ other.fields)
-        if self.said == other.said:
-            return far
-        front, back = equal_ends(self.said, other.said)
-        return far + max(len(self.said), len(other.said)) - front - back + 1 - self._likeness(other)
-
-    def _likeness(self, other: "Traits") -> float:
-        """The share of equal letters at both ends of the last message."""
+        far += (len(self.parts ^ other.parts) + (self.stream != other.stream)) / 2
         fewest, most = sorted((self.length, other.length))
         front = alike(self.ends[0], other.ends[0])
         back = min(alike(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
-        return (front + back) / most if most else 1.0
+        return far + 1 - ((front + back) / most if most else 1.0)
 
 
 def view(call: Call, match: Match) -> View:
@@ -66,18 +57,11 @@ def key(call: Call, match: Match) -> str:
 
 def traits(call: Call, seen: View) -> Traits:
     """The traits of a request, from the fields that are compared."""
-    said = tuple([fingerprint(item) for name in SAID if name in seen for item in items(seen[name])])
-    fields = frozenset(fingerprint(name, value) for name, value in seen.items() if name not in SAID)
+    said = (fingerprint(item) for name in SAID if name in seen for item in items(seen[name]))
+    fields = (fingerprint(name, value) for name, value in seen.items() if name not in SAID)
     last = call.last_user or (call.messages[-1].text if call.messages else "")
-    return Traits(
-        dialect=call.dialect,
-        operation=call.operation,
-        fields=fields,
-        said=said,
-        ends=(last[:_COMPARED], last[-_COMPARED:]),
-        length=len(last),
-        stream=call.stream,
-    )
+    ends = last[:_COMPARED], last[-_COMPARED:]
+    return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *said)), ends, len(last))
 
 
 def items(value: Json) -> list[Json]:
@@ -110,14 +94,6 @@ def _also(call: Call, name: str) -> Json:
     return value
 
 
-def equal_ends(one: Sequence[Json], other: Sequence[Json]) -> tuple[int, int]:
-    """The number of equal entries at the front, and at the back of the rest."""
-    fewer = min(len(one), len(other))
-    front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
-    left = fewer - front
-    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
-
-
 def alike(one: str, other: str) -> int:
     """The length of the common prefix, by bisection, as both texts may be huge."""
     low, high = 0, min(len(one), len(other))
@@ -132,7 +108,7 @@ def alike(one: str, other: str) -> int:
 
 _LOOKED_UP = frozenset({"id", "model"})
 _VERSION = "api-version"
-_UNLIKE, _HALF = 1000.0, 0.5
+_UNLIKE = 1000.0
 _COMPARED = 200  # letters
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nsmallest
 
-from mockserver.cassettes.match import SAID, STREAM, EpisodeIndex, IndexedEpisode, Traits, View, alike, equal_ends, view
+from mockserver.cassettes.match import SAID, STREAM, EpisodeIndex, IndexedEpisode, Traits, View, alike, view
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import one_line, shown
@@ -96,11 +96,19 @@ def _named(one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[_Foun
 
 def _listed(where: str, one: list[Json], other: list[Json]) -> Iterator[_Found]:
     """Compare lists entry by entry, without the equal entries at both ends."""
-    front, back = equal_ends(one, other)
+    front, back = _equal_ends(one, other)
     for at in range(front, max(len(one), len(other)) - back):
         mine = one[at] if at < len(one) - back else None
         theirs = other[at] if at < len(other) - back else None
         yield from _between(_entry(where, at, mine if theirs is None else theirs), mine, theirs)
+
+
+def _equal_ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
+    """The number of equal entries at the front, and at the back of the rest."""
+    fewer = min(len(one), len(other))
+    front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
+    left = fewer - front
+    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
 
 
 def _entry(where: str, at: int, entry: Json) -> str:
@@ -207,13 +215,11 @@ def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted:
 
 def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     """What the user can do."""
-    fields = tuple(dict.fromkeys(each.field for each in found))
+    name, fields = index.file.removesuffix(".yaml"), tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
-        name = index.file.removesuffix(".yaml")
         command = f"mockserver cassette rules {name}"
         return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
-    if fields and all(name in SAID for name in fields) and (pattern := _changing(found)):
-        name = index.file.removesuffix(".yaml")
+    if fields and all(name in SAID for name in fields) and (pattern := _varying(found)):
         return (
             f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
             f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
@@ -227,17 +233,12 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
 
 
-def _changing(found: Sequence[Difference]) -> str | None:
-    """A regex for the numbers, dates and ids that make the texts differ, if nothing else does."""
-    patterns = [_varying(each.recorded or "", each.requested or "") for each in found]
-    found_patterns = dict.fromkeys(pattern for pattern in patterns if pattern)
-    return "|".join(found_patterns) if all(patterns) else None
-
-
-def _varying(one: str, other: str) -> str | None:
-    """The same for shown texts; None if these are cut or escaped, as a regex would then be a guess."""
-    pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying_pattern(one, other)
-    return pattern if pattern and re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
+def _varying(found: Sequence[Difference]) -> str | None:
+    """A regex for what changes in the shown texts; None if these are cut or escaped, as it would then be a guess."""
+    texts = [
+        "\n".join(texts) for texts in zip(*((each.recorded or "", each.requested or "") for each in found), strict=True)
+    ]
+    return None if any(sign in text for sign in ("\\", "…") for text in texts) else varying_pattern(*texts)
 
 
 _RECORD = "record it, start with --record new_episodes"
@@ -252,15 +253,12 @@ _ESSENTIAL = frozenset(
 def varying_pattern(one: str, other: str) -> str | None:
     """A regex for all words in which two texts differ: numbers, dates and ids. None if they differ in other words."""
     mine, theirs = _WORD.findall(one), _WORD.findall(other)
-    if len(mine) != len(theirs):
+    words = zip(("", *mine), mine, theirs, strict=False)
+    found = dict.fromkeys(_pattern(before, word, changed) for before, word, changed in words if word != changed)
+    if len(mine) != len(theirs) or None in found or not 0 < len(found) <= _MAX_PATTERNS:
         return None
-    found = [
-        _pattern(before, word, changed)
-        for before, word, changed in zip(("", *mine), mine, theirs, strict=False)
-        if word != changed
-    ]
-    patterns = dict.fromkeys(pattern for pattern in found if pattern)
-    return "|".join(patterns) if found and all(found) and len(patterns) <= _MAX_PATTERNS else None
+    pattern = "|".join(filter(None, found))
+    return pattern if re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
 
 
 def _pattern(before: str, one: str, other: str) -> str | None:

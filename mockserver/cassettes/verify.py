@@ -24,7 +24,8 @@ class Checks:
     """What to check.
 
     `now`: Unix time; `max_age`: seconds; `mismatches`: the numbers of episodes whose bytes differ from their sha256;
-    `played`: the numbers of those that were played, if known; `pruning`: the command that removes the others.
+    `source`: the name of the cassette; `played`: the episodes that were played, such as `chat.yaml#3`, if known;
+    `pruning`: the command that removes the others.
     """
 
     now: float
@@ -32,7 +33,8 @@ class Checks:
     mismatches: frozenset[int] = frozenset()
     leaks: Callable[[Episode], Iterable[str]] = lambda _: ()
     unplayable: Callable[[Episode], Iterable[str]] = lambda _: ()
-    played: frozenset[int] | None = None
+    source: str = ""
+    played: frozenset[str] | None = None
     pruning: str = "mockserver cassette prune NAME --unplayed URL"
 
 
@@ -42,7 +44,7 @@ def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
         if number in checks.mismatches:
             yield number, _EDITED
         yield from ((number, words) for words in _of_episode(episode, checks))
-        if checks.played is not None and number not in checks.played:
+        if checks.played is not None and f"{checks.source}#{number}" not in checks.played:
             yield number, f"was not played; to remove all such episodes: {checks.pruning}"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.match import EpisodeIndex, alike, key, traits, view
+from mockserver.cassettes.match import EpisodeIndex, key, traits, view
 from mockserver.config.recording import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
@@ -138,23 +138,6 @@ def test_the_nearest_differs_least() -> None:
     assert len(set(distances)) == len(distances)
 
 
-def test_a_letter_off_is_nearer_than_another_number() -> None:
-    text = "question number {} " + "and so on " * 50
-    asked_for = chat(text.format("77b"))
-    assert far(asked_for, chat(text.format(77))) < far(asked_for, chat(text.format(109)))
-
-
-def test_a_conversation_that_goes_on_is_near() -> None:
-    said = [{"role": "user", "content": text} for text in ("one", "two", "three")]
-    short, long = ({"model": "m", "messages": said[:count]} for count in (2, 3))
-    assert far(short, long) < far(short, {"model": "m", "messages": said[::-1]})
-
-
-@pytest.mark.parametrize(("one", "other", "count"), [("", "", 0), ("ab", "ab", 2), ("abc", "abd", 2), ("x", "y", 0)])
-def test_alike(one: str, other: str, count: int) -> None:
-    assert alike(one, other) == alike(other, one) == count
-
-
 def library(*episodes: Episode) -> EpisodeIndex:
     """A cassette that holds these."""
     made = EpisodeIndex("chat.yaml", parse_episode, Match())
@@ -176,13 +159,6 @@ def test_episodes_are_found_in_their_order() -> None:
     assert [entry.reply.source for entry in held.find(key_in(held, "b"))] == ["cassette chat.yaml#2"]
     assert held.find(key_in(held, "c")) == ()
     assert [entry.number for entry in held.entries] == [1, 2, 3]
-
-
-def test_what_is_recorded_is_there_at_once() -> None:
-    held = library(episode(chat("a"), "1"))
-    held.add(episode(chat("b"), "2"), 7)
-    assert [entry.reply.source for entry in held.find(key_in(held, "b"))] == ["cassette chat.yaml#7"]
-    assert held.size == 2
 
 
 def test_what_answers_the_same() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.parse_response import Event, ParsedResponse, ParsedToolCall, events, parse_response
-from mockserver.core.episode import Recorded, RecordedEvent
+from mockserver.cassettes.parse_response import ParsedResponse, ParsedToolCall, parse_response
+from mockserver.core.episode import Recorded
 from tests.kit.episodes import episode
 from tests.kit.local import local
 
@@ -71,23 +71,6 @@ def test_garbage_says_nothing(operation: str, body: bytes) -> None:
     assert parse_response(Recorded(500, (), body), operation).status == 500
 
 
-def test_events_have_times_names_and_data() -> None:
-    found: tuple[RecordedEvent, ...] = (
-        *((0.1, b": wait\n\n"), (0.2, b'event: a\ndata: {"b": 1}\n\n'), (0.3, b"data: [DONE]\n\n")),
-    )
-    assert events(found) == (Event(0.2, "a", '{"b": 1}', {"b": 1}), Event(0.3, "", "[DONE]", None))
-
-
-def test_events_that_report_errors() -> None:
-    texts = (b'data: {"error": {"code": "a"}}\n\n', b'event: error\ndata: {"type": "error", "message": "b"}\n\n')
-    first, second = events(tuple((0.0, text) for text in texts))
-    assert first.error == {"code": "a"}
-    assert second.error == {"type": "error", "message": "b"}
-    (fine,) = events(((0.0, b'data: {"choices": [], "error": null}\n\n'),))
-    assert fine.error is None
-    assert fine.table == {"choices": [], "error": None}
-
-
 def test_calls_in_pieces_belong_to_their_index() -> None:
     pieces = [
         {"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}},
@@ -120,12 +103,6 @@ def test_choices_grow_in_parallel(operation: str) -> None:
     assert streamed(*rows, "[DONE]", operation=operation).complete
 
 
-def test_plain_choices_are_in_the_order_of_their_index() -> None:
-    body = {"choices": [{"index": 1, "text": "b"}, {"index": 0, "text": "a", "finish_reason": "stop"}]}
-    found = plain(body, "completions")
-    assert [(choice.joined("text"), choice.finish) for choice in found.choices] == [("a", "stop"), ("b", "")]
-
-
 def test_usage_errors_and_filters_of_a_stream() -> None:
     filters = {"prompt_filter_results": [{"content_filter_results": {"hate": {}}}]}
     found = streamed(filters, {"usage": {"total_tokens": 3}}, {"error": {"message": "no"}})
@@ -151,29 +128,15 @@ def test_items_are_parts() -> None:
     assert (found.finish, len(found.annotations)) == ("tool_calls", 1)
 
 
-def test_how_a_response_ended() -> None:
-    def finish(**body: Any) -> str:
-        return plain({"output": [], **body}, "responses").choices[0].finish
-
-    assert finish() == "stop"
-    assert finish(incomplete_details={"reason": "max_output_tokens"}) == "length"
-    assert finish(incomplete_details={"reason": "content_filter"}) == "content_filter"
-    failed = plain({"status": "failed", "output": [], "error": {"code": "a", "message": "b"}}, "responses")
-    assert (failed.broken, failed.error) == (True, {"code": "a", "message": "b"})
-
-
-def test_the_last_event_of_a_response_holds_all() -> None:
-    last = {"type": "response.completed", "response": {"output": ITEMS, "model": "m"}}
+def test_a_response_by_its_last_event_or_by_its_finished_items() -> None:
+    last = {"type": "response.completed", "response": {"output": ITEMS, "incomplete_details": {"reason": "max_output"}}}
     found = streamed({"type": "response.created", "response": {}}, last, operation="responses")
     assert found == plain(last["response"], "responses")
-
-
-def test_a_broken_response_says_what_it_had_said() -> None:
-    found = streamed(
-        {"type": "response.output_item.done", "output_index": 0, "item": ITEMS[3]},
-        {"type": "response.output_text.delta", "output_index": 1, "delta": "Hel"},
-        {"type": "response.output_text.delta", "output_index": 1, "delta": "lo"},
-        operation="responses",
-    )
-    assert [part.kind for part in found.choices[0].parts] == ["call", "text"]
-    assert (found.choices[0].joined("text"), found.complete) == ("Hello", False)
+    assert found.choices[0].finish == "length"
+    item = {"type": "response.output_item.done", "output_index": 0, "item": ITEMS[3]}
+    error = {"type": "error", "message": "b"}
+    broken, failed = streamed(item, operation="responses"), streamed(item, error, operation="responses")
+    assert [part.kind for part in broken.choices[0].parts] == ["call"]
+    assert (broken.complete, failed.complete, failed.error) == (False, True, error)
+    failed = plain({"status": "failed", "output": [], "error": {"code": "a", "message": "b"}}, "responses")
+    assert (failed.broken, failed.error) == (True, {"code": "a", "message": "b"})

@@ -106,7 +106,8 @@ def test_age_bytes_leaks_and_use() -> None:
         max_age=90 * DAY,
         mismatches=frozenset({1}),
         leaks=lambda _: ["looks like a key"],
-        played=frozenset({2}),
+        source="chat.yaml",
+        played=frozenset({"chat.yaml#2", "other.yaml#1"}),
     )
     assert words(old, checks) == [
         "was edited: its bytes do not match its sha256; record it again or, if you meant to edit it, "

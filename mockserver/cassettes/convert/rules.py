@@ -44,14 +44,6 @@ class RuleDraft:
     times: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Generalised:
-    """Rules, the more specific first, and the episodes that no rule can express, with the reason."""
-
-    rules: tuple[RuleDraft, ...]
-    skipped: tuple[tuple[str, str], ...] = ()
-
-
 class UnsupportedError(ValueError):
     """An answer that no rule can give."""
 
@@ -59,8 +51,8 @@ class UnsupportedError(ValueError):
 _Answered = tuple[RecordedCall, Then]
 
 
-def make_rules(calls: Iterable[RecordedCall]) -> Generalised:
-    """Rules that answer the calls as they were answered."""
+def make_rules(calls: Iterable[RecordedCall]) -> tuple[list[RuleDraft], list[tuple[str, str]]]:
+    """Rules that answer the calls as they were answered, the more specific first; and which calls none can, and why."""
     answered, skipped = list[_Answered](), list[tuple[str, str]]()
     for call in calls:
         try:
@@ -75,7 +67,7 @@ def make_rules(calls: Iterable[RecordedCall]) -> Generalised:
     made = with_conditions(answered)
     for field in ("last_user", "last_message"):
         made = generalise(made, field)
-    return Generalised(tuple(sorted(made, key=_generality)), tuple(skipped))
+    return sorted(made, key=_generality), skipped
 
 
 def _generality(rule: RuleDraft) -> tuple[bool, int, int, int]:
@@ -357,17 +349,6 @@ MAX_WORDS = 60  # of a text that is looked at
 MAX_SPAN = 6  # words
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A rule with a span taken out of its text and out of its answer."""
-
-    before: str
-    after: str
-    then: str
-    span: str
-    quoted: bool  # the answer contains the span
-
-
 def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
     """Merge rules that are equal except for a span of this field."""
     taken, made = set[int](), list[RuleDraft]()
@@ -379,31 +360,28 @@ def generalise(rules: Sequence[RuleDraft], field: str) -> list[RuleDraft]:
     return [*(rule for at, rule in enumerate(rules) if at not in taken), *made]
 
 
-_Key = tuple[str, str, str, str, bool]  # before, after, then, other conditions, quoted
+_Key = tuple[str, str, str, str, bool]  # before and after the span, then, other conditions; the answer repeats the span
 
 
 def _ranked(rules: Sequence[RuleDraft], field: str) -> list[tuple[_Key, list[tuple[int, str]]]]:
     """What rules have in common, the most common and most certain first, with the rules and their spans."""
     found = defaultdict[_Key, list[tuple[int, str]]](list)
     for at, rule in enumerate(rules):
-        if rule.times is None:
-            others = compact({name: value for name, value in rule.when.items() if name != field})
-            for cut in _cuts(rule, field):
-                found[(cut.before, cut.after, cut.then, others, cut.quoted)].append((at, cut.span))
+        for key, span in _cuts(rule, field) if rule.times is None else ():
+            found[key].append((at, span))
     several = [(key, members) for key, members in found.items() if len(members) > 1]
     return sorted(several, key=lambda pair: (-len(pair[1]), not pair[0][4], -len(pair[0][0]) - len(pair[0][1])))
 
 
-def _cuts(rule: RuleDraft, field: str) -> list[_Cut]:
+def _cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
     """Every way to take a span of whole words out of a rule that leaves enough to recognise it."""
-    text = rule.when.get(field)
-    text = text["equals"] if isinstance(text, Mapping) and text.keys() == {"equals"} else text
-    if not isinstance(text, str):
-        return []
+    stated = rule.when.get(field)
+    stated = stated["equals"] if isinstance(stated, Mapping) and stated.keys() == {"equals"} else stated
+    text = stated if isinstance(stated, str) else ""
     words = list(_WORD.finditer(text))
     if not 1 < len(words) <= MAX_WORDS:
-        return []
-    cuts = list[_Cut]()
+        return
+    others = compact({name: value for name, value in rule.when.items() if name != field})
     for first in range(len(words)):
         for last in range(first, min(first + MAX_SPAN, len(words))):
             start, end = words[first].start(), words[last].end()
@@ -412,8 +390,7 @@ def _cuts(rule: RuleDraft, field: str) -> list[_Cut]:
             then = compact(_with_span(rule.then, text[start:end], MARK))
             quoted, kept = MARK in then, len(words) - (last - first + 1)
             if kept >= (1 if quoted else max(2, last - first + 2)):
-                cuts.append(_Cut(text[:start], text[end:], then, text[start:end], quoted))
-    return cuts
+                yield (text[:start], text[end:], then, others, quoted), text[start:end]
 
 
 def _with_span(then: Then, span: str, instead: str) -> Any:

@@ -194,9 +194,9 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
             calls += found
             if not found:
                 refused.append(f"{source}: {episode.dialect} refuses its request")
-    made = make_rules(calls)
-    loadable, broken = _loadable(made.rules)
-    for words in (*refused, *(f"{source}: {why}" for source, why in made.skipped), *broken):
+    made, skipped = make_rules(calls)
+    loadable, broken = _loadable(made)
+    for words in (*refused, *(f"{source}: {why}" for source, why in skipped), *broken):
         _skip(words)
     if not loadable:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")

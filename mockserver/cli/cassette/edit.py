@@ -6,12 +6,12 @@ import click
 
 from mockserver.cli.cassette.describe import headline
 from mockserver.cli.cassette.folder import (
-    PlayedEpisodes,
     age,
     cassettes_flag,
     check_number,
     folder,
     parse_name,
+    played_episodes,
     redactor,
 )
 from mockserver.config.errors import ConfigError
@@ -111,12 +111,12 @@ def prune_command(  # size: click gives each flag a parameter
     where = folder(flags)
     cassette = where.found(file)
     source = str(cassette.path.relative_to(where.path))
-    played = None if unplayed is None else PlayedEpisodes.of(unplayed, where).of_cassette(source)
+    played = None if unplayed is None else played_episodes(unplayed, where)
     now = wall()
 
     def is_selected(number: int, episode: Episode) -> bool:
         old = older is not None and bool(episode.at) and now - episode.at > older
-        return number in numbers or old or (played is not None and number not in played)
+        return number in numbers or old or (played is not None and f"{source}#{number}" not in played)
 
     def kept(episodes: tuple[Episode, ...]) -> tuple[Episode, ...]:
         return tuple(episode for at, episode in enumerate(episodes, 1) if not is_selected(at, episode))

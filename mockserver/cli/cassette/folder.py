@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,35 +65,19 @@ class Folder:
         return f"{cassette.path.relative_to(self.path)}#{number}"
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedEpisodes:
-    """The episodes that a server has played, as `chat.yaml#3`."""
-
-    episodes: frozenset[str]
-
-    @classmethod
-    def of(cls, journal: str, where: Folder) -> "PlayedEpisodes":
-        """Ask the server at a URL, or read a file with its saved calls. Raises ConfigError."""
-        online = journal.startswith(("http://", "https://"))
-        text = _fetch(journal, where.settings.control_token) if online else read_file(journal)
-        try:
-            return cls(frozenset(_played(json.loads(text))))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ConfigError(f"{journal}: not a journal: give a server's URL, or its saved {_CALLS_PATH}") from None
-
-    def of_cassette(self, file: str) -> frozenset[int]:
-        """The numbers of the episodes of this file that were played."""
-        found = (_EPISODE.fullmatch(episode) for episode in self.episodes)
-        return frozenset(int(episode[2]) for episode in found if episode and episode[1] == file)
-
-
-def _played(journal: Json) -> Iterator[str]:
-    """The episodes in either form of a journal, including those that the server has recorded."""
-    if "played" in journal:
-        yield from journal["played"].keys()
-        return
-    for call in journal["calls"]:
-        yield str(call.get("recorded") or call["source"]).removeprefix("cassette ")
+def played_episodes(journal: str, where: Folder) -> frozenset[str]:
+    """The episodes that the server at a URL, or of saved calls, used: `chat.yaml#3`. Raises ConfigError."""
+    online = journal.startswith(("http://", "https://"))
+    text = _fetch(journal, where.settings.control_token) if online else read_file(journal)
+    try:
+        found = json.loads(text)
+        if "played" in found:
+            return frozenset(found["played"].keys())
+        return frozenset(
+            str(call.get("recorded") or call["source"]).removeprefix("cassette ") for call in found["calls"]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ConfigError(f"{journal}: not a journal: give a server's URL, or its saved {_CALLS_PATH}") from None
 
 
 def _fetch(address: str, token: str | None) -> Json:
@@ -108,15 +92,8 @@ def _fetch(address: str, token: str | None) -> Json:
         words = "its control API refuses this token" if token else "its control API needs a token"
         raise ConfigError(f"{address}: {words}; set --control-token or MOCKSERVER_CONTROL_TOKEN")
     if answer.status_code != 200:
-        raise ConfigError(f"{address}: no journal there: {answer.status_code} {_reason(answer)}")
+        raise ConfigError(f"{address}: no journal there: {answer.status_code} {line(answer.text, 300)}")
     return answer.content
-
-
-def _reason(answer: Json) -> str:
-    try:
-        return line(str(answer.json()["error"]), 300)
-    except (ValueError, KeyError, TypeError):
-        return line(answer.reason_phrase)
 
 
 def cassettes_flag(*more: str) -> Callable[[Command], Command]:
@@ -219,7 +196,6 @@ MAX_FILE = 200_000_000  # bytes of a file to import
 _NEXT = "record something with --record once, import it, or set --cassettes FOLDER"
 _PLAYED_PATH, _CALLS_PATH = "/__mockserver__/api/cassette?namespace=*", "/__mockserver__/api/calls?namespace=*"
 _TIMEOUT = 10  # seconds
-_EPISODE = re.compile(r"(.+)#(\d{1,9})")
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")
 _UNITS = {"d": 86_400, "w": 7 * 86_400}

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from shlex import quote
 
 import click
@@ -12,7 +12,6 @@ from mockserver.cassettes.verify import Checks, findings
 from mockserver.cli.cassette.describe import day, full_description, headline, line, size
 from mockserver.cli.cassette.folder import (
     Folder,
-    PlayedEpisodes,
     age,
     cassettes_flag,
     check_number,
@@ -20,6 +19,7 @@ from mockserver.cli.cassette.folder import (
     leaks,
     numbered,
     parse_name,
+    played_episodes,
 )
 from mockserver.config.errors import CassetteError, MockserverError
 from mockserver.config.source import did_you_mean
@@ -110,15 +110,6 @@ def show_command(name: str, raw: bool, **flags: Json) -> None:
             click.echo(row)
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """What to look for besides faults of single episodes; `journal` is where `played` comes from."""
-
-    max_age: float | None
-    journal: str
-    played: PlayedEpisodes | None
-
-
 @click.command(name="verify")
 @click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
 @click.option("--max-age", callback=age, metavar="90d", help="Also report episodes older than this.")
@@ -139,11 +130,18 @@ def verify_command(names: tuple[str, ...], max_age: float | None, journal: str |
     mockserver cassette verify --journal http://127.0.0.1:8000
     """
     where = folder(flags)
-    options = VerifyOptions(max_age, journal or "", None if journal is None else PlayedEpisodes.of(journal, where))
+    checks = Checks(
+        now=wall(),
+        max_age=max_age,
+        leaks=lambda episode: leaks(episode, where.settings),
+        unplayable=unplayable,
+        played=None if journal is None else played_episodes(journal, where),
+        pruning=f"--unplayed {quote(journal or '')}",
+    )
     found = broken = cassettes = episodes = 0
     for name in names or where.names():
         try:
-            checked, complaints = _verified(where, name, options)
+            checked, complaints = _verified(where, name, checks)
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
@@ -157,21 +155,17 @@ def verify_command(names: tuple[str, ...], max_age: float | None, journal: str |
     sys.exit(2 if broken else int(found > 0))
 
 
-def _verified(where: Folder, name: str, options: VerifyOptions) -> tuple[int, Sequence[str]]:
+def _verified(where: Folder, name: str, checks: Checks) -> tuple[int, Sequence[str]]:
     """How many episodes were checked, and the findings."""
     file, number = parse_name(name)
     cassette = where.found(file)
     documents = cassette.documents()
     check_number(cassette, number, len(documents))
-    relative = str(cassette.path.relative_to(where.path))
-    checks = Checks(
-        now=wall(),
-        max_age=options.max_age,
+    checks = replace(
+        checks,
+        source=str(cassette.path.relative_to(where.path)),
         mismatches=frozenset(at for at, document in enumerate(documents, 1) if document.is_edited),
-        leaks=lambda episode: leaks(episode, where.settings),
-        unplayable=unplayable,
-        played=None if options.played is None else options.played.of_cassette(relative),
-        pruning=f"mockserver cassette prune {quote(file)} --unplayed {quote(options.journal)}",
+        pruning=f"mockserver cassette prune {quote(file)} {checks.pruning}",
     )
     return len(documents) if number is None else 1, [
         line(f"{cassette.path}#{at}: {words}", MAX_FINDING)

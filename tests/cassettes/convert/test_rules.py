@@ -1,7 +1,6 @@
 """Rules made from episodes answer what was recorded, plain and streamed, as it was answered."""
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -9,13 +8,10 @@ from typing import Any, cast
 import pytest
 
 from mockserver.cassettes.convert.rules import (
-    Generalised,
     RecordedCall,
     RuleDraft,
     UnsupportedError,
-    exact,
     generalise,
-    literal,
     make_rules,
     rules_file,
     then_of,
@@ -126,36 +122,12 @@ def test_what_no_rule_gives(said: ParsedResponse, why: str) -> None:
         then_of(said)
 
 
-def test_what_would_open_a_tag_is_given_as_text() -> None:
-    assert literal("{a} {{b}} {%c%} {#d#}") == '{a} {{ "{" }}{b}} {{ "{" }}%c%} {{ "{" }}#d#}'
-
-
 def asked(then: str, **fields: Any) -> tuple[RecordedCall, Any]:
     return RecordedCall(f"#{then}", "openai", {"operation": "chat", **fields}, ParsedResponse()), {"text": then}
 
 
 def whens(*fit: Any) -> list[Any]:
     return [dict(rule.when) for rule in with_conditions(fit)]
-
-
-def test_what_was_said_last_is_enough() -> None:
-    assert whens(asked("1", last_user="a", model="m"), asked("2", last_user="b", model="n")) == [
-        {"operation": "chat", "last_user": "a"},
-        {"operation": "chat", "last_user": "b"},
-    ]
-
-
-def test_one_field_that_settles_it_comes_first() -> None:
-    one, two = asked("1", last_user="a", model="m", turn=0), asked("2", last_user="a", model="n", turn=0)
-    three = asked("2", last_user="a", model="n", turn=1)
-    assert [when["model"] for when in whens(one, two, three)] == ["m", "n"]
-
-
-def test_a_field_that_only_some_have() -> None:
-    assert whens(asked("1", last_user="a", system="s"), asked("2", last_user="a")) == [
-        {"operation": "chat", "last_user": "a", "system": "s"},
-        {"operation": "chat", "last_user": "a"},
-    ]
 
 
 def test_parameters_and_then_how_it_was_asked() -> None:
@@ -175,34 +147,14 @@ def test_tools_that_answered() -> None:
     ]
 
 
-def test_nothing_tells_them_apart() -> None:
-    made = with_conditions([asked("1", last_user="a"), asked("1", last_user="a"), asked("2", last_user="a")])
-    assert [(rule.times, rule.then) for rule in made] == [(2, {"text": "1"}), (None, {"text": "2"})]
-
-
-@pytest.mark.parametrize(
-    ("value", "condition"),
-    [
-        ("a", "a"),
-        (1, 1),
-        (True, True),
-        ("a*", {"equals": "a*"}),
-        ("a\\", {"equals": "a\\"}),
-        (["a"], {"equals": ["a"]}),
-    ],
-)
-def test_a_condition_holds_for_its_value_alone(value: Any, condition: Any) -> None:
-    assert exact(value) == condition
-
-
-def learned(*episodes: Episode) -> Generalised:
+def learned(*episodes: Episode) -> tuple[list[RuleDraft], list[tuple[str, str]]]:
     return make_rules(one for at, episode in enumerate(episodes, 1) for one in recorded_calls(episode, f"a.yaml#{at}"))
 
 
 def server(*episodes: Episode) -> Local:
-    made = learned(*episodes)
-    assert made.skipped == ()
-    return local(rules_file(made.rules), unmatched="error")
+    made, skipped = learned(*episodes)
+    assert skipped == []
+    return local(rules_file(made), unmatched="error")
 
 
 def says(answering: Local, text: str, **body: Any) -> str:
@@ -233,47 +185,15 @@ def test_the_cases_of_every_dialect_are_answered_alike(case: Case) -> None:
     body = cast(dict[str, Any], case.body)
     given = {"rules": case.content.get("rules") or [], "settings": case.settings}
     recorded = episode(local(json.dumps(given)), case.path, body, headers=case.headers)
-    made = learned(recorded)
-    if recorded.operation not in ("chat", "completions", "responses") or not made.rules:
+    made, _ = learned(recorded)
+    if recorded.operation not in ("chat", "completions", "responses") or not made:
         return
-    again = local(rules_file(made.rules), unmatched="error", strict=bool(case.settings.get("strict")))
+    again = local(rules_file(made), unmatched="error", strict=bool(case.settings.get("strict")))
     kept = {key: value for key, value in body.items() if key not in ("stream", "stream_options", "best_of")}
     for stream in (False, True):
         answer = episode(again, case.path, {**kept, **({"stream": True} if stream else {})}, headers=case.headers)
         came, said = parse_response(answer.reply, answer.operation), parse_response(recorded.reply, recorded.operation)
         assert essence(came, said) == essence(said, said)
-
-
-def test_there_are_cases_to_learn_from() -> None:
-    assert len(CASES) > 400
-
-
-def test_equal_answers_to_equal_questions_are_one_rule() -> None:
-    made = learned(*chats(("Hi", "Hello")), *chats(("Hi", "Hello"), stream=True))
-    assert [rule.sources for rule in made.rules] == [("a.yaml#1", "a.yaml#2")]
-
-
-def test_what_differs_in_a_span_that_the_answer_repeats_is_a_pattern() -> None:
-    recorded = [
-        chat(f"What is the weather in {city}?", {"tool_calls": [{"name": "get", "arguments": {"city": city}}]})
-        for city in ("Oslo", "New York", "Rio de Janeiro")
-    ]
-    made = learned(*recorded)
-    assert len(made.rules) == 1
-    answering = local(rules_file(made.rules), unmatched="error")
-    assert '\\"Bern\\"' in says(answering, "What is the weather in Bern?")
-    assert '\\"New York\\"' in says(answering, "What is the weather in New York?")
-
-
-def test_what_differs_in_a_span_and_is_answered_alike_is_a_wildcard() -> None:
-    made = learned(*chats(("Is *order* 12 on its way?", "Yes."), ("Is *order* 77 on its way?", "Yes.")))
-    assert [rule.when["last_user"] for rule in made.rules] == [r"Is \*order\* * on its way?"]
-    assert says(local(rules_file(made.rules)), "Is *order* 9 on its way?") == "Yes."
-
-
-def test_what_is_hardly_alike_stays_apart() -> None:
-    made = learned(*chats(("Say hi", "OK"), ("Delete it", "OK"), ("Who are you?", "Ada"), ("Who am I?", "Bob")))
-    assert len(made.rules) == 4
 
 
 def test_a_conversation_is_told_apart_by_what_differs() -> None:
@@ -331,13 +251,13 @@ def test_what_no_rule_can_say_is_left() -> None:
     vectors = episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"})
     half = chat("a", {"text": "half"})
     half = replace(half, reply=replace(half.reply, body=half.reply.body.replace(b"half", b"\\ud800")))
-    made = learned(replace(cut, reply=replace(cut.reply, frames=frames)), vectors, half)
-    assert made.rules == ()
-    assert made.skipped == (
+    made, skipped = learned(replace(cut, reply=replace(cut.reply, frames=frames)), vectors, half)
+    assert made == []
+    assert skipped == [
         ("a.yaml#1", "its stream breaks off"),
         ("a.yaml#2", "embeddings cannot become a rule; keep the cassette"),
         ("a.yaml#3", "it contains half of a character"),
-    )
+    ]
 
 
 def rules(*said: tuple[str, Any]) -> list[RuleDraft]:
@@ -387,15 +307,6 @@ def test_answers_in_turn_stay_as_they_are() -> None:
     first = RuleDraft(("#1",), {"last_user": "Is order 1 there?"}, {"text": "Yes."}, times=1)
     second = RuleDraft(("#2",), {"last_user": "Is order 2 there?"}, {"text": "Yes."})
     assert generalise([first, second], "last_user") == [first, second]
-
-
-def test_a_thousand_rules_take_no_time() -> None:
-    said = [
-        (f"Tell me all that there is to know of number {at} in words", {"text": f"It is {at}."}) for at in range(1000)
-    ]
-    began = time.perf_counter()
-    assert len(rules(*said)) == 1
-    assert time.perf_counter() - began < 20
 
 
 TEXTS = (
@@ -451,11 +362,3 @@ def test_it_reads_well() -> None:
         "    then:\n"
         f"      text: {'y' * 120}\n"
     )
-
-
-def test_numbers_and_names() -> None:
-    values: Any = [1, 1.5, 1e300, True, None, [], {}]
-    many = tuple(f"chat.yaml#{at}" for at in range(1, 60))
-    (made,) = read(rules_file([RuleDraft(many, {"param.x": {"equals": values}}, {"text": "a"})]), "a").data["rules"]
-    assert made["when"]["param.x"]["equals"] == values
-    assert made["name"] == "chat.yaml#1 and 58 more"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, NamedTuple
 
 from pydantic import (
@@ -127,13 +128,8 @@ def in_settings(table: TimingTable, info: ValidationInfo) -> Timing:
         raise PydanticCustomError("excludes", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
     if profiles is not None and table.profile is not None and table.profile not in profiles:
-        raise _unknown(("profile",), table.profile, profiles)
+        raise _mistake(("profile",), unknown_profile(table.profile, profiles), table.profile)
     return compiled(table, profiles or PROFILES)
-
-
-def _unknown(path: tuple[str | int, ...], name: str, known: Iterable[str]) -> ValidationError:
-    mistake = PydanticCustomError("unknown", "{why}", {"why": unknown_profile(name, known)})
-    return ValidationError.from_exception_data("timing", [InitErrorDetails(type=mistake, loc=path, input=name)])
 
 
 def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
@@ -141,33 +137,25 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
 
     Raises ValidationError.
     """
-    found = dict[str, Timing]()
-    for name in tables:
-        _resolve(name, tables, found)
+    starts = {each: {table.profile} & (tables.keys() - {each}) for each, table in tables.items()}
+    try:
+        order = tuple(TopologicalSorter(starts).static_order())
+    except CycleError as error:
+        name = next(name for name in tables if name in error.args[1])
+        raise _mistake((name, "profile"), f'profile "{name}" starts from itself', tables[name].profile) from None
+    found: Profiles = {}
+    for name in order:
+        table, known = tables[name], {**PROFILES, **found}
+        if table.profile is not None and table.profile not in known:
+            why = unknown_profile(table.profile, {**PROFILES, **tables})
+            raise _mistake((name, "profile"), why, table.profile)
+        found[name] = compiled(table, known)
     return {name: found[name] for name in tables}
 
 
-def _resolve(name: str, tables: Mapping[str, TimingTable], found: dict[str, Timing]) -> None:
-    """Compile a profile after those that it starts from. Raises ValidationError for a cycle."""
-    chain = [name]
-    while (start := tables[chain[-1]].profile) is not None and start in tables and start != chain[-1]:
-        if start in found:
-            break
-        if start in chain:
-            raise _cycle(name, tables)
-        chain.append(start)
-    for each in reversed(chain):
-        table = tables[each]
-        known = {**PROFILES, **{key: timing for key, timing in found.items() if key != each}}
-        if table.profile is not None and table.profile not in known:
-            raise _unknown((each, "profile"), table.profile, {**PROFILES, **tables})
-        found[each] = compiled(table, known)
-
-
-def _cycle(name: str, tables: Mapping[str, TimingTable]) -> ValidationError:
-    mistake = PydanticCustomError("unknown", "{why}", {"why": f'profile "{name}" starts from itself'})
-    place = InitErrorDetails(type=mistake, loc=(name, "profile"), input=tables[name].profile)
-    return ValidationError.from_exception_data("profiles", [place])
+def _mistake(path: tuple[str | int, ...], why: str, value: Json) -> ValidationError:
+    mistake = PydanticCustomError("unknown", "{why}", {"why": why})
+    return ValidationError.from_exception_data("timing", [InitErrorDetails(type=mistake, loc=path, input=value)])
 
 
 TimingSetting = Annotated[

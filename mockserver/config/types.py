@@ -189,7 +189,7 @@ def steps(text: str) -> JsonPath:
     while at < len(text):
         step = _STEP.match(text, at)
         if step is None:
-            raise ValueError(f"{_advice(text[at:])}, at letter {at + 1}")
+            raise ValueError(f"{_WANTED}, at letter {at + 1}")
         found.append(_step(step))
         at = step.end()
     return tuple(found)
@@ -216,23 +216,10 @@ def _unquoted(text: str) -> str:
     return name
 
 
-def _advice(rest: str) -> str:
-    for beginning, words in _ADVICE.items():
-        if re.match(beginning, rest):
-            return words
-    return "there must be a name after a dot, or a number, a name in quotes or * in brackets"
-
-
 _STEP = re.compile(
     r"""(?:(?P<dots>\.\.?)(?:(?P<name>[^\W\d][\w-]*)|\*)
         |(?P<deep>\.\.)?\[\s*(?:(?P<number>-?\d{1,9})|(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\*)\s*\])""",
     re.VERBOSE,
 )
 _BARE_QUOTE = re.compile(r'((?:^|[^\\])(?:\\\\)*)"')
-_ADVICE = {
-    r"\.{0,2}\[\s*\??\(|\.{0,2}\[\s*\?": "filters are not understood",
-    r"\.{0,2}\[[^\]'\"]*:": "ranges are not understood",
-    r"\.{0,2}\[[^\]]*,": "several keys at once are not understood; make a rule of each",
-    r"\[[^\d'\"*\]]": "a name in brackets needs quotes, as in ['name']",
-    r"\.{1,2}\d": "a number needs brackets, as in [0]",
-}
+_WANTED = "there must be a name after a dot, or a number, a name in quotes or * in brackets"

@@ -114,7 +114,7 @@ class _Loader:
         check_features(when, model.then, context, self.known)
         check_operations(when, model.then, context)
         name = self._name(model.name, context)
-        groups = frozenset(_groups(raw.get("when")))
+        groups = frozenset(_groups(when))
         here = CompileContext(
             context.mistakes, context.templates, name, (*context.path, "then"), groups, self.profiles, self.faults
         )
@@ -176,16 +176,11 @@ def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
     return All() if spec.get("when") is None else compile_when(spec["when"], report)
 
 
-def _groups(when: Json) -> Iterator[str]:
-    match when:
-        case str():
-            yield from _GROUP.findall(when)
-        case Mapping():
-            for value in when.values():
-                yield from _groups(value)
-        case list() | tuple():
-            for value in when:
-                yield from _groups(value)
+def _groups(when: Condition) -> Iterator[str]:
+    """Yield the names of the groups in all regular expressions."""
+    for leaf in when.leaves:
+        if leaf.predicate == "regex":
+            yield from _GROUP.findall(leaf.expected)
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")

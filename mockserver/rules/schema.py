@@ -39,28 +39,8 @@ Category = Literal[
 ]
 
 
-class ScoresSpec(Table):
-    """Scores by category; a category is flagged from 0.5."""
-
-    example = "{violence: 0.92}"
-
-    harassment: Score | None = None
-    harassment_threatening: Score | None = Field(None, alias="harassment/threatening")
-    hate: Score | None = None
-    hate_threatening: Score | None = Field(None, alias="hate/threatening")
-    illicit: Score | None = None
-    illicit_violent: Score | None = Field(None, alias="illicit/violent")
-    self_harm: Score | None = Field(None, alias="self-harm")
-    self_harm_instructions: Score | None = Field(None, alias="self-harm/instructions")
-    self_harm_intent: Score | None = Field(None, alias="self-harm/intent")
-    sexual: Score | None = None
-    sexual_minors: Score | None = Field(None, alias="sexual/minors")
-    violence: Score | None = None
-    violence_graphic: Score | None = Field(None, alias="violence/graphic")
-
-
 ModerationSpec = Annotated[
-    Annotated[ScoresSpec, Tag("<table>")] | Annotated[list[Category], Tag("<list>")],
+    Annotated[dict[Category, Score], Tag("<table>")] | Annotated[list[Category], Tag("<list>")],
     either("scores such as {violence: 0.92}, or a list of categories"),
 ]
 

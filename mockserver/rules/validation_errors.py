@@ -84,6 +84,9 @@ def _complaint(details: ErrorDetails, loc: Path, wanted: _Wanted) -> Complaint:
             return _of_type(value, path, wanted, list(_alternatives(wanted.annotation(loc))))
         case "invalid_key":
             return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
+        case "literal_error" if loc[-1:] == ("[key]",):
+            key = str(path[-1])
+            return Complaint(f'unknown key "{_cut(key)}"{did_you_mean(key, _literals(details))}', path, key=True)
         case "string_type" if loc[-1:] == ("[key]",):
             return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
 
 from mockserver.config.errors import Place
 from mockserver.config.source import did_you_mean
@@ -28,8 +29,6 @@ from mockserver.rules.schema import (
     BranchSpec,
     ChoiceSpec,
     GenerateSpec,
-    ModerationSpec,
-    ScoresSpec,
     ThenSpec,
     TimingSpec,
     UsageSpec,
@@ -66,22 +65,6 @@ def _inner(then: ThenSpec, context: CompileContext, place: Place | None) -> Iter
 
 def _place(context: CompileContext) -> Place | None:
     return context.mistakes.document.place(context.path)
-
-
-_SURE = 0.95  # the score of a category without a stated score
-
-
-def stated(then: ThenSpec) -> DocumentDraft:
-    """Return the vector or the scores of a rule."""
-    if then.embedding is not None:
-        return DocumentDraft(tuple(map(float, then.embedding)))
-    return DocumentDraft({} if then.moderation is None else _scores(then.moderation))
-
-
-def _scores(moderation: ModerationSpec) -> dict[str, float]:
-    if isinstance(moderation, ScoresSpec):
-        return dict(moderation.model_dump(exclude_unset=True, by_alias=True))
-    return dict.fromkeys(moderation, _SURE)
 
 
 Responder = Callable[[RenderContext], RuleAnswer]
@@ -158,7 +141,9 @@ def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft
 
 def _stated(then: ThenSpec, context: CompileContext) -> DocumentDraft:
     headers = compile_headers(then.headers, context.at("headers"))
-    return replace(stated(then), model=_model(then, context), usage=_usage(then.usage), headers=headers)
+    said: Any = then.moderation if then.embedding is None else tuple(map(float, then.embedding))
+    document = dict.fromkeys(said, _SURE) if isinstance(said, list) else said
+    return DocumentDraft(document, _model(then, context), _usage(then.usage), headers)
 
 
 def _model(then: ThenSpec, context: CompileContext) -> str | None:
@@ -271,6 +256,7 @@ def _timing(timing: TimingSpec | None, context: CompileContext) -> Timing | None
     return compiled(timing, known or {})
 
 
+_SURE = 0.95  # the score of a category without a stated score
 # The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
 _OF_GIVEN_LENGTH = ("echo", "schema", "json")

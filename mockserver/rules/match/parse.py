@@ -144,9 +144,6 @@ def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iter
         yield from _leaf(field, name, table, _within(report, name))
     if table.get("exists") is False and len(names) > 1:
         report('if "exists" is false, no other predicate can hold', ("exists",))
-    _check_range(table, report)
-    if isinstance(length := table.get("length"), Mapping):
-        _check_range(length, _within(report, "length"))
 
 
 def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
@@ -212,16 +209,6 @@ def _never(field: Field, name: str, expected: Json) -> str | None:
     return None
 
 
-def _check_range(table: Mapping[str, Json], report: Report) -> None:
-    lows = [(table[name], name) for name in ("gte", "gt") if is_number(table.get(name))]
-    highs = [(table[name], name) for name in ("lte", "lt") if is_number(table.get(name))]
-    for low, above in lows:
-        for high, below in highs:
-            if low > high or (low == high and (above, below) != ("gte", "lte")):
-                report(f"no number is {WORDS[above]} {low} and {WORDS[below]} {high}", (below,))
-                return
-
-
 def _examples(field: Field) -> str:
     return ", ".join(name for name, predicate in PREDICATES.items() if field.kind in predicate.kinds)
 
@@ -248,8 +235,6 @@ MODIFIERS: Mapping[str, str] = {
     "ignore_case": "case does not matter",
     "ignore_space": "white space does not matter",
 }
-
-WORDS: Mapping[str, str] = {"lt": "less than", "lte": "at most", "gt": "more than", "gte": "at least"}
 
 # The name of each kind of field, and which values it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {

@@ -7,7 +7,7 @@ only.
 import json
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,51 +32,21 @@ _ELEMENT = re.compile(
 
 def literals(pattern: str) -> tuple[str, ...]:
     """Return literal texts that every match of the pattern must contain; none if that is not obvious."""
-    elements = list(_elements(pattern))
-    if not elements or elements[-1][0] == "unknown":
-        return ()
-    outside = list(_outside(elements))
-    if any(kind == "or" for kind, _ in outside):
-        return ()
-    return tuple(_runs(outside))
-
-
-def _elements(pattern: str) -> Iterator[tuple[str, str]]:
-    at = 0
+    runs, run, depth, at = list[str](), "", 0, 0
     while at < len(pattern):
-        found = _ELEMENT.match(pattern, at)
-        if found is None:
-            yield "unknown", pattern[at:]
-            return
-        yield str(found.lastgroup), found[0]
-        at = found.end()
-
-
-def _outside(elements: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the elements outside of all groups; a group counts as a break."""
-    depth = 0
-    for kind, text in elements:
-        if kind == "open":
-            depth += 1
-        elif kind == "close":
-            depth -= 1
-            yield "break", text
+        element = _ELEMENT.match(pattern, at)
+        kind = element.lastgroup if element else None
+        if element is None or (kind == "or" and not depth):
+            return ()
+        at = element.end()
+        depth += (kind == "open") - (kind == "close")
+        if depth == 0 and kind in ("letter", "escaped"):
+            run += element[0][-1]
         elif depth == 0:
-            yield kind, text
-
-
-def _runs(elements: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield runs of adjacent letters that must all be present."""
-    run = ""
-    for kind, text in [*elements, ("break", "")]:
-        if kind in ("letter", "escaped"):
-            run += text[-1]
-            continue
-        if kind == "quantity" and text != "+":
-            run = run[:-1]  # the last letter is optional
-        if run:
-            yield run
-        run = ""
+            # A quantity other than + makes the last letter optional.
+            runs.append(run[:-1] if kind == "quantity" and element[0] != "+" else run)
+            run = ""
+    return tuple(filter(None, (*runs, run)))
 
 
 Test = Callable[[Json], bool | Mapping[str, str]]  # a mapping means that it holds, and gives the named groups

@@ -137,7 +137,9 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
 
     Raises ValidationError.
     """
-    starts = {each: {table.profile} & (tables.keys() - {each}) for each, table in tables.items()}
+    starts = {
+        each: [start for start in tables if start == table.profile and start != each] for each, table in tables.items()
+    }
     try:
         order = tuple(TopologicalSorter(starts).static_order())
     except CycleError as error:

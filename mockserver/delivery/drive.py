@@ -1,6 +1,7 @@
 """Perform actions on an ASGI connection: the only place that sleeps or touches a socket."""
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,8 +11,8 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Headers, Reply
+from mockserver.core.seed import monotonic
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.delivery.timer_wheel import Wheel, shared
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 FAST_PATH = "mockserver.short"  # the extension for the fast path; middleware that changes answers removes it
@@ -61,7 +62,7 @@ class InProcessDriver(Protocol):
 class Line:
     """An ASGI connection to one client. Other servers offer no wire; in process there is no connection.
 
-    `began` is when the answer begins, on the clock of the wheel; None: once it is driven.
+    `began` is when the answer begins, in monotonic seconds; None: once it is driven.
     """
 
     receive: Receive
@@ -131,18 +132,33 @@ class Departed:
     """The client has left."""
 
 
+class LoopClock:
+    """Monotonic seconds, and the timers of the running event loop."""
+
+    def time(self) -> float:
+        """Return the seconds."""
+        return monotonic()
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+        """Call back within about a millisecond after this time, or slightly early."""
+        # uvloop's timers count whole milliseconds.
+        delay = math.ceil((when - monotonic()) * 1000) / 1000
+        return asyncio.get_running_loop().call_later(max(0.0, delay), callback)
+
+
 class Schedule:
     """Performs actions that need no waiting: bytes on the fast path, and what lies between two waits.
 
-    So a stream in good order costs no more than its wheel's turn; what is to be awaited is handed to the driver.
+    So a stream in good order costs no more than its timers; what is to be awaited is handed to the driver.
     """
 
-    __slots__ = ("_actions", "_due", "_handed", "_line", "_rests", "_watch", "_wheel", "outbox")
+    __slots__ = ("_actions", "_alarm", "_clock", "_due", "_handed", "_line", "_rests", "_watch", "outbox")
 
-    def __init__(self, actions: Iterable[Action], line: Line, note: Note | None, wheel: Wheel) -> None:
+    def __init__(self, actions: Iterable[Action], line: Line, note: Note | None, clock: LoopClock) -> None:
         self.outbox = Buffer(line, note)
-        self._actions, self._line, self._wheel = iter(actions), line, wheel
-        self._due = wheel.clock.time() if line.began is None else line.began
+        self._actions, self._line, self._clock = iter(actions), line, clock
+        self._due = clock.time() if line.began is None else line.began
+        self._alarm: asyncio.TimerHandle | None = None
         self._rests = False  # a wait has begun
         self._handed: asyncio.Future[Handed] | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -156,9 +172,13 @@ class Schedule:
         return await self._handed
 
     def wake(self) -> None:
-        """Go on: the wait is over."""
+        """Go on if the wait is over: timers may be early."""
+        self._alarm = None
         handed = self._handed
         if handed is None or handed.done():
+            return
+        if self._due > self._clock.time():
+            self._set_alarm()
             return
         self._rests = False
         try:
@@ -171,7 +191,9 @@ class Schedule:
 
     def stop(self) -> None:
         """Cancel the wait."""
-        self._wheel.leave(self, self._due)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         if self._watch is not None:
             self._watch.remove_done_callback(self._depart)
             self._watch.cancel()
@@ -183,7 +205,7 @@ class Schedule:
                 outbox.add(action.data)
             elif isinstance(action, Wait):
                 self._due += action.seconds
-                if self._due > self._wheel.clock.time():
+                if self._due > self._clock.time():
                     return self._rest() if outbox.left() else self._begun()
             elif isinstance(action, Head):
                 outbox.head = action
@@ -203,8 +225,12 @@ class Schedule:
         elif self._watch.done():
             return _LEFT
         self._rests = True
-        self._wheel.sleep(self, self._due)
+        self._set_alarm()
         return _WAIT
+
+    def _set_alarm(self) -> None:
+        if self._alarm is None and self._due < _NEVER:
+            self._alarm = self._clock.call_at(self._due, self.wake)
 
     def _depart(self, _: "asyncio.Task[None]") -> None:
         if self._handed is not None and not self._handed.done():
@@ -213,6 +239,8 @@ class Schedule:
 
 Handed = Write | Head | Flush | RawWrite | Cut | Departed | None
 _LEFT, _FLUSH, _WAIT = Departed(), Flush(), Wait(0.0)
+_NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
+_CLOCK = LoopClock()
 
 
 COMPLETE, CLIENT_LEFT, STOPPED = "complete", "client left", "server stopped"
@@ -221,13 +249,13 @@ CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": 
 _LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how long a client may take to read what precedes a reset
 
 
-async def drive(actions: Iterable[Action], line: Line, note: Note | None = None, *, wheel: Wheel | None = None) -> str:
+async def drive(actions: Iterable[Action], line: Line, note: Note | None = None, *, clock: LoopClock = _CLOCK) -> str:
     """Perform the actions and return how they ended: `complete`, `client left`, or how they were cut.
 
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    performance = Schedule(actions, line, note, shared() if wheel is None else wheel)
+    performance = Schedule(actions, line, note, clock)
     outbox = performance.outbox
     try:
         while (action := await performance.next()) is not None:

@@ -10,9 +10,9 @@ import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Reply
+from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MAX_WRITE, Line, drive, fits, hand_over
 from mockserver.delivery.script import AT_ONCE, script
-from mockserver.delivery.timer_wheel import TICK, Wheel
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, (("a", "b"),))
@@ -124,7 +124,7 @@ async def played(actions: Sequence[Action], connection: "Connection", *, began: 
     clock = HandClock()
     connection.clock = clock
     line = Line(connection.receive, connection.send, began=began)
-    task = asyncio.create_task(drive(actions, line, wheel=Wheel(clock)))
+    task = asyncio.create_task(drive(actions, line, clock=clock))
     while not task.done():
         for _ in range(5):
             await asyncio.sleep(0)
@@ -137,7 +137,7 @@ async def test_a_wait_before_the_head_sends_nothing_early() -> None:
     connection = Connection()
     await played([Wait(60), HEAD, Write(b"1")], connection)
     assert connection.sent == [START, body(b"1")]
-    assert connection.times == [pytest.approx(60, abs=TICK)] * 2
+    assert connection.times == [pytest.approx(60, abs=1e-9)] * 2
 
 
 async def test_waits_run_on_an_absolute_schedule() -> None:
@@ -145,7 +145,13 @@ async def test_waits_run_on_an_absolute_schedule() -> None:
     actions = [HEAD, *[action for _ in range(100) for action in (Wait(1), Write(b"x"))]]
     await played(actions, connection)
     late = [time - number for number, time in enumerate(connection.times)]
-    assert all(0 <= each <= TICK for each in late[1:])
+    assert all(each == pytest.approx(0, abs=1e-9) for each in late[1:])
+
+
+async def test_the_timers_of_the_loop_are_never_early() -> None:
+    began = monotonic()
+    await drive([HEAD, *[Wait(0.0037)] * 3], Connection().line)
+    assert monotonic() - began >= 3 * 0.0037
 
 
 async def test_what_is_late_already_leaves_together() -> None:
@@ -159,23 +165,23 @@ async def test_a_schedule_may_have_begun_before() -> None:
     connection = Connection()
     await played([HEAD, Wait(5), Write(b"1"), Wait(5), Write(b"2")], connection, began=-7.0)
     assert connection.sent == [START, body(b"1", more=True), body(b"2")]
-    assert connection.times[-1] == pytest.approx(3, abs=TICK)
+    assert connection.times[-1] == pytest.approx(3, abs=1e-9)
 
 
 async def test_a_wait_for_ever_ends_when_the_server_stops() -> None:
-    connection, wheel = Connection(), Wheel(HandClock())
+    connection, clock = Connection(), HandClock()
     for seconds in (math.inf, 5.0):
-        task = asyncio.create_task(drive([HEAD, Wait(seconds)], connection.line, wheel=wheel))
+        task = asyncio.create_task(drive([HEAD, Wait(seconds)], connection.line, clock=clock))
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert len(wheel) == 0
+        assert clock.alarms == []
 
 
 async def test_an_idle_stream_takes_no_turns() -> None:
     connection, clock = Connection(), HandClock()
-    task = asyncio.create_task(drive([HEAD, Wait(3600)], connection.line, wheel=Wheel(clock)))
+    task = asyncio.create_task(drive([HEAD, Wait(3600)], connection.line, clock=clock))
     await asyncio.sleep(0.02)
     assert (len(clock.alarms), clock.rings, len(connection.sent)) == (1, 0, 1)
     connection.left.set()

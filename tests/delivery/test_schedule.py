@@ -8,7 +8,6 @@ import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, Wait, Write
 from mockserver.delivery.drive import MAX_WRITE, Departed, Line, Schedule
-from mockserver.delivery.timer_wheel import Wheel
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, ())
@@ -49,7 +48,7 @@ def clock() -> HandClock:
 
 def performance(clock: HandClock, way: Way, *actions: Action, client: Client | None = None) -> Schedule:
     client = client or Client()
-    return Schedule(iter(actions), Line(client.receive, client.send, None, way), None, Wheel(clock))
+    return Schedule(iter(actions), Line(client.receive, client.send, None, way), None, clock)
 
 
 async def test_a_stream_runs_by_itself(clock: HandClock) -> None:
@@ -62,6 +61,17 @@ async def test_a_stream_runs_by_itself(clock: HandClock) -> None:
     assert await last is None
     assert way.went == [(0.0, b"1"), (1.0, b"2"), (2.0, b"3")]
     assert stream.outbox.take() == b"end"
+    stream.stop()
+
+
+async def test_a_timer_that_is_early_is_set_again(clock: HandClock) -> None:
+    clock.early, way = 0.004, Way(clock)
+    stream = performance(clock, way, Wait(1.0), Write(b"1"), Wait(1.0))
+    last = asyncio.ensure_future(stream.next())
+    await asyncio.sleep(0)
+    clock.go(9.0)
+    assert await last is None
+    assert way.went == [(1.0, b"1")]
     stream.stop()
 
 
@@ -106,7 +116,7 @@ async def test_a_script_that_fails_while_nobody_looks_fails_where_somebody_does(
         yield Wait(1.0)
         raise ValueError("planted")
 
-    stream = Schedule(actions(), Line(Client().receive, Client().send), None, Wheel(clock))
+    stream = Schedule(actions(), Line(Client().receive, Client().send), None, clock)
     last = asyncio.ensure_future(stream.next())
     await asyncio.sleep(0)
     clock.go(1.0)

@@ -26,7 +26,7 @@ GIVEN = ("wire", "dialects", "cli", "server/control")
 # Names that still have two meanings: this list only gets shorter.
 SHARED = frozenset((
     *("calls", "compile", "coverage", "errors", "faults", "index", "memory", "run", "store", "text"),
-    *("Answer", "Clock", "Key", "Lookup", "Match", "Model", "Named", "Page", "Place", "Refusal"),
+    *("Answer", "Clock", "Key", "Lookup", "Match", "Model", "Page", "Place"),
     "Table",
 ))  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Texts that a client's grammar allows, for custom tools: taken from the prompt if it has one, else derived.
 
-Every text is checked against the grammar, and every grammar, however large, is handled in bounded time or refused.
+Every grammar, however large, is handled in bounded time or refused.
 """
 
 from functools import lru_cache
@@ -8,9 +8,9 @@ from functools import lru_cache
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.grammar.derivation import PromptToken, derive_tokens, find_prompt_tokens, layouts
-from mockserver.model.grammar.earley import best_phrase, best_span, derives, phrases
+from mockserver.model.grammar.derivation import derive_tokens, typeset
 from mockserver.model.grammar.notation import Grammar, load_grammar
+from mockserver.model.grammar.prompt import find_phrase, find_prompt_tokens, phrases
 from mockserver.model.patterns import (
     InvalidPatternError,
     Pattern,
@@ -21,7 +21,6 @@ from mockserver.model.patterns import (
     sample_text,
 )
 
-_VARIANTS = 6
 _MAX_PATTERN = 8_000  # characters
 
 
@@ -78,22 +77,5 @@ def _derived(syntax: str, definition: str, seed: Seed, said: Mentions) -> str:
     if grammar.start not in grammar.min_sizes:
         raise Failure("bad_parameter", "Invalid grammar: rule 'start' derives no text.")
     prompt_tokens = find_prompt_tokens(grammar, said)
-    phrase, tokens = best_phrase(grammar, said)
-    if tokens and tokens >= len(prompt_tokens):
-        return phrase
-    span, tokens = best_span(grammar, said.text)
-    if tokens >= len(prompt_tokens) and (tokens > 1 or any(map(str.isdigit, span))):
-        return span
-    return _composed(grammar, prompt_tokens, seed)
-
-
-def _composed(grammar: Grammar, prompt_tokens: tuple[PromptToken, ...], seed: Seed) -> str:
-    """A text that the grammar reads with the tokens it was made of; if there is none, the first one made."""
-    first = None
-    for variant in range(_VARIANTS):
-        tokens = derive_tokens(grammar, prompt_tokens, seed.stream("lark", str(variant)))
-        for text in layouts(grammar, tokens):
-            if derives(grammar, text):
-                return text
-            first = first or text
-    return first or ""
+    phrase = find_phrase(grammar, said, len(prompt_tokens))
+    return phrase or typeset(grammar, derive_tokens(grammar, prompt_tokens, seed.stream("lark")))

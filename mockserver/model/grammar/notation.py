@@ -6,7 +6,7 @@ and writes out terminals that use each other (16 levels: 80 seconds), and its Ea
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from heapq import heappop, heappush
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lark import Lark, Token
 
 Production = tuple[str, ...]  # names of rules and terminals
+Texts = tuple[str, ...]
 Rules = Mapping[str, tuple[Production, ...]]
 Node = Any  # a lark Tree; its children are trees and tokens
 
@@ -29,8 +30,7 @@ class Terminal:
     """A token: its pattern, and the texts that it can be if these are few."""
 
     pattern: Pattern
-    texts: tuple[str, ...] = ()
-    priority: int = 0
+    texts: Texts = ()
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,11 @@ def smallest_derivations(rules: Rules, given: Iterable[str]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """The body of a rule or terminal, and its priority."""
-
-    body: Node
-    priority: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Statements:
     """The statements of a grammar, by name."""
 
-    rules: dict[str, Definition] = field(default_factory=dict)
-    terminals: dict[str, Definition] = field(default_factory=dict)
+    rules: dict[str, Node] = field(default_factory=dict)
+    terminals: dict[str, Node] = field(default_factory=dict)
     imports: "dict[str, Token]" = field(default_factory=dict)  # by the name here: the name in common
     ignored: list[Node] = field(default_factory=list)
 
@@ -112,8 +104,8 @@ def load_grammar(definition: str) -> Grammar:
 def _compiled(statements: Statements) -> Grammar:
     imported = {name: _imported_source(token) for name, token in statements.imports.items()}
     compiler = _RuleCompiler(statements, TerminalCompiler(statements.terminals, imported))
-    for name, rule in statements.rules.items():
-        compiler.rules[name] = tuple(dict.fromkeys(compiler.alternatives(rule.body)))
+    for name, body in statements.rules.items():
+        compiler.rules[name] = tuple(dict.fromkeys(compiler.alternatives(body)))
     ignored = tuple(dict.fromkeys(compiler.terminal(node) for node in statements.ignored))
     if "start" not in compiler.rules:
         raise Failure("bad_parameter", "Invalid grammar: it has no rule 'start'.")
@@ -176,16 +168,20 @@ def _is_token(node: Node) -> "TypeGuard[Token]":
 
 
 def _first_token(node: Node) -> "Token":
-    found: Token = next(node.scan_values(_is_token))
+    found: Token = node if _is_token(node) else next(node.scan_values(_is_token))
     return found
 
 
 def _add_statement(node: Node, found: Statements) -> None:
     match node.data:
         case "rule" | "token":
-            _define(node, found)
-        case "override_rule":
-            _define(node.children[0], found, override=True)
+            head, parameters, *_, body = node.children
+            name, definitions = head.value.lstrip("!?"), found.terminals if node.data == "token" else found.rules
+            if parameters.children:
+                raise _invalid("templates are not supported", head)
+            if name in definitions or name in found.imports:
+                raise _invalid(f"'{name}' is defined more than once", head)
+            definitions[name] = body
         case "ignore":
             found.ignored.append(node.children[0])
         case "import":
@@ -195,24 +191,13 @@ def _add_statement(node: Node, found: Statements) -> None:
         case "multi_import":
             for each in node.children[1].children:
                 _import(_path(node.children[0]), each.children[0], each.children[0], found)
-        case "declare":
-            raise _invalid("%declare is not supported", node.children[0].children[0])
-
-
-def _define(node: Node, found: Statements, *, override: bool = False) -> None:
-    head, parameters, *priority, body = node.children
-    name = head.value.lstrip("!?")
-    definitions = found.terminals if node.data == "token" else found.rules
-    if parameters.children:
-        raise _invalid("templates are not supported", head)
-    if not override and (name in definitions or name in found.imports):
-        raise _invalid(f"'{name}' is defined more than once", head)
-    definitions[name] = Definition(body, int(priority[0].children[0]) if priority else 0)
+        case unknown:
+            raise _invalid(f"%{unknown.partition('_')[0]} is not supported", _first_token(node))
 
 
 def _path(node: Node) -> "list[Token]":
     """The names of an imported path; a relative one starts with a dot."""
-    first, *rest = [part if _is_token(part) else part.children[0] for part in node.children]
+    first, *rest = map(_first_token, node.children)
     return [first, *(part for part in rest if part.value != ".")]
 
 
@@ -228,109 +213,77 @@ def _import(path: "list[Token]", name: "Token", alias: "Token", found: Statement
 class TerminalCompiler:
     """Compiles terminals, defined or imported, to the source of a pattern, and lists their texts where it can."""
 
-    definitions: Mapping[str, Definition]
+    definitions: Mapping[str, Node]
     imported: Mapping[str, str] = field(default_factory=dict)
-    _sources: dict[str, str] = field(default_factory=dict)
-    _texts: dict[str, list[str]] = field(default_factory=dict)
-    _open: set[str] = field(default_factory=set)
+    _named: dict[str, tuple[str, Texts] | None] = field(default_factory=dict)  # None: being compiled
     _patterns: int = 0
 
-    def compile(self, token: "Token") -> Terminal:
-        """Compile the terminal that a name refers to."""
-        source = self.source_of(token)
-        own = self.definitions.get(str(token.value))
-        if own is None:
-            return Terminal(_pattern(source, token))
-        return self.compile_node(own.body, own.priority)
-
-    def compile_node(self, node: Node, priority: int = 0) -> Terminal:
-        """Compile the terminal that a node defines."""
-        return Terminal(self._pattern_of(node), self._few_texts(node), priority)
+    def compile(self, node: Node) -> Terminal:
+        """Compile the terminal that a node is, or names."""
+        source, texts = self._read_named(node) if _is_token(node) else self._read(node)
+        if len(texts) == 1:
+            return Terminal(LiteralPattern(texts[0], "(?i:" in source), texts)
+        self._patterns += 1
+        if self._patterns > _MAX_PATTERNS:
+            raise _invalid(f"more than {_MAX_PATTERNS} regular expressions", _first_token(node))
+        return Terminal(_pattern(source, _first_token(node)), texts)
 
     def source_of(self, token: "Token") -> str:
         """The source of the pattern of a named terminal."""
-        name = str(token.value)
-        if name in self.imported:
-            return self.imported[name]
-        if name not in self._sources:
-            self._sources[name] = self._defined_source(name, token)
-        return self._sources[name]
+        return self._read_named(token)[0]
 
-    def _defined_source(self, name: str, token: "Token") -> str:
+    def _read_named(self, token: "Token") -> tuple[str, Texts]:
+        name = str(token.value)
+        if token.type == "RULE":
+            raise _invalid(f"rule '{name}' is used in a terminal", token)
+        if name in self.imported:
+            return self.imported[name], ()
         if name not in self.definitions:
             raise _invalid(f"terminal '{name}' is used but not defined", token)
-        if name in self._open:
+        if name not in self._named:
+            self._named[name] = None
+            self._named[name] = self._read(self.definitions[name])
+        found = self._named[name]
+        if found is None:
             raise _invalid(f"terminal '{name}' contains itself", token)
-        self._open.add(name)
-        source = self._source(self.definitions[name].body)
-        self._open.remove(name)
-        if len(source) > _MAX_TERMINAL:
+        if len(found[0]) > _MAX_TERMINAL:
             raise _invalid(f"terminal '{name}' is too large", token)
-        return source
+        return found
 
-    def _pattern_of(self, node: Node) -> Pattern:
-        source, token = self._source(node), _first_token(node)
-        while node.data in ("expansions", "expansion") and len(node.children) == 1:
-            node = node.children[0]
-        if node.data == "literal" and token.type == "STRING":
-            return LiteralPattern(_unquoted(token), token.value.endswith("i"))
-        self._patterns += 1
-        if self._patterns > _MAX_PATTERNS:
-            raise _invalid(f"more than {_MAX_PATTERNS} regular expressions", token)
-        return _pattern(source, token)
-
-    def _source(self, node: Node) -> str:
+    def _read(self, node: Node) -> tuple[str, Texts]:
+        """The source of a pattern, and the texts of a terminal that only lists a few literals."""
         match node.data:
             case "name":
-                token = node.children[0]
-                if token.type == "RULE":
-                    raise _invalid(f"rule '{token.value}' is used in a terminal", token)
-                return f"(?:{self.source_of(token)})"
+                source, texts = self._read_named(node.children[0])
+                return f"(?:{source})", texts
             case "literal":
-                return _literal_source(node.children[0])
+                token = node.children[0]
+                return _literal_source(token), (_unquoted(token),) if token.type == "STRING" else ()
             case "literal_range":
                 first, last = map(_unquoted, node.children)
                 if len(first) != 1 or len(last) != 1:
                     raise _invalid("a range that is not from one character to another", node.children[0])
-                return f"[{re.escape(first)}-{re.escape(last)}]"
+                return f"[{re.escape(first)}-{re.escape(last)}]", ()
             case "maybe":
-                return f"(?:{self._source(node.children[0])})?"
+                return f"(?:{self._read(node.children[0])[0]})?", ()
             case "expr":
                 inner, *times = node.children
-                return f"(?:{self._source(inner)}){_quantifier(times)}"
+                return f"(?:{self._read(inner)[0]}){_quantifier(times)}", ()
+            case "expansion" | "expansions" if len(node.children) == 1:
+                return self._read(node.children[0])
             case "expansion":
-                return "".join(map(self._source, node.children))
+                return "".join(self._read(part)[0] for part in node.children), ()
             case "expansions":
-                # Alternatives are tried in order: unbounded ones come first, then longer ones.
-                sources = sorted(
-                    map(self._source, node.children), key=lambda one: (not _UNBOUNDED.search(one), -len(one))
-                )
-                return f"(?:{'|'.join(sources)})"
+                return _either([self._read(option) for option in node.children])
         raise _invalid(f"{node.data.replace('_', ' ')} in a terminal", _first_token(node))
 
-    def _few_texts(self, node: Node) -> tuple[str, ...]:
-        """The texts of a terminal that only lists literals; none if it does more, or lists too many."""
-        texts = self._listed(node)
-        return tuple(dict.fromkeys(texts)) if len(texts) <= _MAX_TEXTS else ()
 
-    def _listed(self, node: Node) -> list[str]:
-        match node.data:
-            case "literal" if node.children[0].type == "STRING":
-                return [_unquoted(node.children[0])]
-            case "literal":
-                found = _WORD_LIST.fullmatch(node.children[0].value.strip("/i"))
-                return found["texts"].split("|") if found else []
-            case "name":
-                name = node.children[0].value
-                if name not in self._texts:
-                    self._texts[name] = self._listed(self.definitions[name].body) if name in self.definitions else []
-                return self._texts[name]
-            case "expansions":
-                options = [self._listed(option) for option in node.children[: _MAX_TEXTS + 1]]
-                return [text for texts in options for text in texts][: _MAX_TEXTS + 1] if all(options) else []
-            case "expansion" if len(node.children) == 1:
-                return self._listed(node.children[0])
-        return []
+def _either(options: Sequence[tuple[str, Texts]]) -> tuple[str, Texts]:
+    """Alternatives, which are tried in order: unbounded ones come first, then longer ones."""
+    sources = sorted((source for source, _ in options), key=lambda one: (not _UNBOUNDED.search(one), -len(one)))
+    texts = dict.fromkeys(text for _, some in options for text in some)
+    few = len(texts) <= _MAX_TEXTS and all(some for _, some in options)
+    return f"(?:{'|'.join(sources)})", tuple(texts) if few else ()
 
 
 def _pattern(source: str, token: "Token") -> Pattern:
@@ -403,7 +356,7 @@ class _RuleCompiler:
             return self._named(node.children[0])
         name = " ".join(str(token) for token in node.scan_values(_is_token))
         if name not in self.terminals:
-            self.terminals[name] = self.lexicon.compile_node(node)
+            self.terminals[name] = self.lexicon.compile(node)
         return name
 
     def _symbol(self, node: Node) -> str:
@@ -467,4 +420,3 @@ _VERBOSE = re.compile(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", r
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
 _UNBOUNDED = re.compile(r"(?<!\\)[*+]|,\}")
-_WORD_LIST = re.compile(r"\^?(?:\((?:\?:)?)?(?P<texts>[\w -]+(?:\|[\w -]+)+)\)?\$?")  # a pattern that only lists words

@@ -184,7 +184,7 @@ def test_hostile_grammars_take_bounded_time(name: str, prompt: str) -> None:
 
 def test_what_takes_too_long_to_match_is_refused() -> None:
     with pytest.raises(Failure, match="takes too long to match"):
-        text_of("lark", f'start: "{"a" * 60}b" | A~50\nA: /(a|a|aa)+c/', Seed(0))
+        text_of("lark", "start: A\nA: /(.|.|..)+[01]{3}/", Seed(0))
 
 
 NAMES = ("start", "a", "b", "c")
@@ -218,8 +218,8 @@ def test_texts_of_any_grammar_are_read_by_lark(bodies: list[str], number: int) -
 def test_the_same_everywhere() -> None:
     texts = {name: text_of("lark", LARK[name], Seed(3)) for name in ("sql", "json", "date", "lists")}
     assert texts == {
-        "date": "2043-06-04",
-        "json": "null",
-        "lists": "(((island()) ((orchard))))",
-        "sql": "SELECT * FROM garden;",
+        "date": "2022-12-25",
+        "json": '[false, [[]], {"orchard": false}]',
+        "lists": "(window timber)",
+        "sql": "SELECT AVG (window) FROM timber ORDER BY valley ASC;",
     }

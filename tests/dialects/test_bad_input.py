@@ -4,11 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from mockserver.core.call import Call
-from mockserver.core.plan import Failure
 
 CHAT = b'{"model":"m","messages":[{"role":"user","content":"hi"}]'
 BAD: dict[str, bytes] = {
@@ -65,65 +60,3 @@ def test_another_media_type(anyone: Any) -> None:
 @pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}])
 def test_the_media_type_may_be_absent(anyone: Any, headers: dict[str, str]) -> None:
     assert anyone.parse(CHAT + b"}", headers=headers).last_user == "hi"
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=8,
-)
-WORDS = [
-    *("user", "assistant", "tool", "function", "system", "text", "image_url", "custom", "auto", "required"),
-    *("json_schema", "allowed_tools", "content"),
-]
-KEYS = [
-    *("role", "content", "type", "text", "tool_calls", "tool_call_id", "function", "custom", "name"),
-    *("arguments", "refusal", "audio", "id", "function_call", "image_url", "url", "allowed_tools", "mode"),
-    *("tools", "parameters", "json_schema", "schema", "input", "include_usage"),
-]
-SHAPED = st.recursive(
-    VALUES | st.sampled_from(WORDS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
-    max_leaves=12,
-)
-MESSAGE = st.fixed_dictionaries(
-    {"role": st.sampled_from(["user", "assistant", "tool", "system", "function"]) | VALUES, "content": SHAPED},
-    optional=dict.fromkeys(("tool_calls", "tool_call_id", "name", "refusal", "audio", "function_call", "id"), SHAPED),
-)
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
-TOP = [
-    *("tools", "tool_choice", "functions", "function_call", "response_format", "stop", "stream"),
-    *("stream_options", "n", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "logit_bias"),
-    *("metadata", "seed", "audio", "temperature", "prediction", "modalities", "parallel_tool_calls", "foo"),
-]
-BODY = st.fixed_dictionaries(
-    {
-        "model": st.just("m") | VALUES,
-        "messages": st.lists(MESSAGE | st.just({"role": "user", "content": "hi"}), max_size=3),
-    },
-    optional={key: SHAPED | st.just([TOOL]) | st.just({"name": "f"}) for key in TOP},
-)
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(body=BODY, strict=st.booleans(), wish=st.sampled_from(["pass-through", "drop", "error"]))
-def test_any_body_is_understood_or_refused(anyone: Any, body: Any, strict: bool, wish: str) -> None:
-    try:
-        call = anyone.parse(json.dumps(body).encode(), strict=strict, headers={"extra-parameters": wish})
-    except Failure as failure:
-        reply = anyone.fail(failure)
-        assert 400 <= reply.status < 500
-        json.loads(reply.body)
-    else:
-        _is_sound(call)
-
-
-def _is_sound(call: Call) -> None:
-    """All that the engine will ask of a call works."""
-    assert len(call.fingerprint) == 32
-    assert call.prompt_tokens > 0
-    assert isinstance(call.last_user, str)
-    assert all(isinstance(message.text, str) for message in call.messages)
-    assert call.options.n >= 1
-    assert call.options.max_tokens is None or call.options.max_tokens >= 0
-    assert all(isinstance(stop, str) for stop in call.options.stop)

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._chat.request import tool_name
-
 USER = {"role": "user", "content": "hi"}
 
 
@@ -37,35 +35,3 @@ def test_each_dialect_has_fingerprints_of_its_own(speak: Callable[[str], Any]) -
 def test_ids_of_odd_shape_in_messages_do_no_harm(parse: Callable[..., Any]) -> None:
     odd = [{"role": "user", "content": "x", "id": [1], "tool_calls": [5, {"id": 6}], "audio": 7}]
     assert parse({"messages": odd}).meaning["messages"] == odd
-
-
-def test_a_custom_tool_keeps_its_own_keys_in_the_meaning(parse: Callable[..., Any]) -> None:
-    tool = {"type": "custom", "custom": {"name": "c"}, "function": 5}
-    assert parse({"tools": [tool]}).meaning["tools"] == [tool]
-
-
-@pytest.mark.parametrize(
-    ("tool", "name"),
-    [
-        ({"type": "function", "function": {"name": "f"}}, "f"),
-        ({"type": "custom", "custom": {"name": "c"}}, "c"),
-        ({"type": "function", "name": "g"}, "g"),
-        ({"name": "h"}, "h"),
-        ({"type": [], "name": "i"}, "i"),
-        ({"type": "function", "function": 5}, ""),
-        ({"name": 5}, ""),
-        ({}, ""),
-    ],
-)
-def test_named(tool: dict[str, Any], name: str) -> None:
-    assert tool_name(tool) == name
-
-
-def test_turns_are_counted(parse: Callable[..., Any]) -> None:
-    called = [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}]
-    said = [
-        {"role": "assistant", "tool_calls": called},
-        {"role": "tool", "content": "x", "tool_call_id": "call_1"},
-        {"role": "assistant", "content": "done"},
-    ]
-    assert parse({"messages": [USER, *said, USER]}).turn == 2

@@ -1,6 +1,5 @@
 """Bodies of text completions become Calls, beyond the tables of requests/; answers go out whole or as frames."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,11 +7,8 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.dialects._completions import (
-    TEXT_LAYOUT,
     WHOLE_PROMPT,
-    completion_options,
     parse_completion,
-    text_reply,
     too_many,
 )
 
@@ -44,25 +40,6 @@ def test_a_call() -> None:
     assert call.prompt_tokens == 3
 
 
-def test_defaults() -> None:
-    call = parse(n=None, stop=None, max_tokens=None)
-    assert (
-        call.options.n,
-        call.options.stop,
-        call.options.logprobs,
-        call.options.max_tokens,
-        call.options.usual_tokens,
-        call.options.echo,
-    ) == (
-        1,
-        (),
-        None,
-        None,
-        16,
-        0,
-    )
-
-
 @pytest.mark.parametrize(
     ("prompt", "n", "fine"),
     [
@@ -75,21 +52,3 @@ def test_defaults() -> None:
 )
 def test_how_many_choices_can_be_made_at_once(prompt: Any, n: int | None, fine: bool) -> None:
     assert (too_many({"prompt": prompt, "n": n}) is None) is fine
-
-
-def test_a_plain_reply(answer: Any) -> None:
-    call = parse()
-    reply = text_reply(call, answer(" Hi", headers=(("x-a", "b"),)), TEXT_LAYOUT, completion_options(call))
-    assert json.loads(reply.body)["choices"][0]["text"] == " Hi"
-    assert ("x-a", "b") in reply.headers
-    assert reply.tokens == 2
-
-
-def test_a_streamed_reply(answer: Any) -> None:
-    call = parse(stream=True, stream_options={"include_usage": True})
-    reply = text_reply(call, answer(" Hi"), TEXT_LAYOUT, completion_options(call))
-    assert reply.frames is not None
-    frames = [frame.data for frame in reply.frames if not isinstance(frame, bytes)]
-    assert len(frames) == 4
-    assert json.loads(frames[-2])["usage"]["total_tokens"] == 11
-    assert frames[-1] == b"[DONE]"

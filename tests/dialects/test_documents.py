@@ -5,7 +5,6 @@ import pytest
 from mockserver.core.call import Prompt
 from mockserver.dialects._documents import (
     DEFAULT_MODERATION_MODEL,
-    encoding_format,
     moderated_input_types,
     parse_embeddings,
     parse_moderations,
@@ -35,12 +34,6 @@ def test_inputs_of_every_kind(given, texts, tokens):
     assert tuple(prompt.text for prompt in call.prompts) == texts
     assert tuple(message.text for message in call.messages) == texts
     assert (call.operation, call.model, call.options.dimensions, call.prompt_tokens) == ("embeddings", "m", 8, tokens)
-
-
-def test_how_vectors_are_written():
-    assert encoding_format(parse(input="a")) == "float"
-    assert encoding_format(parse(input="a", encoding_format=None)) == "float"
-    assert encoding_format(parse(input="a", encoding_format="base64")) == "base64"
 
 
 def test_an_input_that_only_the_live_service_refuses():

@@ -1,6 +1,5 @@
 """What Fireworks' bodies ask beyond OpenAI's, and what its answers tell beside the text."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.dialects.fireworks import DIALECT
-from mockserver.dialects.fireworks.models import COMPLETION_FIELDS
 from mockserver.dialects.fireworks.request import completion_options, parse_chat, parse_completion, perf_metrics
 
 HTTP = HttpRequest("POST", "/completions")
@@ -73,18 +71,6 @@ def test_metrics(body: Any, predicted: tuple[int, int] | None) -> None:
     assert tuple(told[name] for name in names if name in told) == (predicted or ())
 
 
-def test_a_chat() -> None:
-    call = chat(logprobs=3, ignore_eos=True, response_format={"type": "json_schema", "schema": json.dumps(SCHEMA)})
-    options = call.options
-    assert (call.operation, call.last_user, options.logprobs, options.ignore_eos) == ("chat", "hi", 3, True)
-    assert (options.response_format, options.schema, options.overflow) == (
-        "json_schema",
-        SCHEMA,
-        "truncate",
-    )
-    assert call.raw["response_format"]["schema"] == json.dumps(SCHEMA)
-
-
 def render(call: Call, answer: Answer = ANSWER) -> Reply:
     operation = next(operation for operation in DIALECT.operations if operation.name == call.operation)
     return operation.render(call, answer)
@@ -101,11 +87,6 @@ def test_only_plain_answers_tell_in_headers_how_they_performed() -> None:
         )
 
 
-def test_a_filter_is_an_error_in_a_chat_as_well() -> None:
-    filtered = Answer("chatcmpl-1", 7, "m", (Choice((Text("x"),), finish="content_filter"),), Usage(1, 1))
-    assert json.loads(render(chat(), filtered).body)["choices"][0]["finish_reason"] == "error"
-
-
 @pytest.mark.parametrize(
     "more", [{"echo": True}, {"raw_output": True}, {"return_token_ids": True}, {"echo_last": 3, "logprobs": 0}]
 )
@@ -116,9 +97,3 @@ def test_prompts_without_end_are_not_repeated(more: Any) -> None:
     detail = refused(prompt=huge, n=2, **more)[0]
     assert (detail["loc"], detail["type"]) == (["body", next(iter(more))], "value_error")
     assert "You requested 140000 tokens of prompts to be repeated" in detail["msg"]
-
-
-def test_it_has_the_fields_of_the_seed() -> None:
-    assert len(COMPLETION_FIELDS) == 40
-    assert {"echo_last", "typical_p", "images", "prompt_cache_isolation_key", "speculation"} <= COMPLETION_FIELDS
-    assert not {"stream_options", "best_of", "suffix", "messages", "tools"} & COMPLETION_FIELDS

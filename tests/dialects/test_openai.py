@@ -23,11 +23,6 @@ def test_reasoning_is_only_counted(openai: Any, answer: Any) -> None:
     assert [frame.tokens for frame in openai.frames(given)] == [0, 6, 0, 0]
 
 
-@pytest.mark.parametrize(("asked", "served"), [(None, "default"), ("auto", "default"), ("flex", "flex")])
-def test_service_tier(openai: Any, answer: Any, asked: str | None, served: str) -> None:
-    assert json.loads(openai.render(answer("Hi"), {"service_tier": asked}).body)["service_tier"] == served
-
-
 def test_headers_of_a_success(openai: Any, answer: Any) -> None:
     reply = openai.render(answer("Hi"))
     call = openai.parse({})
@@ -45,27 +40,6 @@ def test_headers_of_a_success(openai: Any, answer: Any) -> None:
         "x-ratelimit-reset-requests": "6ms",
         "x-ratelimit-reset-tokens": "0ms",
     }
-
-
-def test_headers_of_a_stream(openai: Any, answer: Any) -> None:
-    headers = dict(openai.render(answer("Hi"), {"stream": True}).headers)
-    assert headers["content-type"] == "text/event-stream; charset=utf-8"
-    assert headers["cache-control"] == "no-cache"
-    assert headers["connection"] == "keep-alive"
-    assert headers["x-accel-buffering"] == "no"
-    assert "content-length" not in headers
-    assert headers["x-request-id"].startswith("req_")
-
-
-def test_headers_of_a_rule_win(openai: Any, answer: Any) -> None:
-    headers = openai.render(answer("Hi", headers=(("X-Request-Id", "mine"), ("x-more", "1")))).headers
-    assert [value for name, value in headers if name.lower() == "x-request-id"] == ["mine"]
-    assert ("x-more", "1") in headers
-
-
-def test_an_error_waits_only_if_it_says_so(openai: Any) -> None:
-    headers = dict(openai.fail(Failure("overloaded")).headers)
-    assert {"retry-after", "retry-after-ms", "x-ratelimit-limit-requests"}.isdisjoint(headers)
 
 
 @pytest.mark.parametrize(("operation", "param"), [("chat", "messages"), ("responses", "input")])

@@ -5,18 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._responses.input import as_text, input_messages, message_of, responses_fingerprint_fields
+from mockserver.dialects._responses.input import input_messages, responses_fingerprint_fields
 from mockserver.dialects._responses.request import (
     RESPONSE_LAYOUT,
     error_event,
     request_fields,
-    response_options,
     responses_reply,
 )
 
@@ -35,13 +32,6 @@ def parse(speak: Callable[[str], Any]) -> Callable[..., Any]:
 
 def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[..., Any]) -> None:
     assert parse({"instructions": "Be brief.", "input": "hi"}).spoken == (Message("user", "hi"),)
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"), [(None, ()), ("", (Message("user"),)), ("hi", (Message("user", "hi"),)), ([], ())]
-)
-def test_other_input(given: Any, expected: tuple[Message, ...]) -> None:
-    assert input_messages(given) == expected
 
 
 def test_what_the_model_does_in_a_row_is_one_turn() -> None:
@@ -75,17 +65,6 @@ def test_odd_values_are_read_as_text(item: dict[str, Any]) -> None:
     (message,) = input_messages([item])
     assert isinstance(message.text, str)
     assert all(isinstance(call.arguments, str) and isinstance(call.id, str) for call in message.tool_calls)
-
-
-def test_said() -> None:
-    assert message_of("user", None) == Message("user")
-    assert message_of("user", "x") == Message("user", "x")
-    assert message_of("user", 5) == message_of("user", [5]) == Message("user")
-
-
-@pytest.mark.parametrize(("value", "text"), [("a", "a"), (None, ""), (5, "5"), ({"a": [1]}, '{"a":[1]}')])
-def test_as_text(value: Any, text: str) -> None:
-    assert as_text(value) == text
 
 
 def test_what_only_tzafon_keeps_books_of() -> None:
@@ -145,27 +124,6 @@ def test_echo(speak: Callable[[str], Any], body: dict[str, Any], echoed: dict[st
     assert request_fields(speak("openai").responses(body), RESPONSE_LAYOUT.response) == echoed
 
 
-def test_what_is_asked(parse: Callable[..., Any]) -> None:
-    nothing = response_options(parse({}), RESPONSE_LAYOUT)
-    assert (nothing.request_fields["temperature"], nothing.include, nothing.summary) == (1.0, frozenset(), False)
-    more = response_options(
-        parse({"temperature": 0, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}}),
-        RESPONSE_LAYOUT,
-    )
-    assert (more.request_fields["temperature"], more.summary) == (0.0, True)
-    assert more.include == {"reasoning.encrypted_content"}
-    assert response_options(parse({"reasoning": {"generate_summary": "concise"}}), RESPONSE_LAYOUT).summary
-
-
-def test_a_plain_reply(parse: Callable[..., Any]) -> None:
-    reply = responses_reply(parse({"metadata": {"a": "b"}}), ANSWER, RESPONSE_LAYOUT)
-    body = json.loads(reply.body)
-    assert (reply.status, reply.frames, reply.tokens) == (200, None, 4)
-    assert tuple(body) == tuple(key for key in RESPONSE_LAYOUT.response if key in body)
-    assert (body["id"], body["model"], body["metadata"]) == ("resp_1", "gpt-5", {"a": "b"})
-    assert [item["type"] for item in body["output"]] == ["reasoning", "message"]
-
-
 def numbers(reply: Any) -> list[int]:
     return [json.loads(frame.data)["sequence_number"] for frame in reply.frames if isinstance(frame, Frame)]
 
@@ -177,27 +135,6 @@ def test_a_streamed_reply_and_its_rest(parse: Callable[..., Any]) -> None:
     assert len(whole) > 8
     assert numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT, after=4)) == whole[5:]
     assert numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT, after=whole[-1])) == []
-
-
-@pytest.mark.parametrize(
-    ("reason", "status", "code", "param"),
-    [
-        ("previous_not_found", 400, "previous_response_not_found", "previous_response_id"),
-        ("not_cancellable", 400, None, None),
-        ("not_found", 404, None, None),
-    ],
-)
-def test_failed_look_ups(
-    speak: Callable[[str], Any], reason: str, status: int, code: str | None, param: str | None
-) -> None:
-    reply = speak("openai").fail(Failure(reason))
-    error = json.loads(reply.body)["error"]
-    assert (reply.status, error["type"], error["code"], error["param"]) == (
-        status,
-        "invalid_request_error",
-        code,
-        param,
-    )
 
 
 def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> None:
@@ -220,54 +157,3 @@ def test_an_error_as_an_event(said: Any, code: str | None, message: str) -> None
     param = said["param"] if isinstance(said, dict) else None
     told = {"type": "error", "sequence_number": 7, "code": code, "message": message, "param": param}
     assert (event.event, json.loads(event.data)) == ("error", told)
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-30, 30) | st.floats(-3, 3) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-KINDS = [
-    *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "computer_call"),
-    *("computer_call_output", "shell_call_output", "apply_patch_call_output", "mcp_approval_response"),
-    *("item_reference", "additional_tools", "input_text", "output_text", "refusal", "input_image", "mcp", "x_output"),
-    *("function", "custom", "web_search", "allowed_tools", "json_schema", "computer_use_preview"),
-]
-KEYS = [
-    *("type", "role", "content", "text", "refusal", "id", "call_id", "name", "arguments", "input", "output", "action"),
-    *("operation", "status", "image_url", "tools", "approve", "stdout", "stderr", "mode", "format", "schema"),
-]
-SHAPED = st.recursive(
-    VALUES | st.sampled_from([*KINDS, "user", "assistant", "auto"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
-    max_leaves=10,
-)
-ITEM = st.fixed_dictionaries(
-    {"type": st.sampled_from(KINDS) | VALUES}, optional=dict.fromkeys(KEYS[1:], SHAPED | st.just("user"))
-)
-TOP = [
-    *("instructions", "tools", "tool_choice", "text", "reasoning", "include", "metadata", "prompt", "conversation"),
-    *("previous_response_id", "background", "store", "stream", "truncation", "max_output_tokens", "top_logprobs"),
-    *("previous_input_messages", "request_id", "cache_salt", "temperature", "foo"),
-]
-BODY = st.fixed_dictionaries(
-    {"input": st.lists(ITEM | SHAPED, max_size=3) | SHAPED}, optional=dict.fromkeys(TOP, SHAPED | st.lists(ITEM))
-)
-
-
-@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(body=BODY, strict=st.booleans())
-def test_any_body_is_understood_or_refused(speak: Callable[[str], Any], dialect: str, body: Any, strict: bool) -> None:
-    speaker = speak(dialect)
-    try:
-        call = speaker.responses(body, strict=strict)
-    except Failure as failure:
-        reply = speaker.fail(failure)
-        assert reply.status == 400
-    else:
-        assert len(call.fingerprint) == 32
-        assert call.prompt_tokens > 0
-        assert all(isinstance(message.text, str) for message in call.messages)
-        assert all(isinstance(made.arguments, str) for message in call.messages for made in message.tool_calls)
-        assert speaker.operation("responses").render(call, ANSWER).status == 200

@@ -1,13 +1,12 @@
 """Skytells on the wire, beyond its cases: its first chunks, its key header, its errors, streaming by query."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mockserver.core.call import ToolCall
-from mockserver.core.plan import Choice, Failure, Logprob, Refusal, Text, ToolUse
+from mockserver.core.plan import Choice, Logprob, Refusal, Text, ToolUse
 
 
 @pytest.fixture
@@ -36,26 +35,6 @@ def test_the_role_rides_on_the_second_chunk(skytells: Any, answer: Any, choice: 
         assert choice["delta"].get("content", "") is not None
         assert "annotations" not in choice["delta"]
         assert "role" not in choice["delta"] or one is chunks[1]
-
-
-ERRORS = [
-    (Failure("invalid_key"), 401, "authentication_error", "UNAUTHORIZED", "authentication"),
-    (Failure("forbidden"), 403, "permission_error", "FORBIDDEN", "permission"),
-    (Failure("bad_json"), 400, "invalid_request_error", "INVALID_REQUEST", "request"),
-    (Failure("bad_parameter"), 400, "invalid_request_error", "INVALID_PARAMETER", "request"),
-    (Failure("rate_limit"), 429, "rate_limit_error", "RATE_LIMIT_EXCEEDED", "rate_limit"),
-    (Failure("server_error"), 500, "server_error", "INTERNAL_ERROR", "server"),
-    (Failure("who knows", status=418), 418, "invalid_request_error", "INVALID_REQUEST", "request"),
-    (Failure("who knows", status=599), 599, "server_error", "INTERNAL_ERROR", "server"),
-]
-
-
-@pytest.mark.parametrize(("failure", "status", "kind", "error_id", "category"), ERRORS)
-def test_errors(skytells: Any, failure: Failure, status: int, kind: str, error_id: str, category: str) -> None:
-    reply = skytells.fail(failure)
-    error = json.loads(reply.body)["error"]
-    assert (reply.status, error["status"]) == (status, status)
-    assert (error["type"], error["error_id"], error["details"]) == (kind, error_id, {"category": category})
 
 
 @pytest.mark.parametrize(

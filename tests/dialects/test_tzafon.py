@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import IdShape, Message
+from mockserver.core.call import IdShape
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.dialects.tzafon.request import CONTEXT
 
@@ -36,53 +36,6 @@ def test_ids(tzafon: Any) -> None:
     chat = tzafon.parse({})
     assert (chat.id, chat.ids) == ("", IdShape("chatcmpl-", 32, "hex"))
     assert tzafon.parse({"request_id": "mine"}).id == "chatcmpl-mine"
-
-
-def test_earlier_messages_stand_before_the_input(tzafon: Any) -> None:
-    given = [
-        {"author": {"role": "user", "name": "ada"}, "content": [{"type": "text", "text": "Hello"}]},
-        {"role": "assistant", "content": "Hi!", "channel": "final"},
-        {"author": {"role": "tool"}},
-        {"neither": 1},
-    ]
-    call = tzafon.responses({"input": "Go on.", "instructions": "Be brief.", "previous_input_messages": given})
-    assert call.messages == (
-        Message("system", "Be brief."),
-        Message("user", "Hello"),
-        Message("assistant", "Hi!"),
-        Message("tool"),
-        Message("user", "Go on."),
-    )
-
-
-def test_chat_messages_of_every_form(tzafon: Any) -> None:
-    bare = {"role": "user", "content": ["a", {"image_url": "u"}, {"type": "text", "text": "b"}, {"audio_url": 5}]}
-    harmony = {"author": {"role": "assistant"}, "content": [{"type": "text", "text": "c"}]}
-    call = tzafon.parse({"messages": [bare, harmony]})
-    image, unknown = {"type": "image_url", "image_url": {"url": "u"}}, {"audio_url": 5, "type": "unknown"}
-    assert call.messages == (Message("user", "ab", parts=(image, unknown)), Message("assistant", "c"))
-    assert call.raw["messages"] == [bare, harmony]
-
-
-ERRORS = [
-    ("previous_not_found", 404, "invalid_request_error", "response_id"),
-    ("not_found", 404, "invalid_request_error", "response_id"),
-    ("not_cancellable", 400, "invalid_request_error", "response_id"),
-    ("unknown_model", 404, "NotFoundError", "model"),
-    ("bad_parameter", 400, "BadRequestError", None),
-    ("bad_json", 400, "Bad Request", None),
-    ("rate_limit", 429, "Too Many Requests", None),
-    ("server_error", 500, "InternalServerError", None),
-]
-
-
-@pytest.mark.parametrize(("reason", "status", "kind", "param"), ERRORS)
-def test_errors(tzafon: Any, reason: str, status: int, kind: str, param: str | None) -> None:
-    reply = tzafon.fail(Failure(reason))
-    error = json.loads(reply.body)["error"]
-    assert reply.status == status
-    assert list(error) == ["message", "type", "param", "code"]
-    assert (error["type"], error["param"], error["code"]) == (kind, param, status)
 
 
 def test_a_wrong_key_gets_a_word(tzafon: Any) -> None:

@@ -1,14 +1,16 @@
 """Failures of every reason in every dialect, and the words and small forms they are made of."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, mask_key, retry_after
+from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
 from mockserver.dialects._shared.parse import bearer
+from tests.dialects.invariants import has_shape
 
 STATUS = {
     ("crazyrouter", "model_not_found"): 503,
@@ -18,56 +20,22 @@ STATUS = {
     ("openai", "previous_not_found"): 400,
     ("tzafon", "unsupported_media_type"): 400,
 }
-KEYS = {
-    "openai": {"message", "type", "param", "code"},
-    "crazyrouter": {"message", "type", "code"},
-    "skytells": {"message", "type", "code", "error_id", "status", "param", "request_id", "details"},
-    "fireworks": {"message", "param", "code", "type"},
-    "tzafon": {"message", "type", "param", "code"},
-}
-
-
-FOUR, GATEWAY = {"message", "type", "param", "code"}, {"code", "message"}
-
-
-def enveloped_keys(name: str, error: dict[str, Any]) -> set[str]:
-    """Azure OpenAI has three bodies: the model's, the gateway's, which has no type, and the filter's."""
-    if name != "azure_openai":
-        return KEYS[name]
-    return FOUR | {"status", "innererror"} if "innererror" in error else FOUR if "type" in error else GATEWAY
-
-
-def flat_keys(status: int) -> set[str]:
-    more = {401: set(), 404: set(), 429: set(), 422: {"code", "detail"}}.get(status, {"code", "param"})
-    return {"error", "message", "status"} | more
 
 
 @pytest.mark.parametrize("reason", REASONS)
 @pytest.mark.parametrize("known", [True, False], ids=["with a call", "without"])
 def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> None:
     reply = anyone.fail(Failure(reason), anyone.parse({"stream": True}) if known else None)
-    name, body = anyone.dialect.name, json.loads(reply.body)
+    name = anyone.dialect.name
     assert reply.status == STATUS.get((name, reason), REASONS[reason])
     assert reply.frames is None
     headers = dict(reply.headers)
     assert (headers["content-type"], headers["content-length"]) == ("application/json", str(len(reply.body)))
-    if name == "azure":
-        assert set(body) == flat_keys(reply.status)
-        assert body["status"] == reply.status
-        assert isinstance(body["error"], str)
-        assert headers["x-ms-error-code"]
-        message = body["message"]
-    elif "detail" in body:
-        details = body["detail"]
-        message = details if isinstance(details, str) else details[0]["msg"]
-        assert isinstance(details, str) == (reply.status in (404, 405))
-    elif name == "tzafon" and reply.status == 401:
-        message = body["error"]
+    if (name, reply.status) == ("tzafon", 401):
+        assert reply.body == b'{"error":"Unauthorized"}'
     else:
-        assert set(body["error"]) == enveloped_keys(name, body["error"])
-        message = body["error"]["message"]
-    assert message
-    assert "{" not in message
+        has_shape(json.loads(reply.body), name, "error")
+    assert not re.search(rb"\{\w+\}", reply.body), "a fact that nobody filled in"
 
 
 @pytest.mark.parametrize("status", [418, 499, 529, 599])
@@ -119,20 +87,6 @@ def test_an_unknown_path_names_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "shown"),
-    [
-        ("sk-test-0123456789abcdef", "sk-te***************cdef"),
-        ("sk-test", "s*****t"),
-        ("abc", "***"),
-        ("", ""),
-        ("x" * 500, "xxxxx" + "*" * 60 + "xxxx"),
-    ],
-)
-def test_masked(key: str, shown: str) -> None:
-    assert mask_key(key) == shown
-
-
-@pytest.mark.parametrize(
     ("seconds", "shown"),
     [(0, "0ms"), (0.012, "12ms"), (1, "1s"), (1.5, "1.5s"), (59.9, "59.9s"), (360, "6m0s"), (90.5, "1m30.5s")],
 )
@@ -143,11 +97,3 @@ def test_duration(seconds: float, shown: str) -> None:
 @pytest.mark.parametrize(("wait", "value"), [(2.0, "2"), (3, "3"), (0.25, "0.25"), (1e6, "1000000"), (0, "0")])
 def test_retry_after(wait: float, value: str) -> None:
     assert retry_after(Failure("rate_limit", retry_after=wait)) == (("retry-after", value),)
-
-
-def test_no_retry_after() -> None:
-    assert retry_after(Failure("rate_limit")) == ()
-
-
-def test_words_for_every_reason() -> None:
-    assert set(OPENAI_MESSAGES) == set(REASONS)

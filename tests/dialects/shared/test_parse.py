@@ -10,12 +10,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._shared.parse import (
     Complaint,
-    bearer,
-    clip,
-    join_words,
-    json_type,
     read_object,
-    unknown_keys,
     validated,
 )
 
@@ -83,10 +78,6 @@ def test_whole_bodies(body: bytes, value: Any) -> None:
     assert value is None or found == value
 
 
-def test_whole_numbers_at_the_top_are_ints() -> None:
-    assert type(read_object(request(b'{"n":1.0}'))["n"]) is int
-
-
 @pytest.mark.parametrize("media", ["application/json", "application/json; charset=utf-8", "text/JSON", ""])
 def test_media_types_that_pass(media: str) -> None:
     assert read_object(request(b"{}", (b"content-type", media.encode()))) == {}
@@ -100,26 +91,6 @@ def test_other_media_types_are_refused() -> None:
         "Invalid Content-Type header (application/x-www-form-urlencoded), expected application/json. "
         "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
     )
-
-
-@pytest.mark.parametrize(
-    ("header", "token"),
-    [
-        ("Bearer k", "k"),
-        ("bearer  k ", "k"),
-        ("BEARER a b", "a b"),
-        ("Bearer ", None),
-        ("Bearer", None),
-        ("Basic k", None),
-        ("", None),
-    ],
-)
-def test_bearer(header: str, token: str | None) -> None:
-    assert bearer(request(b"", (b"authorization", header.encode()))) == token
-
-
-def test_bearer_without_a_header() -> None:
-    assert bearer(request(b"")) is None
 
 
 class Text(TypedDict):
@@ -215,42 +186,3 @@ def test_a_complaint_of_an_unforeseen_kind_keeps_pydantics_words() -> None:
     complaint = caught.value.details["complaint"]
     assert (complaint.kind, complaint.path) == ("value", ("a",))
     assert complaint.message == "Invalid value: Input should be a valid bytes"
-
-
-def test_a_body_that_fits_is_returned() -> None:
-    assert validated(ADAPTER, {"name": "x", "size": 2, "more": 1}, refuse) == {"name": "x", "size": 2}
-
-
-def test_where() -> None:
-    assert Complaint("type", ("messages", 0, "content", 1, "text")).where == "messages[0].content[1].text"
-    assert Complaint("type", ()).where == ""
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        ("", "a string"),
-        (True, "a boolean"),
-        (1, "an integer"),
-        (1.5, "a decimal"),
-        ([], "an array"),
-        ({}, "an object"),
-        (None, "null"),
-    ],
-)
-def test_kind_of(value: Any, kind: str) -> None:
-    assert json_type(value) == kind
-
-
-def test_clip() -> None:
-    assert clip("x" * 100) == "x" * 100
-    assert clip("x" * 101) == "x" * 99 + "…"
-    assert clip("a\ud800b") == "a?b"
-
-
-def test_listed() -> None:
-    assert [join_words("abc"[:n], "or") for n in (1, 2, 3)] == ["a", "a or b", "a, b, or c"]
-
-
-def test_unknown_keys() -> None:
-    assert unknown_keys({"b": 1, "a": 2, "c": 3}, frozenset("a")) == ("b", "c")

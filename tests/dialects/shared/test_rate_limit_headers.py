@@ -2,7 +2,7 @@
 
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import discover
-from mockserver.dialects._shared.reply import openai_rate_limit_headers, remaining_rate_limit_headers
+from mockserver.dialects._shared.reply import openai_rate_limit_headers
 
 STANDINGS = Standings(Standing(3, 1, 39.9871), Standing(40_000, 39_993, 0.01))
 
@@ -16,13 +16,6 @@ def test_openai() -> None:
         "x-ratelimit-remaining-tokens": "39993",
         "x-ratelimit-reset-tokens": "10ms",
     }
-
-
-def test_what_has_no_limit_is_not_told() -> None:
-    assert openai_rate_limit_headers(Standings()) == remaining_rate_limit_headers(Standings()) == ()
-    assert [name for name, _ in openai_rate_limit_headers(Standings(requests=Standing(1, 1, 0.0)))] == [
-        f"x-ratelimit-{what}-requests" for what in ("limit", "remaining", "reset")
-    ]
 
 
 def test_each_dialect_tells_in_its_own_headers() -> None:

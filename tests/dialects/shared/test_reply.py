@@ -2,20 +2,7 @@
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
-from mockserver.dialects._shared.reply import json_reply, merge_headers, request_hex
-
-
-def test_json_reply() -> None:
-    reply = json_reply(418, {"a": "é"}, (("x-a", "1"),), tokens=3)
-    assert (reply.status, reply.body, reply.tokens) == (418, '{"a":"é"}'.encode(), 3)
-    assert reply.headers == (("content-type", "application/json"), ("content-length", "10"), ("x-a", "1"))
-
-
-def test_headers_may_replace_the_type() -> None:
-    assert dict(json_reply(200, {}, (("Content-Type", "text/plain"),)).headers) == {
-        "content-length": "2",
-        "Content-Type": "text/plain",
-    }
+from mockserver.dialects._shared.reply import merge_headers, request_hex
 
 
 def test_merged() -> None:

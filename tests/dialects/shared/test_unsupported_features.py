@@ -69,13 +69,6 @@ def test_a_parameter_that_cannot_be_set(param: str, operation: str, words: str, 
     assert found("sampling", {param: 7}, operation, param=param) == (param, words, code, 7)
 
 
-@pytest.mark.parametrize(
-    ("path", "value"), [((), [{"a": 1}]), ((0, "a"), 1), ((1,), None), ((0, "b"), None), (("a",), None), ((0, 0), None)]
-)
-def test_what_stands_at_a_place(path: tuple[str | int, ...], value: Json) -> None:
-    assert value_at([{"a": 1}], path) == value
-
-
 def test_only_openai_points_to_its_guides() -> None:
     assert UNSUPPORTED_MESSAGES.keys() == PLAIN_UNSUPPORTED_MESSAGES.keys()
     assert not any("openai.com" in words for words in PLAIN_UNSUPPORTED_MESSAGES.values())

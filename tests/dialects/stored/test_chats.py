@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from openai.types.chat import ChatCompletion, ChatCompletionDeleted
+from openai.types.chat import ChatCompletion
 
 from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
@@ -52,18 +52,6 @@ def test_a_stored_chat_repeats_its_request(openai: Any, operation: str) -> None:
 def test_a_chat_of_which_nothing_is_known_but_the_answer(openai: Any) -> None:
     assert shown(openai, "stored_chat")["metadata"] == {}
     assert shown(openai, "chat_messages")["data"] == []
-
-
-def test_a_list_of_chats(openai: Any) -> None:
-    body = shown(openai, "stored_chats", **ASKED)
-    assert (body["object"], body["first_id"], body["last_id"], body["has_more"]) == ("list", NAME, NAME, True)
-    assert [chat["object"] for chat in body["data"]] == ["chat.completion"]
-
-
-def test_a_deleted_chat(openai: Any) -> None:
-    body = shown(openai, "delete_chat", gone=True)
-    ChatCompletionDeleted.model_validate(body, strict=True)
-    assert body == {"object": "chat.completion.deleted", "id": NAME, "deleted": True}
 
 
 def test_messages_have_ids_and_parts(openai: Any) -> None:

@@ -6,7 +6,7 @@ from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._stored import boolean_parameter, integer_parameter, list_body, map_parameter, page_parameter
+from mockserver.dialects._stored import boolean_parameter, integer_parameter, page_parameter
 
 
 def asked(**query: str) -> HttpRequest:
@@ -51,19 +51,3 @@ def test_numbers_and_truths_of_a_query() -> None:
     answers = [boolean_parameter(asked(yes=text), "yes") for text in ("true", "True", "1", "false", "", "0")]
     assert answers == [True, True, True, False, False, False]
     assert not boolean_parameter(asked(), "yes")
-
-
-def test_pairs_of_a_query() -> None:
-    query = {"metadata[a]": "1", "metadata[b c]": "", "metadata": "x", "metadata[open": "y", "other[a]": "z"}
-    assert map_parameter(asked(**query), "metadata") == {"a": "1", "b c": ""}
-
-
-def test_a_list() -> None:
-    assert list_body([{"id": "a"}, {"id": "b"}], more=True) == {
-        "object": "list",
-        "data": [{"id": "a"}, {"id": "b"}],
-        "first_id": "a",
-        "last_id": "b",
-        "has_more": True,
-    }
-    assert list_body([], more=False)["first_id"] is None

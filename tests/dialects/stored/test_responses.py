@@ -61,10 +61,6 @@ def test_a_retrieved_stream(speaker: Any, after: str | None, first: int) -> None
     assert events[-1]["type"] == "response.completed"
 
 
-def test_a_streamed_response_is_retrieved_as_a_whole(speaker: Any) -> None:
-    assert told(speaker, "response", {"input": "hello", "stream": True})["status"] == "completed"
-
-
 @pytest.mark.parametrize("kept", [{}, {"background": True}, {"stream": True}])
 def test_what_can_be_told_again(speak: Callable[[str], Any], kept: dict[str, bool]) -> None:
     assert replied(speak("openai"), "response", {"input": "hello", **kept}, stream="true").frames is not None
@@ -78,10 +74,6 @@ def test_a_place_where_no_stream_begins(speaker: Any, number: str) -> None:
     with pytest.raises(Failure) as raised:
         speaker.operation("response").parse(request(starting_after=number), False)
     assert raised.value.param == "starting_after"
-
-
-def test_a_deleted_response(speaker: Any) -> None:
-    assert told(speaker, "delete_response") == {"id": NAME, "object": "response", "deleted": True}
 
 
 def test_a_cancelled_response(speaker: Any) -> None:
@@ -154,12 +146,6 @@ def test_what_is_asked_about_a_request_is_neither_kept_nor_streamed(speaker: Any
         False,
     )
     assert (call.previous, call.last_user) == ("resp_0", "hello")
-
-
-def test_a_count_of_tokens(speaker: Any) -> None:
-    call = speaker.operation("input_tokens").parse(request({"input": "hello"}), False)
-    body = json.loads(speaker.operation("input_tokens").render(call, Stored(call, ANSWER)).body)
-    assert body == {"object": "response.input_tokens", "input_tokens": 3}
 
 
 def test_a_compacted_conversation(speaker: Any) -> None:

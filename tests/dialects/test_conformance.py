@@ -210,65 +210,6 @@ def test_a_bare_error_ends_a_stream(dialect: str) -> None:
     assert (events.parsed[-1]["type"], events.parsed[-1]["message"]) == ("error", "Oh.")
 
 
-# What each choice of a chat calls that nobody wrote a rule for.
-OSLO, ROME = '{"city":"Oslo"}', '{"city":"Rome"}'
-CALLED: Mapping[str, list[str]] = {
-    "generated-call": [OSLO],
-    "generated-calls": [OSLO, ROME],
-    "generated-calls-one-by-one": [OSLO],
-    "generated-call-of-n": [OSLO],
-    "generated-call-with-logprobs": [OSLO],
-    "generated-call-and-stop": [OSLO],
-    "generated-call-after-thinking": [OSLO],
-    "auto-of-a-rule": [OSLO],
-    "tool-calls-auto": [OSLO, ROME],
-    "generated-of-results": [],
-}
-
-
-@pytest.mark.parametrize("dialect", URLS)
-@pytest.mark.parametrize(("name", "called"), CALLED.items())
-def test_what_is_called_without_a_rule(dialect: str, name: str, called: list[str]) -> None:
-    for choice in CHAT.ask(dialect, name).json["choices"]:
-        calls = choice["message"].get("tool_calls", [])
-        assert [call["function"]["arguments"] for call in calls] == called
-        assert choice["finish_reason"] == ("tool_calls" if called else "stop")
-
-
-# The first item of a response where a tool must be used and no rule says how: some of its keys.
-USED: Mapping[str, dict[str, Json]] = {
-    "generated-web_search": {"type": "web_search_call"},
-    "generated-file_search": {"type": "file_search_call", "results": []},
-    "generated-code_interpreter": {"type": "code_interpreter_call", "outputs": []},
-    "generated-image_generation": {"type": "image_generation_call", "size": "1024x1024"},
-    "generated-mcp": {"type": "mcp_approval_request", "server_label": "wiki", "name": "ask"},
-    "generated-local_shell": {"type": "local_shell_call"},
-    "generated-shell": {"type": "shell_call"},
-    "generated-apply_patch": {"type": "apply_patch_call"},
-    "generated-computer": {"type": "computer_call", "action": {"type": "screenshot"}},
-    "generated-call": {"type": "function_call"},
-    "generated-custom-call": {"type": "custom_tool_call"},
-    "generated-calls": {"type": "function_call", "arguments": '{"city":"Oslo"}'},
-    "generated-call-cut": {"type": "function_call", "status": "incomplete"},
-    "generated-thinking-cut": {"type": "reasoning"},
-    "generated-of-results": {"type": "message"},
-}
-
-
-@pytest.mark.parametrize(("api", "dialect", "name"), [pair for pair in RESPONSES if pair.values[2] in USED])
-def test_what_is_used_without_a_rule(api: Api, dialect: str, name: str) -> None:
-    first = api.ask(dialect, name).json["output"][0]
-    assert {key: first.get(key) for key in USED[name]} == USED[name]
-
-
-@pytest.mark.parametrize("dialect", TEXT_URLS)
-def test_the_first_token_of_an_echo(dialect: str) -> None:
-    """Nothing comes before it: OpenAI says null, Fireworks (whose types know no null) a number."""
-    block = TEXT.ask(dialect, "repeated-with-logprobs").json["choices"][0]["logprobs"]
-    assert (block["token_logprobs"][0] is None) == (block["top_logprobs"][0] is None) == (dialect != "fireworks")
-    assert None not in block["token_logprobs"][1:]
-
-
 @pytest.mark.parametrize(
     ("api", "dialect"),
     [pytest.param(api, dialect, id=f"{api.name}-{dialect}") for api in (CHAT, TEXT, RESPONSE) for dialect in api.urls],
@@ -291,17 +232,3 @@ def test_failures(api: Api, dialect: str, name: str) -> None:
     else:
         assert plain.headers["x-request-id"].startswith("req_")
     assert ("retry-after" in plain.headers) == ("retry_after" in FAILURES[name])
-
-
-@pytest.mark.parametrize("dialect", URLS)
-def test_catalogues(dialect: str) -> None:
-    if dialect == "azure":
-        info = CHAT.server.ask("/azure/info?api-version=2024-05-01-preview", method="GET")
-        has_shape(info.json, dialect, "info")
-        return
-    root = URLS[dialect].partition("/chat")[0]
-    listed = CHAT.server.ask(f"{root}/models", method="GET")
-    has_shape(listed.json, dialect, "models")
-    one = CHAT.server.ask(f"{root}/models/{listed.json['data'][0]['id']}", method="GET")
-    has_shape(one.json, dialect, "model")
-    assert one.json == listed.json["data"][0]

@@ -80,10 +80,6 @@ def texts(*choices: Json) -> Stream:
 
 TEXT, END = text("Hi"), text("", finish="stop")
 UNSORTED = {**block("Hi"), "top_logprobs": [{"?": -9.0, "Hi": -0.1}]}
-CERTAIN = {**block("Hi"), "top_logprobs": [{"Hi": -0.1, "?": -0.1}]}
-ANOTHER = {**block("Hi"), "top_logprobs": [{"Hi": -0.2}]}
-
-
 # --- responses
 
 
@@ -114,7 +110,6 @@ SAID = event("output_text.done", **PLACE, text="Hi", logprobs=[])
 CLOSES = event("content_part.done", **PLACE)
 CLOSED = event("output_item.done", output_index=0, item=ITEM)
 COMPLETED = event("completed", response=DONE)
-FAILS = event("failed", response={**DONE, "status": "failed", "error": {"code": "x", "message": "y"}})
 RESPONSE = (CREATED, RUNS, ADDED, PART_OPENS, PART_SAYS, SAID, CLOSES, CLOSED, COMPLETED)
 
 
@@ -145,86 +140,42 @@ def response(**changed: Json) -> Answered:
 
 # --- tests
 
-GOOD_ONES: list[tuple[tuple[Callable[[Any], None], ...], Stream | Events | Answered]] = [
-    (invariants.CHAT_STREAM, GOOD),
-    (invariants.CHAT_STREAM, streamed(CALLS, ARGUES, ENDS)),
-    (invariants.CHAT_STREAM, streamed(BEFORE, OPENS, SAYS, ENDS)),
-    (
-        invariants.CHAT_STREAM,
-        streamed(OPENS, chunk({"role": "assistant"}, index=1), SAYS, chunk({}, index=1, finish="stop"), ENDS),
-    ),
-    (invariants.TEXT_STREAM, texts(TEXT, END)),
-    (invariants.TEXT_STREAM, texts(text("a"), text("b", index=1), END, text("", finish="length", index=1))),
-    (invariants.RESPONSE_STREAM, events(*RESPONSE)),
-    (invariants.RESPONSE_STREAM, events(*RESPONSE[:5], FAILS)),
-    (
-        invariants.RESPONSE_STREAM,
-        events(*RESPONSE[:5], {"type": "error", "code": "x", "message": "y", "param": None}),
-    ),
-    (invariants.CHAT_PLAIN, whole([choice(), choice(1, "tool_calls", tool_calls=[{"id": "a"}, {"id": "b"}])])),
-    (invariants.TEXT_PLAIN, whole([text("Hi you", finish="stop", logprobs=block("Hi", " you"))])),
-    (invariants.TEXT_PLAIN, whole([text("Hi you", finish="stop", logprobs=block(" you", at=2))])),
-    (invariants.RESPONSE_PLAIN, response()),
-    (invariants.RESPONSE_PLAIN, response(output=weighed("Hi", ("Hi", -0.1), ("Ho", -3.0)))),
-]
-
-
-@pytest.mark.parametrize(("all_of_them", "good"), GOOD_ONES)
-def test_what_is_good_keeps_every_invariant(all_of_them: tuple[Callable[[Any], None], ...], good: Any) -> None:
-    for invariant in all_of_them:
-        invariant(good)
-
 
 @pytest.mark.parametrize(
     ("invariant", "broken"),
     [
         (invariants.frames_are_strict, bytes_of(b"\n\n", b"\r\n\r\n")),
         (invariants.frames_are_strict, bytes_of(b"data: {", b"data:{")),
-        (invariants.frames_are_strict, bytes_of(b"data: [", b": ping\n\ndata: [")),
-        (invariants.frames_are_strict, bytes_of(b"data: {", b"event: chunk\ndata: {")),
         (invariants.done_comes_last_and_once, bytes_of(b"data: [DONE]\n\n", b"")),
         (invariants.done_comes_last_and_once, bytes_of(b"data: [DONE]\n\n", b"data: [DONE]\n\n" * 2)),
         (invariants.the_head_never_changes, streamed(OPENS, {**SAYS, "id": "d"}, ENDS)),
         (invariants.a_chunk_has_one_choice, streamed(OPENS, {**SAYS, "choices": []}, ENDS)),
         (invariants.a_chunk_has_one_choice, streamed(OPENS, {**USAGE, "usage": None})),
-        (invariants.a_chunk_has_one_choice, streamed(OPENS, BEFORE, ENDS)),
         (invariants.the_head_never_changes, streamed(BEFORE, BEFORE, OPENS, ENDS)),
         (invariants.choices_appear_in_order, streamed(chunk({"role": "assistant"}, index=1), OPENS)),
         (invariants.the_role_comes_once, streamed(OPENS, OPENS, ENDS)),
         (invariants.the_role_comes_once, streamed(SAYS, ENDS)),
-        (invariants.the_role_comes_once, streamed(SAYS, OPENS, ENDS)),
         (invariants.nothing_empty_is_said, streamed(OPENS, chunk({"content": ""}), ENDS)),
         (invariants.nothing_empty_is_said, streamed(OPENS, chunk({"content": None}), ENDS)),
         (invariants.calls_are_named_once, streamed(CALLS, CALLS, ENDS)),
         (invariants.calls_are_named_once, streamed(ARGUES, ENDS)),
-        (invariants.calls_are_named_once, streamed(CALLS, chunk({"tool_calls": [{**CALL, "index": 2}]}), ENDS)),
-        (invariants.calls_are_named_once, streamed(CALLS, chunk({"tool_calls": [{**CALL, "index": 1}]}), ARGUES, ENDS)),
         (invariants.every_choice_ends_once, streamed(OPENS, SAYS)),
         (invariants.every_choice_ends_once, streamed(OPENS, ENDS, SAYS)),
-        (invariants.every_choice_ends_once, streamed(OPENS, chunk({"content": "Hi"}, finish="stop"))),
         (invariants.only_the_end_says_nothing, texts(text(""), TEXT, END)),
         (invariants.every_text_ends_once, texts(TEXT)),
         (invariants.every_text_ends_once, texts(END, TEXT)),
-        (invariants.every_text_ends_once, texts(TEXT, END, END)),
         (invariants.frames_name_their_events, events(*RESPONSE, names="response.created")),
         (invariants.frames_name_their_events, Events(events(*RESPONSE).body.replace(b"\n\n", b"\r\n\r\n"))),
-        (invariants.frames_name_their_events, Events(events(*RESPONSE).body + b"data: [DONE]\n\n")),
         (invariants.numbers_have_no_gap, Events(events(*RESPONSE).body.replace(b'_number": 4', b'_number": 5'))),
         (invariants.it_is_created_and_ends_once, without(CREATED)),
         (invariants.it_is_created_and_ends_once, without(RUNS)),
-        (invariants.it_is_created_and_ends_once, without(COMPLETED)),
-        (invariants.it_is_created_and_ends_once, events(*RESPONSE, COMPLETED)),
         (invariants.the_beginning_holds_nothing_yet, instead(RUNS, event("in_progress", response=DONE))),
         (invariants.one_item_is_open_at_a_time, without(CLOSED)),
         (invariants.one_item_is_open_at_a_time, without(ADDED)),
-        (invariants.one_item_is_open_at_a_time, instead(CLOSED, {**CLOSED, "item": {**ITEM, "id": "msg_2"}})),
-        (invariants.one_item_is_open_at_a_time, instead(PART_SAYS, {**PART_SAYS, "item_id": "msg_2"})),
         (invariants.one_part_is_open_at_a_time, without(PART_OPENS)),
         (invariants.one_part_is_open_at_a_time, without(CLOSES)),
-        (invariants.one_part_is_open_at_a_time, instead(CLOSES, CLOSES, PART_SAYS)),
         (invariants.deltas_join_to_what_is_done, instead(PART_SAYS, {**PART_SAYS, "delta": "Ho"})),
         (invariants.deltas_join_to_what_is_done, instead(PART_SAYS, PART_SAYS, {**PART_SAYS, "delta": ""})),
-        (invariants.deltas_join_to_what_is_done, without(SAID)),
         (invariants.done_items_are_the_output, instead(CLOSED, {**CLOSED, "item": {**ITEM, "status": "x"}})),
         (
             invariants.weighed_deltas_are_the_texts,
@@ -249,18 +200,13 @@ def test_what_is_good_keeps_every_invariant(all_of_them: tuple[Callable[[Any], N
             whole([text("Hi", finish="stop", logprobs=block("Hi", logprob=0.5))]),
         ),
         (invariants.log_probabilities_are_probabilities, whole([text("Hi", finish="stop", logprobs=UNSORTED)])),
-        (invariants.log_probabilities_are_probabilities, whole([text("Hi", finish="stop", logprobs=CERTAIN)])),
-        (invariants.log_probabilities_are_probabilities, whole([text("Hi", finish="stop", logprobs=ANOTHER)])),
         (invariants.ids_are_its_own, response(output=[ITEM, ITEM])),
         (invariants.ids_are_its_own, response(output=[{"call_id": "call_1"}, {"call_id": "call_1"}])),
         (invariants.the_status_is_explained, response(status="incomplete")),
         (invariants.the_status_is_explained, response(status="failed")),
-        (invariants.the_status_is_explained, response(status="queued")),
         (invariants.tokens_add_up, response(usage={**TOKENS, "total_tokens": 4})),
         (invariants.texts_are_weighed_token_by_token, response(output=weighed("Ho"))),
         (invariants.texts_are_weighed_token_by_token, response(output=weighed("Hi", ("Ho", -3.0)))),
-        (invariants.texts_are_weighed_token_by_token, response(output=weighed("Hi", ("Ho", -3.0), ("Hi", -0.1)))),
-        (invariants.texts_are_weighed_token_by_token, response(output=weighed("Hi", ("Hi", -0.1), ("Ho", -0.1)))),
     ],
 )
 def test_what_is_broken_is_found(invariant: Callable[[Any], None], broken: Any) -> None:
@@ -280,8 +226,3 @@ def test_keys_out_of_order_are_found() -> None:
     invariants.has_shape({"object": "list", "data": [model]}, "openai", "models")
     with pytest.raises(AssertionError, match="out of order"):
         invariants.has_shape({"object": "list", "data": [dict(reversed(model.items()))]}, "openai", "models")
-
-
-def test_keys_that_are_unknown_are_found() -> None:
-    with pytest.raises(AssertionError, match="extra"):
-        invariants.has_shape({"object": "list", "data": [], "extra": 1}, "openai", "models")

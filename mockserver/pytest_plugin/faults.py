@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -129,15 +130,8 @@ def _case(item: pytest.Item) -> FaultCase | None:
 
 
 def _test(item: pytest.Item, case: FaultCase) -> str:
-    name = item.nodeid
-    for one, other in (
-        (f"[{case.name}]", ""),
-        (f"-{case.name}]", "]"),
-        (f"[{case.name}-", "["),
-        (f"-{case.name}-", "-"),
-    ):
-        name = name.replace(one, other)
-    return name
+    fault = re.escape(case.name)
+    return re.sub(rf"-{fault}(?=[-\]])|(?<=\[){fault}-?", "", item.nodeid).removesuffix("[]")
 
 
 _MATRIX = pytest.StashKey[FaultMatrix]()

@@ -78,12 +78,6 @@ def with_cassette(item: pytest.Item, config: Config) -> Config:
     return {**config, "cassette": name, "cassettes": folder}
 
 
-def recorded_once(config: Config) -> str | None:
-    """The cassette's file if the test records it once."""
-    name = config.get("cassette") if config.get("record") == "once" else None
-    return None if name is None else f"{config['cassettes']}/{name.removesuffix('.yaml')}.yaml"
-
-
 def _parts(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
     root, file = item.config.rootpath, item.path
     near = Path(os.path.relpath(file, root)) if with_folders else Path(file.name)
@@ -202,10 +196,12 @@ class Run:
 
     def _continued(self, config: Config) -> Config:
         """The configuration, adding to a cassette that another test of this run began to record with `once`."""
-        file = recorded_once(config)
+        if config.get("record") != "once" or config.get("cassette") is None:
+            return config
+        file = f"{config['cassettes']}/{config['cassette'].removesuffix('.yaml')}.yaml"
         if file in self._recorded:
             return {**config, "record": "new_episodes"}
-        if file is not None and not os.path.exists(file):
+        if not os.path.exists(file):
             self._recorded.add(file)
         return config
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TypeVar
 from unicodedata import category, east_asian_width
@@ -31,14 +31,6 @@ _POOL = 24  # calls whose texts are compared in detail
 _EMOJI = "\ufe0f"
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class TextSpan:
-    """Where a text differs from the expected one: `size` characters from `at`; 0: some are missing there."""
-
-    at: int
-    size: int
 
 
 def result_lines(result: ConditionResult) -> Iterator[str]:
@@ -74,8 +66,11 @@ def loosened(result: ConditionResult) -> tuple[str, ...]:
     return ()
 
 
-def difference(result: ConditionResult) -> TextSpan | None:
-    """Which characters of a text make a condition fail; None if the texts have too little in common."""
+def difference(result: ConditionResult) -> range | None:
+    """Which characters of a text make a condition fail; empty if some are missing there.
+
+    None if the texts have too little in common.
+    """
     wanted, text, find = result.expected, result.actual, _DIFFERENCES.get(result.predicate)
     if find is None or not isinstance(text, str):
         return None
@@ -93,24 +88,24 @@ def _lowered(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(letter.lower()[0] for letter in text)
 
 
-def _whole(wanted: str, text: str) -> TextSpan | None:
+def _whole(wanted: str, text: str) -> range | None:
     front = _shared(wanted, text)
     back = _shared(wanted[front:][::-1], text[front:][::-1])
     alike = front + back >= min(_MIN_SHARED, len(wanted))
-    return TextSpan(front, len(text) - front - back) if alike and wanted else None
+    return range(front, len(text) - back) if alike and wanted else None
 
 
-def _beginning(wanted: str, text: str) -> TextSpan | None:
+def _beginning(wanted: str, text: str) -> range | None:
     return _whole(wanted, text[: len(wanted)])
 
 
-def _end(wanted: str, text: str) -> TextSpan | None:
+def _end(wanted: str, text: str) -> range | None:
     begin = max(0, len(text) - len(wanted))
     found = _whole(wanted, text[begin:])
-    return None if found is None else TextSpan(begin + found.at, found.size)
+    return None if found is None else range(begin + found.start, begin + found.stop)
 
 
-def _pattern(wanted: str, text: str) -> TextSpan | None:
+def _pattern(wanted: str, text: str) -> range | None:
     first, *rest = pieces(wanted)
     if not rest:
         return _whole(first, text)
@@ -125,7 +120,7 @@ def _pattern(wanted: str, text: str) -> TextSpan | None:
     return None if text.endswith(rest[-1]) else _end(rest[-1], text) or _passage(rest[-1], text, at)
 
 
-def _passage(wanted: str, text: str, start: int = 0) -> TextSpan | None:
+def _passage(wanted: str, text: str, start: int = 0) -> range | None:
     """What differs in the part of a text that is most similar to a passage."""
     wanted, text = wanted[:_MAX_PASSAGE], text[start : start + _MAX_SEARCHED]
     found = SequenceMatcher(None, wanted, text, autojunk=False).find_longest_match()
@@ -139,17 +134,17 @@ def _passage(wanted: str, text: str, start: int = 0) -> TextSpan | None:
     if not apart:
         return None
     first, last = apart[0][3], apart[-1][4]
-    return TextSpan(start + begin + first, last - first)
+    return range(start + begin + first, start + begin + last)
 
 
-def _compared(result: ConditionResult, wanted: str, text: str, span: TextSpan) -> Iterator[str]:
+def _compared(result: ConditionResult, wanted: str, text: str, span: range) -> Iterator[str]:
     """Two texts, one above the other, with carets under the characters that differ."""
     head = f"MISS  {one_line(result.field)} {result.predicate} "
-    yield head + (_cut(wanted, span.at)[0] if isinstance(result.expected, str) else shown(result.expected))
-    cut, begun = _cut(text, span.at)
+    yield head + (_cut(wanted, span.start)[0] if isinstance(result.expected, str) else shown(result.expected))
+    cut, begun = _cut(text, span.start)
     yield f"{'      got':<{len(head)}}{cut}"
-    skipped = _width(_escaped(text[begun : span.at])) + bool(begun) + 1
-    marked = _width(_escaped(text[span.at : min(span.at + span.size, begun + MAX_TEXT)]))
+    skipped = _width(_escaped(text[begun : span.start])) + bool(begun) + 1
+    marked = _width(_escaped(text[span.start : min(span.stop, begun + MAX_TEXT)]))
     yield " " * (len(head) + skipped) + "^" * max(1, marked)
 
 
@@ -310,7 +305,7 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(every[:MAX_NAMES]) + more
 
 
-_DIFFERENCES: Mapping[str, Callable[[str, str], TextSpan | None]] = {
+_DIFFERENCES: Mapping[str, Callable[[str, str], range | None]] = {
     "equals": _whole,
     "glob": _pattern,
     "starts_with": _beginning,

@@ -65,6 +65,7 @@ print(client.complete(model="m", messages={HELLO}).choices[0].message.content)""
 }
 
 
+@pytest.mark.slow
 def test_clients_that_are_told_nothing_come_by_themselves(folder: Path) -> None:
     environment = {"OPENAI_API_KEY": "sk-real", "http_proxy": "http://192.0.2.1:9"}
     done = run(folder, "--", sys.executable, "-c", "".join(CLIENTS.values()), **environment)

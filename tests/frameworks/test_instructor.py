@@ -6,10 +6,10 @@ from typing import Annotated
 import instructor
 import pytest
 from instructor import Mode
-from openai import AsyncOpenAI, OpenAI
+from openai import OpenAI
 from pydantic import AfterValidator
 
-from tests.frameworks.asked import PEOPLE, PERSON, Person
+from tests.frameworks.inputs import PEOPLE, PERSON, Person
 
 ADA = {"name": "Ada Lovelace", "age": 36}
 JOHN, JANE = {"name": "John Doe", "age": 25}, {"name": "Jane Roe", "age": 31}
@@ -29,20 +29,9 @@ def test_an_object(mode: Mode) -> None:
     assert person.model_dump() == ADA
 
 
-async def test_an_object_for_those_who_wait() -> None:
-    waiting = instructor.from_openai(AsyncOpenAI())
-    person = await waiting.create(model="gpt-4o", response_model=Person, messages=EXTRACT, max_retries=0)
-    assert person.model_dump() == ADA
-
-
 @pytest.mark.parametrize("mode", [Mode.TOOLS, Mode.JSON, Mode.MD_JSON])
 def test_several_objects_one_by_one(mode: Mode) -> None:
     people = client(mode).create_iterable(model="gpt-4o", response_model=Person, messages=EXTRACT_ALL)
-    assert [person.model_dump() for person in people] == [JOHN, JANE]
-
-
-def test_several_objects_at_once() -> None:
-    people = client().create(model="gpt-4o", response_model=list[Person], messages=EXTRACT_ALL, max_retries=0)
     assert [person.model_dump() for person in people] == [JOHN, JANE]
 
 

@@ -8,7 +8,7 @@ from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_openai import ChatOpenAI
 
-from tests.frameworks.asked import (
+from tests.frameworks.inputs import (
     PERSON,
     TWO_CITIES,
     WEATHER,
@@ -42,12 +42,6 @@ def called(messages: list[BaseMessage]) -> list[list[tuple[str, dict[str, Any]]]
     return [[use(call["name"], call["args"]) for call in answer.tool_calls] for answer in answers]
 
 
-def test_an_agent_calls_a_tool_and_tells_its_result(model: ChatOpenAI) -> None:
-    messages = run(model, WEATHER)["messages"]
-    assert called(messages) == [[("get_weather", {"city": "Paris", "unit": "celsius"})], []]
-    assert "21 degrees celsius and sunny in Paris" in messages[-1].text
-
-
 def test_an_agent_calls_a_tool_several_times_at_once(model: ChatOpenAI) -> None:
     messages = run(model, TWO_CITIES)["messages"]
     cities = [("get_weather", {"city": city, "unit": "fahrenheit"}) for city in ("Lagos", "Tokyo")]
@@ -79,16 +73,6 @@ def test_an_agent_ends_in_an_object(model: ChatOpenAI, strategy: type) -> None:
 @pytest.mark.parametrize("method", ["function_calling", "json_schema"])
 def test_structured_output(model: ChatOpenAI, method: str) -> None:
     assert model.with_structured_output(Person, method=method).invoke(PERSON) == ADA
-
-
-def test_structured_output_by_words_alone(model: ChatOpenAI) -> None:
-    prompt = PERSON + " Answer in JSON with the keys name and age."
-    assert model.with_structured_output(Person, method="json_mode").invoke(prompt) == ADA
-
-
-def test_structured_output_streams(model: ChatOpenAI) -> None:
-    *_, last = model.with_structured_output(Person, method="json_schema").stream(PERSON)
-    assert last == ADA
 
 
 def test_any_tool_must_be_called(model: ChatOpenAI) -> None:

@@ -18,8 +18,7 @@ from agents import (
 from agents.items import RunItem
 from openai import AsyncOpenAI
 
-from tests.frameworks.asked import (
-    PERSON,
+from tests.frameworks.inputs import (
     TWO_CITIES,
     WEATHER,
     WEATHER_AND_MONEY,
@@ -49,13 +48,6 @@ def called(items: list[RunItem]) -> list[tuple[str, Any]]:
     return [use(call.name, json.loads(call.arguments)) for call in calls]
 
 
-async def test_an_agent_calls_a_tool_and_tells_its_result(model: Model) -> None:
-    agent = Agent("Guide", instructions="You help travellers.", tools=TOOLS, model=model)
-    end = await Runner.run(agent, WEATHER, max_turns=3)
-    assert called(end.new_items) == [PARIS]
-    assert "21 degrees celsius and sunny in Paris" in end.final_output
-
-
 async def test_an_agent_calls_a_tool_several_times_at_once(model: Model) -> None:
     end = await Runner.run(Agent("Guide", tools=TOOLS, model=model), TWO_CITIES, max_turns=3)
     cities = [("get_weather", {"city": city, "unit": "fahrenheit"}) for city in ("Lagos", "Tokyo")]
@@ -79,11 +71,6 @@ async def test_a_call_is_required_and_no_two_at_once(model: Model) -> None:
     assert [arguments["city"] for _, arguments in called(end.new_items)] == ["Lagos", "Tokyo"]
 
 
-async def test_output_is_an_object(model: Model) -> None:
-    end = await Runner.run(Agent("Clerk", output_type=Person, model=model), PERSON, max_turns=2)
-    assert end.final_output == ADA
-
-
 async def test_an_agent_ends_in_an_object(model: Model) -> None:
     agent = Agent("Clerk", output_type=Person, tools=TOOLS, model=model)
     end = await Runner.run(agent, WEATHER_AND_PERSON, max_turns=3)
@@ -99,14 +86,6 @@ async def test_an_agent_hands_over(model: Model) -> None:
     assert end.last_agent is money
     assert called(end.new_items) == [DOLLARS]
     assert "120 EUR are 180.00 USD" in end.final_output
-
-
-async def test_an_agent_is_a_tool_of_another(model: Model) -> None:
-    weather = Agent("Meteorologist", tools=TOOLS[:1], model=model)
-    tool = weather.as_tool("check_weather", "Check the weather in a place.")
-    end = await Runner.run(Agent("Desk", tools=[tool], model=model), WEATHER, max_turns=3)
-    assert [name for name, _ in called(end.new_items)] == ["check_weather"]
-    assert "sunny in Paris" in end.final_output
 
 
 async def test_a_conversation_goes_on(model: Model) -> None:

@@ -1,18 +1,17 @@
 """Pydantic AI: tools, its output tools, native and prompted output, and streams."""
 
 import pytest
-from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, UsageLimits
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, UsageLimits
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.models import Model
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 
-from tests.frameworks.asked import (
+from tests.frameworks.inputs import (
     PERSON,
     TWO_CITIES,
     WEATHER,
     WEATHER_AND_MONEY,
     WEATHER_AND_PERSON,
-    Landmark,
     Person,
     convert_currency,
     get_weather,
@@ -34,12 +33,6 @@ def called(messages: list[ModelMessage]) -> list[tuple[str, object]]:
     """The tools that were called, with their arguments."""
     parts = (part for message in messages for part in message.parts)
     return [use(part.tool_name, part.args_as_dict()) for part in parts if isinstance(part, ToolCallPart)]
-
-
-async def test_an_agent_calls_a_tool_and_tells_its_result(model: Model) -> None:
-    end = await Agent(model, tools=[get_weather, convert_currency]).run(WEATHER, usage_limits=FEW)
-    assert called(end.all_messages()) == [("get_weather", {"city": "Paris", "unit": "celsius"})]
-    assert "21 degrees celsius and sunny in Paris" in end.output
 
 
 async def test_an_agent_calls_a_tool_several_times(model: Model) -> None:
@@ -73,27 +66,6 @@ async def test_an_agent_ends_in_an_object(model: Model, way: type) -> None:
     assert called(end.all_messages())[0] == ("get_weather", {"city": "Paris", "unit": "celsius"})
     assert end.output == ADA
     assert end.usage.requests == 2
-
-
-async def test_output_of_the_fitting_type(model: Model) -> None:
-    end = await Agent(model, output_type=[Landmark, Person]).run(PERSON, usage_limits=FEW)
-    assert end.output == ADA
-
-
-async def test_a_refused_object_is_given_again(model: Model) -> None:
-    agent = Agent(model, output_type=Person)
-    refused = []
-
-    @agent.output_validator
-    def once(person: Person) -> Person:
-        if not refused:
-            refused.append(person)
-            raise ModelRetry("Say it again.")
-        return person
-
-    end = await agent.run(PERSON, usage_limits=FEW)
-    assert refused == [ADA]
-    assert end.output == ADA
 
 
 async def test_a_streamed_agent_ends_the_same(model: Model) -> None:

@@ -6,7 +6,7 @@ import pytest
 from smolagents import ToolCallingAgent, tool
 from smolagents.models import OpenAIModel
 
-from tests.frameworks.asked import TWO_CITIES, WEATHER, WEATHER_AND_MONEY, convert_currency, get_weather
+from tests.frameworks.inputs import TWO_CITIES, WEATHER, WEATHER_AND_MONEY, convert_currency, get_weather
 
 
 @pytest.fixture

@@ -134,6 +134,7 @@ class TestMocked(unittest.TestCase):
     result.stdout.fnmatch_lines(["E *AssertionError: by itself", "E *answered 0 of 1 expected call"])
 
 
+@pytest.mark.slow
 def test_on_workers(pytester: pytest.Pytester) -> None:
     """Each worker has a server of its own, the controller none; clients that conftest files make work everywhere."""
     tests = """
@@ -295,7 +296,7 @@ def provider() -> Iterator[MockServer]:
         yield server
 
 
-@pytest.mark.parametrize("how", ["on workers", "alone"])
+@pytest.mark.parametrize("how", [pytest.param("on workers", marks=pytest.mark.slow), "alone"])
 def test_its_core_in_any_company(
     how: str, pytester: pytest.Pytester, provider: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

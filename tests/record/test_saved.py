@@ -128,7 +128,7 @@ def test_a_cassette_whose_episodes_are_gone_is_recorded_once_more(up: Upstream, 
     assert held(tmp_path) == [("a", ANSWER.decode()), ("b", ANSWER.decode())]
 
 
-@pytest.mark.parametrize("record", ["new_episodes", "all"])
+@pytest.mark.parametrize("record", ["new_episodes", pytest.param("all", marks=pytest.mark.slow)])
 def test_two_servers_lose_nothing(up: Upstream, tmp_path: Path, record: str) -> None:
     old, texts = [f"old {number}" for number in range(8)], [f"text {number}" for number in range(16)]
     for text in old:

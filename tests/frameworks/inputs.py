@@ -43,10 +43,3 @@ class Person(BaseModel):
 
     name: str = Field(description="The full name")
     age: int
-
-
-class Landmark(BaseModel):
-    """A landmark of a city."""
-
-    landmark: str
-    height_in_metres: float

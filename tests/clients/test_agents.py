@@ -105,11 +105,6 @@ def test_chat(agent: OpenAI, stream: bool) -> None:
     assert text
 
 
-def test_chat_one_call_at_a_time(agent: OpenAI) -> None:
-    made, _ = chat(agent, "Look up order 12 and roll a die", parallel_tool_calls=False)
-    assert made == [("get_order", {"order_id": 12}), ("roll_dice", {})]
-
-
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("kept", [False, True])
 def test_responses(agent: OpenAI, stream: bool, kept: bool) -> None:

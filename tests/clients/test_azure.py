@@ -1,16 +1,19 @@
-"""Azure's own client for model inference. It reads SSE byte by byte: a stream that it reads is well framed."""
+"""Azure's own clients for chat and vectors. They read SSE byte by byte: a stream that they read is well framed."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from azure.ai.inference import ChatCompletionsClient, load_client
+from azure.ai.inference import ChatCompletionsClient, EmbeddingsClient, load_client
+from azure.ai.inference.aio import ChatCompletionsClient as AsyncClient
 from azure.ai.inference.models import (
     AssistantMessage,
     ChatCompletions,
     ChatCompletionsToolDefinition,
+    EmbeddingEncodingFormat,
+    EmbeddingInputType,
     FunctionDefinition,
     JsonSchemaFormat,
     StreamingChatCompletionsUpdate,
@@ -18,14 +21,29 @@ from azure.ai.inference.models import (
     UserMessage,
 )
 from azure.core.credentials import AccessToken, AzureKeyCredential
-from azure.core.exceptions import HttpResponseError
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceNotFoundError,
+)
+from azure.core.pipeline.transport import AsyncioRequestsTransport
 
+from tests.clients.conftest import STATUSES
 from tests.clients.payloads import TIME, WEATHER, ZONE
 from tests.kit.served import Served
 
 KEY = AzureKeyCredential("sk-test")
 TOOLS = [ChatCompletionsToolDefinition(function=FunctionDefinition(dict(tool["function"]))) for tool in (WEATHER, TIME)]
 FROZEN = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+
+RAISED: dict[int, type[HttpResponseError]] = {
+    401: ClientAuthenticationError,
+    404: ResourceNotFoundError,
+    409: ResourceExistsError,
+}
+BRIEF = {"error", "message", "status"}
+SHAPES = {401: BRIEF, 404: BRIEF, 429: BRIEF, 422: BRIEF | {"code", "detail"}}
 
 
 @pytest.fixture
@@ -170,3 +188,148 @@ def test_a_request_is_named_as_the_client_named_it(azure: ChatCompletionsClient)
     )
 
     assert seen == ["run-7"]
+
+
+@pytest.fixture
+async def azure_async(server: Served) -> AsyncIterator[AsyncClient]:
+    """Azure's own asynchronous client, which tries once."""
+    transport = AsyncioRequestsTransport()
+    async with AsyncClient(server.base("azure"), KEY, transport=transport, retry_total=0) as client:
+        yield client
+
+
+async def test_an_awaited_stream(azure_async: AsyncClient) -> None:
+    async with await azure_async.complete(messages=[UserMessage("hello")], stream=True) as stream:
+        updates = [update async for update in stream]
+
+    text = "".join(update.choices[0].delta.content or "" for update in updates)
+    assert text == "Hello! How can I help you today?"
+    assert updates[-1].choices[0].finish_reason == "stop"
+
+
+async def test_an_awaited_error(azure_async: AsyncClient) -> None:
+    with pytest.raises(HttpResponseError) as raised:
+        await azure_async.complete(messages=[UserMessage("filtered prompt")], stream=True)
+
+    assert raised.value.response
+    assert raised.value.response.headers["x-ms-error-code"] == "content_filter"
+
+
+@pytest.fixture
+def vectors(server: Served) -> Iterator[EmbeddingsClient]:
+    with EmbeddingsClient(server.base("azure"), KEY, retry_total=0) as client:
+        yield client
+
+
+def test_vectors(vectors: EmbeddingsClient) -> None:
+    answer = vectors.embed(input=["the quiet sea", "a loud street"])
+
+    assert answer.id
+    assert answer.model == "Cohere-embed-v3-english"
+    assert [(item.index, len(item.embedding)) for item in answer.data] == [(0, 1024), (1, 1024)]
+    assert sum(float(number) ** 2 for number in answer.data[0].embedding) == pytest.approx(1.0)
+    assert (answer.usage.prompt_tokens, answer.usage.total_tokens) == (6, 6)
+
+
+def test_everything_that_can_be_asked(vectors: EmbeddingsClient) -> None:
+    answer = vectors.embed(
+        input=["the quiet sea"],
+        model="mine",
+        dimensions=16,
+        encoding_format=EmbeddingEncodingFormat.INT8,
+        input_type=EmbeddingInputType.QUERY,
+    )
+
+    assert answer.model == "mine"
+    assert [type(number) for number in answer.data[0].embedding] == [int] * 16
+    packed = vectors.embed(input=["the quiet sea"], encoding_format=EmbeddingEncodingFormat.BASE64)
+    assert isinstance(packed.data[0].embedding, str)
+
+
+def error_of(azure: ChatCompletionsClient, prompt: str = "please", **asked: Any) -> HttpResponseError:
+    with pytest.raises(HttpResponseError) as raised:
+        azure.complete(messages=[UserMessage(prompt)], **asked)
+    return raised.value
+
+
+def body_of(error: HttpResponseError) -> dict[str, Any]:
+    assert error.response
+    body: dict[str, Any] = error.response.json()
+    return body
+
+
+def code_of(error: HttpResponseError) -> str:
+    assert error.response
+    return str(error.response.headers["x-ms-error-code"])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("status", STATUSES)
+def test_every_status(azure: ChatCompletionsClient, *, status: int, stream: bool) -> None:
+    error = error_of(azure, model=f"status-{status}", stream=stream)
+    body = body_of(error)
+
+    assert type(error) is RAISED.get(status, HttpResponseError)
+    assert error.status_code == body["status"] == status
+    assert error.error is None, "a flat body has no error in OData's sense"
+    assert body.keys() == SHAPES.get(status, BRIEF | {"code", "param"})
+    assert {type(body[key]) for key in body.keys() - {"status", "detail"}} == {str}
+    assert body["message"] in str(error)
+    assert code_of(error)
+    assert error.response
+    assert error.response.headers["content-type"] == "application/json"
+    assert "retry-after" not in error.response.headers
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_filtered_prompt(azure: ChatCompletionsClient, stream: bool) -> None:
+    error = error_of(azure, "filtered prompt", stream=stream)
+
+    assert code_of(error) == "content_filter"
+    assert body_of(error) == {
+        "status": 400,
+        "code": "content_filter",
+        "error": "Bad Request",
+        "message": "The response was filtered",
+        "param": "messages",
+    }
+
+
+def test_a_parameter_that_the_model_does_not_support(azure: ChatCompletionsClient) -> None:
+    error = error_of(azure, temperature=-1)
+
+    assert (error.status_code, code_of(error)) == (422, "parameter_not_supported")
+    detail = body_of(error)["detail"]
+    assert detail["loc"] == ["body", "temperature"]
+    assert float(detail["value"]) == -1
+    assert isinstance(detail["value"], str)
+
+
+def test_an_unknown_path(server: Served) -> None:
+    with ChatCompletionsClient(f"{server.base('azure')}/v1", KEY, retry_total=0) as client:
+        error = error_of(client)
+
+    assert type(error) is ResourceNotFoundError
+    assert "/azure/chat/completions" in body_of(error)["message"]
+
+
+@pytest.mark.parametrize("model", ["refused-once", "broken-twice"])
+def test_the_client_tries_again(server: Served, model: str) -> None:
+    """Any status is tried again when it says how long to wait, and a 500 even when it does not."""
+    with ChatCompletionsClient(server.base("azure", f"azure-{model}"), KEY, retry_backoff_factor=0) as client:
+        completion = client.complete(messages=[UserMessage("please")], model=model)
+
+    assert completion.choices[0].message.content == "At last."
+
+
+def test_the_server_sees_every_try(server: Served) -> None:
+    numbers: list[int] = []
+    with ChatCompletionsClient(server.base("azure", "azure-tries"), KEY) as client:
+        client.complete(
+            messages=[UserMessage("please")],
+            model="busy-twice",
+            raw_response_hook=lambda response: numbers.append(int(response.http_response.headers["x-mockserver-call"])),
+        )
+
+    last = numbers[-1]
+    assert [server.logged(number)["status"] for number in range(last - 2, last + 1)] == [429, 429, 200]

@@ -1,11 +1,11 @@
 """Fireworks through its own client, which minds every type here, and through OpenAI's."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import fireworks
 import pytest
-from fireworks import AsyncFireworks, Fireworks
+from fireworks import Fireworks
 from fireworks.types.shared import LogProbs, NewLogProbs
 
 from tests.kit.served import Served, served
@@ -40,13 +40,6 @@ def client(place: Served, request: pytest.FixtureRequest) -> Iterator[Fireworks]
     """The client at either of its bases, both without `/v1`."""
     base = place.address + request.param
     with Fireworks(api_key="fw_1", base_url=base, max_retries=1, _strict_response_validation=True) as client:
-        yield client
-
-
-@pytest.fixture
-async def async_client(place: Served) -> AsyncIterator[AsyncFireworks]:
-    base = f"{place.address}/fireworks/inference"
-    async with AsyncFireworks(api_key="fw_1", base_url=base, _strict_response_validation=True) as client:
         yield client
 
 

@@ -125,24 +125,6 @@ def test_what_a_model_lacks(client: OpenAI, feature: str, stream: bool) -> None:
     assert client.chat.completions.create(model="able", **LACKS[feature]).choices
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("feature", "loc", "value"),
-    [
-        ("vision", ["body", "messages", "0", "content", "1"], "image_url"),
-        ("json_schema", ["body", "response_format"], "json_schema"),
-    ],
-)
-def test_what_a_model_lacks_at_azure(
-    azure: ChatCompletionsClient, feature: str, loc: list[str], value: str, stream: bool
-) -> None:
-    with pytest.raises(HttpResponseError) as raised:
-        azure.complete(body={"model": "plain", "stream": stream, **LACKS[feature]})
-    response: Any = raised.value.response
-    assert (response.status_code, response.headers["x-ms-error-code"]) == (422, "parameter_not_supported")
-    assert response.json()["detail"] == {"loc": loc, "value": value, "input": value}
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -60,13 +60,6 @@ def test_structured_output(client: OpenAI) -> None:
     assert final.choices[0].message.parsed == Person(name="Ada Lovelace", age=36)
 
 
-def test_refusals(client: OpenAI) -> None:
-    with client.chat.completions.stream(model=MODEL, messages=say("forbidden")) as stream:
-        events = list(stream)
-
-    assert [event.refusal for event in events if event.type == "refusal.done"] == ["I cannot help with that."]
-
-
 def test_logprobs(client: OpenAI) -> None:
     with client.chat.completions.stream(model=MODEL, messages=say("count"), logprobs=True) as stream:
         events = list(stream)

@@ -8,8 +8,7 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import response_create_params
 
-from tests.clients.payloads import CODE, MODEL, Person
-from tests.clients.payloads_responses import INPUT, PARAMETERS, RUN_CODE, WEATHER
+from tests.clients.payloads import CODE, INPUT, MODEL, PARAMETERS, RUN_CODE_TOOL, WEATHER_FUNCTION, Person
 from tests.kit.served import Served
 
 
@@ -81,7 +80,7 @@ def test_events(client: OpenAI) -> None:
 
 
 def test_a_function_is_called_and_told(client: OpenAI) -> None:
-    asked: Any = {"model": MODEL, "tools": [WEATHER]}
+    asked: Any = {"model": MODEL, "tools": [WEATHER_FUNCTION]}
     first = client.responses.create(input="weather in Paris", **asked)
     [call] = first.output
     assert call.type == "function_call"
@@ -93,7 +92,7 @@ def test_a_function_is_called_and_told(client: OpenAI) -> None:
 
 
 def test_a_function_is_called_by_events(client: OpenAI) -> None:
-    with client.responses.stream(model=MODEL, input="weather in Paris", tools=[WEATHER]) as stream:
+    with client.responses.stream(model=MODEL, input="weather in Paris", tools=[WEATHER_FUNCTION]) as stream:
         events = list(stream)
         [call] = stream.get_final_response().output
 
@@ -104,7 +103,7 @@ def test_a_function_is_called_by_events(client: OpenAI) -> None:
 
 
 def test_a_custom_tool_is_called(client: OpenAI) -> None:
-    asked: Any = {"model": MODEL, "input": "compute", "tools": [RUN_CODE]}
+    asked: Any = {"model": MODEL, "input": "compute", "tools": [RUN_CODE_TOOL]}
     [call] = client.responses.create(**asked).output
     with client.responses.stream(**asked) as stream:
         deltas = [event.delta for event in stream if event.type == "response.custom_tool_call_input.delta"]

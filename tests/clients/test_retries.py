@@ -2,7 +2,7 @@
 
 import openai
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import OpenAI
 
 from tests.clients.payloads import MODEL, say
 from tests.kit.served import Served
@@ -30,14 +30,6 @@ def test_failing_twice_then_succeeding(
 
     assert witness.last.headers["x-mockserver-source"].endswith("after the failures")
     assert seen(server, witness) == [(status, namespace), (status, namespace), (200, namespace)]
-
-
-async def test_failing_twice_then_succeeding_async(async_client: AsyncOpenAI, server: Served, witness: Witness) -> None:
-    own = async_client.with_options(base_url=server.base("openai", "async"))
-    completion = await own.chat.completions.create(model="busy-twice", messages=say("please"))
-
-    assert completion.choices[0].message.content == "At last."
-    assert seen(server, witness) == [(429, "async"), (429, "async"), (200, "async")]
 
 
 def test_a_client_that_gives_up_earlier(client: OpenAI, server: Served, witness: Witness) -> None:

@@ -10,9 +10,7 @@ from openai import OpenAI
 from tzafon import Lightcone
 from tzafon.types import chat_create_completion_params, response_create_params
 
-from tests.clients.payloads import Person
-from tests.clients.payloads_responses import WEATHER
-from tests.clients.payloads_tzafon import CHAT, COMPUTER, MESSAGES, NORTHSTAR, RESPONSES
+from tests.clients.payloads import WEATHER_FUNCTION, Person
 from tests.kit.served import Served, served
 from tests.kit.strict_responses import check_event, check_tzafon, typed_frames
 
@@ -31,6 +29,107 @@ rules:
   - when: {last_user: think}
     then: {reasoning: Six times seven., text: "42"}
 """
+NORTHSTAR = "tzafon.northstar-cua-fast"
+COMPUTER: Any = {
+    "type": "computer_use_preview",
+    "display_width": 1280,
+    "display_height": 720,
+    "environment": "browser",
+}
+RESPONSES: dict[str, Any] = {
+    "input": "hello",
+    "background": False,
+    "cache_salt": "salt",
+    "enable_response_messages": False,
+    "include": ["message.output_text.logprobs"],
+    "include_stop_str_in_output": False,
+    "instructions": "Be brief.",
+    "logit_bias": {"5": 0.5},
+    "max_output_tokens": 100,
+    "max_tool_calls": 3,
+    "metadata": {"run": "7"},
+    "mm_processor_kwargs": {"a": 1},
+    "model": NORTHSTAR,
+    "parallel_tool_calls": True,
+    "previous_input_messages": [{"author": {"role": "user", "name": "ada"}, "content": [{"text": "Hi"}]}, {"a": 1}],
+    "previous_response_id": "resp_1",
+    "priority": 0,
+    "prompt": {"id": "p", "variables": {"a": {"type": "input_text", "text": "b"}}, "version": "1"},
+    "prompt_cache_key": "k",
+    "reasoning": {"effort": "xhigh", "summary": "auto", "generate_summary": "auto"},
+    "request_id": "my-own-id",
+    "service_tier": "flex",
+    "skip_special_tokens": True,
+    "store": True,
+    "stream": False,
+    "temperature": 0.5,
+    "text": {"format": {"type": "text"}, "verbosity": "low"},
+    "tool_choice": "auto",
+    "tools": [WEATHER_FUNCTION, {"type": "custom", "name": "note"}, COMPUTER],
+    "top_k": 5,
+    "top_logprobs": 1,
+    "top_p": 0.9,
+    "truncation": "auto",
+    "user": "u",
+}
+MESSAGES: Any = [{"role": "user", "content": "hello"}]
+CHAT: dict[str, Any] = {
+    "messages": MESSAGES,
+    "add_generation_prompt": True,
+    "add_special_tokens": False,
+    "allowed_token_ids": [1],
+    "bad_words": ["bad"],
+    "cache_salt": "salt",
+    "chat_template": "{{ x }}",
+    "chat_template_kwargs": {"a": 1},
+    "continue_final_message": False,
+    "documents": [{"title": "a", "text": "b"}],
+    "echo": False,
+    "frequency_penalty": 0.5,
+    "ignore_eos": False,
+    "include_reasoning": True,
+    "include_stop_str_in_output": False,
+    "kv_transfer_params": {},
+    "length_penalty": 1.0,
+    "logit_bias": {"5": 0.5},
+    "logits_processors": ["a"],
+    "logprobs": True,
+    "max_completion_tokens": 50,
+    "max_tokens": 50,
+    "min_p": 0.0,
+    "min_tokens": 0,
+    "mm_processor_kwargs": {},
+    "model": NORTHSTAR,
+    "n": 1,
+    "parallel_tool_calls": True,
+    "presence_penalty": 0.5,
+    "priority": 0,
+    "prompt_logprobs": 1,
+    "reasoning_effort": "low",
+    "repetition_penalty": 1.0,
+    "request_id": "my-own-id",
+    "response_format": {"type": "text"},
+    "return_token_ids": False,
+    "return_tokens_as_token_ids": False,
+    "seed": 7,
+    "skip_special_tokens": True,
+    "spaces_between_special_tokens": True,
+    "stop": ["END"],
+    "stop_token_ids": [2],
+    "stream": False,
+    "stream_options": None,
+    "structured_outputs": {"regex": "a"},
+    "temperature": 0.5,
+    "tool_choice": "auto",
+    "tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}],
+    "top_k": 5,
+    "top_logprobs": 1,
+    "top_p": 0.9,
+    "truncate_prompt_tokens": 100,
+    "use_beam_search": False,
+    "user": "u",
+    "vllm_xargs": {"a": "b"},
+}
 PERSON = {"type": "json_schema", "name": "person", "schema": Person.model_json_schema()}
 
 
@@ -132,7 +231,7 @@ def test_the_loop_of_computer_use(client: Lightcone) -> None:
 
 
 def test_a_function_is_called(client: Lightcone) -> None:
-    [call] = client.responses.create(input="weather", tools=[WEATHER]).output
+    [call] = client.responses.create(input="weather", tools=[WEATHER_FUNCTION]).output
 
     assert isinstance(call, tzafon.types.ResponseFunctionToolCall)
     assert json.loads(call.arguments) == {"city": "Oslo", "unit": "celsius"}

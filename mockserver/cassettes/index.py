@@ -5,40 +5,62 @@ cannot be written, cassettes are read as YAML.
 """
 
 import os
-from base64 import b64decode, b64encode
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
-from itertools import accumulate, pairwise
-from pathlib import Path, PurePath
+from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic import ConfigDict, TypeAdapter
 
 from mockserver.cassettes.format import ReadPosition, episodes, following
 from mockserver.config.yaml_reader import collector_at_rest
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
-from mockserver.core.json import Json
+from mockserver.core.episode import Episode
 
-FORMAT = 1  # increases when the reading of files or this format changes
+FORMAT = 2  # increases when the reading of files or this format changes
 FOLDER = ".index"
 MIN_SIZE = 50_000  # bytes of a cassette
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The episodes of a file, or of its start, and the length and hash of that."""
+
+    format: int
+    size: int
+    lines: int
+    sha256: str
+    episodes: tuple[Episode, ...]
+
+    @classmethod
+    def of(cls, data: bytes, found: tuple[Episode, ...]) -> "Index":
+        """The index of a file with these bytes."""
+        return cls(FORMAT, len(data), data.count(b"\n"), sha256(data).hexdigest(), found)
+
+    def begins(self, data: bytes) -> bool:
+        """Whether it is of the start of a file with these bytes, which whole documents follow, if anything."""
+        if self.format != FORMAT or not 0 < self.size <= len(data):
+            return False
+        rest = data[self.size - 1 : self.size + 4]
+        return self.sha256 == sha256(data[: self.size]).hexdigest() and (rest == b"\n---\n" or self.size == len(data))
 
 
 def indexed(path: Path, data: bytes, file: str) -> tuple[Episode, ...]:
     """The episodes of a file with these bytes. Raises CassetteError."""
     if len(data) < MIN_SIZE:
         return episodes(data, file)
-    index = index_of(path)
-    found, size, lines = _read(index, data, file)
-    if size == len(data):
-        return found
-    if size:
-        found += tuple(entry.episode for entry in following(data[size:], file, ReadPosition(len(found), lines)))
-    else:
+    place = index_of(path)
+    index = _read(place)
+    if index is None or not index.begins(data):
         found = episodes(data, file)
-    with suppress(OSError):
-        _write(index, data, found)
+    elif index.size == len(data):
+        return index.episodes
+    else:
+        position = ReadPosition(len(index.episodes), index.lines)
+        found = (*index.episodes, *(entry.episode for entry in following(data[index.size :], file, position)))
+    with suppress(OSError, ValueError):
+        _write(place, _adapter().dump_json((Index.of(data, found),)))
     return found
 
 
@@ -47,31 +69,13 @@ def index_of(path: Path) -> Path:
     return path.parent / FOLDER / f"{path.name}.json"
 
 
-def _read(index: Path, data: bytes, file: str) -> tuple[tuple[Episode, ...], int, int]:
-    """The episodes that an index has of the start of a file, and where they end: byte and line."""
-    with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError), collector_at_rest():
-        kept = from_json(index.read_bytes(), cache_strings="none")
-        size = kept["size"]
-        if kept["format"] == FORMAT and kept["sha256"] == _hash(data[:size]) and _continues(data, size):
-            name = PurePath(file).name
-            rows = enumerate(kept["episodes"], 1)
-            return tuple(_episode(row, f"cassette {name}#{number}") for number, row in rows), size, kept["lines"]
-    return (), 0, 0
+def _read(index: Path) -> Index | None:
+    with suppress(OSError, ValueError), collector_at_rest():
+        return _adapter().validate_json(index.read_bytes())[0]
+    return None
 
 
-def _continues(data: bytes, size: int) -> bool:
-    """Whether only whole documents follow the first bytes of a file, if anything."""
-    return size == len(data) or (0 < size < len(data) and data[size - 1] == 10 and data[size : size + 4] == b"---\n")
-
-
-def _write(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
-    content = {
-        "format": FORMAT,
-        "size": len(data),
-        "lines": data.count(b"\n"),
-        "sha256": _hash(data),
-        "episodes": [_row(episode) for episode in found],
-    }
+def _write(index: Path, content: bytes) -> None:
     folder = index.parent
     if not folder.exists():
         folder.mkdir(0o700)
@@ -79,7 +83,7 @@ def _write(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
         ignored.write(b"*\n")
     with NamedTemporaryFile(dir=folder, prefix=f".{index.name}.", delete=False) as fresh:
         try:
-            fresh.write(to_json(content))
+            fresh.write(content)
             fresh.close()
             os.replace(fresh.name, index)
         except BaseException:
@@ -91,53 +95,6 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _row(episode: Episode) -> Json:
-    """An episode as a list; a stream is one text with the lengths and times of its events."""
-    sent, reply = episode.request, episode.reply
-    frames = reply.frames
-    return [
-        [episode.dialect, episode.operation, episode.model, episode.at],
-        [sent.method, sent.path, sent.query, sent.headers, _text(sent.body)],
-        [reply.status, reply.headers, _text(reply.body), reply.took],
-        frames and _text(reply.bytes),
-        None if frames is None else [len(data) for _, data in frames],
-        None if frames is None else [at for at, _ in frames],
-    ]
-
-
-def _episode(row: Any, source: str) -> Episode:
-    (dialect, operation, model, at), (method, path, query, headers, body), reply, text, lengths, times = row
-    status, answered, answer, took = reply
-    frames = None if lengths is None else _events(_bytes(text), lengths, times)
-    return Episode(
-        dialect,
-        operation,
-        model,
-        Sent(method, path, query, _pairs(headers), _bytes(body)),
-        Recorded(status, _pairs(answered), _bytes(answer), frames, took, source),
-        at,
-    )
-
-
-def _events(data: bytes, lengths: list[int], times: list[float]) -> tuple[RecordedEvent, ...]:
-    pieces = [data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]
-    return tuple(zip(times, pieces, strict=True))
-
-
-def _pairs(headers: list[list[str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value) for name, value in headers)
-
-
-def _text(data: bytes) -> Json:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return [b64encode(data).decode("ascii")]
-
-
-def _bytes(text: Json) -> bytes:
-    return text.encode("utf-8") if isinstance(text, str) else b64decode(text[0]) if text else b""
-
-
-def _hash(data: bytes) -> str:
-    return sha256(data).hexdigest()
+@cache
+def _adapter() -> TypeAdapter[tuple[Index]]:
+    return TypeAdapter(tuple[Index], config=ConfigDict(ser_json_bytes="base64", val_json_bytes="base64"))

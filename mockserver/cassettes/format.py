@@ -336,7 +336,6 @@ def summary(episode: Episode) -> str:
 
 
 def _said(body: Mapping[str, Json]) -> str:
-    """The last text of the user."""
     messages = body.get("messages", body.get("input"))
     if isinstance(messages, list):
         users = [each for each in messages if isinstance(each, Mapping) and each.get("role") == "user"]
@@ -353,7 +352,6 @@ def _text(content: Json) -> str:
 
 
 def _short(text: str) -> str:
-    """A text on one line, cut."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * MAX_SUMMARY]).split())
     return line if len(line) <= MAX_SUMMARY and len(text) <= 4 * MAX_SUMMARY else line[: MAX_SUMMARY - 1] + "…"
 
@@ -434,6 +432,5 @@ def _write_reply(reply: Recorded, *, plain: bool) -> Mapping[str, Json]:
 
 
 def _write_headers(headers: Headers, *, plain: bool) -> Json:
-    """A table, or pairs if a name is repeated."""
     table = dict(headers)
     return [flow(list(pair)) for pair in headers] if plain or len(table) < len(headers) else table

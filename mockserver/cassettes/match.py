@@ -81,7 +81,6 @@ def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
 
 
 def _also(call: Call, name: str) -> Json:
-    """The value of a header, a query parameter or a field of the body."""
     place, _, inner = name.partition(".")
     match place:
         case "header" if inner:

@@ -95,7 +95,6 @@ def _named(one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[_Foun
 
 
 def _listed(where: str, one: list[Json], other: list[Json]) -> Iterator[_Found]:
-    """Compare lists entry by entry, without the equal entries at both ends."""
     front, back = _equal_ends(one, other)
     for at in range(front, max(len(one), len(other)) - back):
         mine = one[at] if at < len(one) - back else None
@@ -140,7 +139,6 @@ def _by_name(entries: Iterable[Json]) -> dict[str, Json] | None:
 
 
 def _said(value: Json) -> str | None:
-    """A value that only one side has: of a message, its content."""
     if value is None:
         return None
     content = value.get("content") if isinstance(value, Mapping) else None
@@ -149,7 +147,6 @@ def _said(value: Json) -> str | None:
 
 
 def _spans(one: str, other: str) -> tuple[str, str]:
-    """The differing parts of two texts, with a little context."""
     front = alike(one, other)
     back = alike(one[front:][::-1], other[front:][::-1])
     start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
@@ -214,7 +211,6 @@ def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted:
 
 
 def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
-    """What the user can do."""
     name, fields = index.file.removesuffix(".yaml"), tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
         command = f"mockserver cassette rules {name}"

@@ -173,8 +173,6 @@ def _prompt_filters(body: Table) -> Table | None:
 
 @dataclass(slots=True)
 class _Message:
-    """A message that grows by deltas, or by one whole message."""
-
     texts: dict[str, str] = field(default_factory=dict)
     calls: dict[int, ParsedToolCall] = field(default_factory=dict)
     annotations: list[Table] = field(default_factory=list)
@@ -207,7 +205,6 @@ class _Message:
 
 
 def _from_response(body: Table) -> ParsedResponse:
-    """A response from its body, or from the last event of a stream."""
     items = rows(body.get("output"))
     contents = [content for item in items for content in rows(item.get("content"))]
     notes = tuple(note for content in contents for note in rows(content.get("annotations")))

@@ -87,7 +87,6 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _entries(written: list[str], table: Mapping[str, Json], indent: int, lead: str) -> None:
-    """The lines of a table; `lead` replaces the indentation of its first key."""
     for key, value in table.items():
         _put(written, f"{lead}{scalar(key)}:", value, indent)
         lead = " " * indent
@@ -219,7 +218,6 @@ def seconds_of(text: str) -> float:
 
 
 def _parts(data: bytes, end: str) -> tuple[str | None, str] | None:
-    """The name and data of an event with the usual layout, or None."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -360,7 +360,6 @@ class CassetteFile:
 
     @contextmanager
     def _alone(self) -> Iterator[LockedFile]:
-        """Create the file if necessary, and lock it."""
         if not self.exists:
             try:
                 _create(self.path)
@@ -424,7 +423,6 @@ class CassetteFile:
 
 
 def _documents(found: Sequence[EpisodeDocument], wanted: Sequence[Episode]) -> Iterator[str]:
-    """The documents of the wanted episodes, existing ones unchanged."""
     there = {id(entry.episode): entry.text for entry in found if not entry.is_edited}
     for episode in wanted:
         text = there.get(id(episode)) or document(episode)
@@ -432,7 +430,6 @@ def _documents(found: Sequence[EpisodeDocument], wanted: Sequence[Episode]) -> I
 
 
 def _head(data: bytes, found: Sequence[EpisodeDocument]) -> str:
-    """The part of a file before its episodes."""
     text = data.decode("utf-8").removeprefix("\ufeff")
     head = text[: len(text) - sum(len(entry.text) for entry in found)] or HEAD
     return head if head.endswith("\n") else head + "\n"
@@ -448,7 +445,6 @@ def _create(path: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, if the system allows that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:

@@ -157,7 +157,6 @@ def _har_content(content: Json) -> bytes:
 
 
 def _har_posted(posted: Json) -> bytes:
-    """What was sent: text, or the parameters of a form."""
     if not isinstance(posted, Mapping):
         return b""
     if isinstance(posted.get("text"), str) and (posted["text"] or not posted.get("params")):

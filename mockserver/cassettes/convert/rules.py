@@ -102,7 +102,6 @@ def _by_field(answered: Iterable[_Answered], name: str) -> dict[str, list[_Answe
 
 
 def _base_conditions(call: RecordedCall) -> When:
-    """The operation, the last message, and the tool whose result comes last."""
     fields = call.fields
     when = {"operation": fields["operation"]}
     for name in ("last_user", "last_message"):
@@ -117,7 +116,6 @@ def _base_conditions(call: RecordedCall) -> When:
 
 
 def _split(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
-    """The rules of a group of requests that all satisfy `when`."""
     if len(_answers(group)) == 1:
         yield _rule(group, when)
         return
@@ -144,7 +142,6 @@ def _distinctive_field(group: Sequence[_Answered]) -> str | None:
 
 
 def _in_turn(group: Sequence[_Answered], when: When) -> Iterator[RuleDraft]:
-    """One answer after another, each as often as recorded; the last one repeats."""
     runs = list[list[_Answered]]()
     for one in group:
         if runs and _answers(runs[-1][:1]) == _answers([one]):
@@ -251,7 +248,6 @@ def _part(part: ParsedPart) -> Mapping[str, Json]:
 
 
 def _call(call: ParsedToolCall | None) -> Mapping[str, Json]:
-    """A call; its arguments as a table if that is serialised to the same text again."""
     if call is None or not call.name:
         raise UnsupportedError("it calls a tool without a name")
     if call.custom:
@@ -301,14 +297,12 @@ def _failed(error: Json) -> Json:
 
 
 def _tripped_prompt(error: Mapping[str, Json]) -> dict[str, Json]:
-    """What tripped on the prompt, as Azure OpenAI or as Skytells reports it."""
     azure = table(table(error.get("innererror")).get("content_filter_result"))
     skytells = rows(table(error.get("details")).get("prompt_filter_results"))
     return _tripped(azure) or _tripped(table(skytells[0].get("content_filter_results")) if skytells else None)
 
 
 def _tripped(filters: Mapping[str, Json] | None) -> dict[str, Json]:
-    """The first category that a filter tripped on."""
     for category, seen in (filters or {}).items():
         if isinstance(seen, Mapping) and seen.get("filtered") is True and category in _HARMS + _DETECTIONS:
             severity = {"severity": seen["severity"]} if seen.get("severity") in _SEVERITIES else {}
@@ -317,7 +311,6 @@ def _tripped(filters: Mapping[str, Json] | None) -> dict[str, Json]:
 
 
 def _severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dict[str, Json]:
-    """What filters saw without tripping."""
     found: dict[str, Json] = {}
     for category, seen in (filters or {}).items():
         if not isinstance(seen, Mapping) or category == besides:
@@ -400,7 +393,6 @@ def _with_span(then: Then, span: str, instead: str) -> Any:
 
 
 def _merged(rules: Sequence[RuleDraft], key: _Key, field: str, span: str) -> RuleDraft:
-    """One rule for all of these; the span is that of the first."""
     before, after, _, _, quoted = key
     first = rules[0]
     then = _with_span(first.then, span, f"{{{{ match.{NAME} }}}}") if quoted else first.then
@@ -413,7 +405,6 @@ def _merged(rules: Sequence[RuleDraft], key: _Key, field: str, span: str) -> Rul
 
 
 def _regex_escaped(text: str) -> str:
-    """A text as a regular expression, with blanks as they are."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
@@ -457,11 +448,9 @@ class _Dumper(yaml.SafeDumper):
     """YAML as people write it: indented lists, small tables on one line, no anchors."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent the items of a list below its key."""
         super().increase_indent(flow, False)
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write no anchors."""
         return True
 
 
@@ -481,7 +470,6 @@ def _is_bare(text: str) -> bool:
 
 
 def _is_small(value: Json) -> bool:
-    """Whether a table or list fits on a line and has no text of several lines."""
     text = repr(value)
     return len(text) <= MAX_FLOW and "\\n" not in text and not (isinstance(value, Mapping) and "then" in value)
 

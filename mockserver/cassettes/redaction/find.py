@@ -166,7 +166,6 @@ def _in_headers(headers: Fields) -> Iterator[str]:
 
 
 def _parts(name: bytes, value: bytes) -> list[bytes]:
-    """The secret parts of a header: all of it except a scheme and the names of cookies."""
     value = value.strip()
     if name.lower() in (b"cookie", b"set-cookie"):
         pairs = value.split(b";") if name.lower() == b"cookie" else value.split(b";")[:1]
@@ -178,7 +177,6 @@ def _parts(name: bytes, value: bytes) -> list[bytes]:
 
 
 def _passwords(name: bytes, part: bytes) -> Iterator[str]:
-    """The decoded credentials of `Authorization: Basic`."""
     if not name.lower().endswith(_WITH_SCHEME) or len(part) > _LONGEST_BASIC:
         return
     try:

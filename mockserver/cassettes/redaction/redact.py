@@ -200,7 +200,6 @@ class RedactionRules:
                 raise CassetteError(_too_slow(rule.shown)) from None
 
     def _free(self, text: str) -> Iterable[tuple[int, int]]:
-        """The parts of a text between placeholders."""
         ends = [0]
         for match in self._placeholders.finditer(text):
             yield ends[-1], match.start()
@@ -269,7 +268,6 @@ def _with(frame: bytes, old: str | None, new: str | None) -> bytes:
 
 
 def _without_joined(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
-    """The events without what they contain jointly."""
     events = redact_joined(events, hidden)
     return _edited(events, lambda text: tuple(rules.spans(text))) if rules.rules else events
 
@@ -386,7 +384,6 @@ class Redactor:
         return replace(sent, path=path, query=query, headers=headers, body=body)
 
     def _headers(self, headers: Headers, hidden: Credentials) -> Headers:
-        """Redacted headers; those that will not be recorded stay as they are."""
         left = tuple((name, self._header(name, value, hidden)) for name, value in headers)
         return headers if left == headers else left
 
@@ -402,7 +399,6 @@ class Redactor:
         return self._rules.text(hidden.text(text))
 
     def _query(self, query: str) -> str:
-        """A query with the user's rules applied to its decoded values."""
         return "&".join(map(self._pair, query.split("&"))) if self.scrubs and query else query
 
     def _pair(self, pair: str) -> str:
@@ -412,7 +408,6 @@ class Redactor:
         return pair if left == meant else name + equals + quote_plus(left, "<>", errors="surrogateescape")
 
     def _model(self, model: str, hidden: Credentials) -> str:
-        """The name of the model, redacted as in the body."""
         left = parsed(self._rules.either(compact({"model": hidden.text(model)}))) if self.scrubs else None
         return str(left["model"]) if left else hidden.text(model)
 

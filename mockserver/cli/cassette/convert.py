@@ -21,8 +21,6 @@ from mockserver.cli.cassette.folder import (
     cassettes_flag,
     folder,
     leaks,
-    numbered,
-    parse_name,
     read_file,
     redactor,
     write_output,
@@ -58,8 +56,7 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
     mockserver cassette export chat --output chat.har
     """
     where = folder(flags)
-    file, number = parse_name(name)
-    episodes = [episode for _, episode in numbered(where.found(file), number)]
+    episodes = list(where.episodes(name).values())
     own = {
         mount: address for dialect, address in where.settings.upstream.items() for mount in discover()[dialect].mounts
     }
@@ -186,10 +183,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     """
     where, calls, refused = folder(flags), list[RecordedCall](), list[str]()
     for name in names:
-        file, number = parse_name(name)
-        cassette = where.found(file)
-        for at, episode in numbered(cassette, number):
-            source = where.source(cassette, at)
+        for source, episode in where.episodes(name).items():
             found = list(recorded_calls(episode, source))
             calls += found
             if not found:
@@ -240,7 +234,6 @@ def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
 
 
 def _of_prompt(response: ParsedResponse, at: int, call: Call) -> ParsedResponse:
-    """The choices of one prompt, without an echo of it."""
     own = response.choices[at * call.options.n : (at + 1) * call.options.n]
     if call.options.echo:
         own = tuple(_without_echo(choice, call.prompts[at].text) for choice in own)
@@ -248,7 +241,6 @@ def _of_prompt(response: ParsedResponse, at: int, call: Call) -> ParsedResponse:
 
 
 def _without_echo(choice: ParsedChoice, prompt: str) -> ParsedChoice:
-    """A choice without the end of the prompt at its start."""
 
     def without(text: str) -> str:
         return next((text[len(prompt) - at :] for at in range(len(prompt)) if text.startswith(prompt[at:])), text)

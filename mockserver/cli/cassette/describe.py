@@ -7,25 +7,19 @@ from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, ev
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
 from mockserver.core.json import compact, parsed
-from mockserver.core.text import plural
+from mockserver.core.text import one_line, plural, truncate
 
 WIDTH = 160  # characters of a line in a list
 
 
 def line(text: str, longest: int = WIDTH) -> str:
     """A text on one line, cut, with unprintable characters escaped."""
-    cut = text if len(text) <= longest else f"{text[:longest]}…"
-    return "".join(letter if letter.isprintable() else _escape(letter) for letter in cut)
+    return one_line(truncate(text, longest))
 
 
 def block(text: str, indent: str) -> Iterator[str]:
     """The indented lines of a text, with unprintable characters escaped."""
-    for row in text.split("\n"):
-        yield indent + "".join(letter if letter.isprintable() or letter == "\t" else _escape(letter) for letter in row)
-
-
-def _escape(letter: str) -> str:
-    return letter.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return (indent + one_line(row) for row in text.split("\n"))
 
 
 def day(at: float) -> str:
@@ -61,7 +55,6 @@ def _summary(response: ParsedResponse) -> str:
 
 
 def _item_count(episode: Episode) -> str:
-    """Such as `2 embeddings`, for an answer without text."""
     body = parsed(episode.reply.bytes.decode("utf-8", "replace"))
     values = body.values() if isinstance(body, Mapping) else ()
     found = next((value for value in values if isinstance(value, list)), None)

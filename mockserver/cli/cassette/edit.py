@@ -1,6 +1,8 @@
 """`mockserver cassette scrub` and `prune`: remove secrets or whole episodes from cassettes."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -37,27 +39,26 @@ def scrub_command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:
     where = folder(flags)
     redact = redactor(where.settings).episode
     for cassette, number in [(where.found(file), number) for file, number in map(parse_name, names)]:
-        changed = list[str]()
-
-        def redacted(
-            episodes: tuple[Episode, ...], changed: list[str] = changed, number: int | None = number
-        ) -> tuple[Episode, ...]:
-            pairs = [(old, redact(old) if number in (None, at) else old) for at, old in enumerate(episodes, 1)]
-            differ = [(at, old, new) for at, (old, new) in enumerate(pairs, 1) if old != new]
-            changed[:] = [f"#{at}: {', '.join(_changes(old, new))}" for at, old, new in differ]
-            return tuple(old if old == new else new for old, new in pairs)
-
+        scrubbed = partial(_scrubbed, redact, number)
         episodes = cassette.load()
         check_number(cassette, number, len(episodes))
-        if redacted(episodes) != episodes and not dry_run:
-            cassette.rewrite(redacted)
-        for words in changed:
-            click.echo(f"{cassette.path}{words}")
+        pairs = zip(episodes, scrubbed(episodes), strict=True)
+        changed = [(at, _changes(old, new)) for at, (old, new) in enumerate(pairs, 1) if old != new]
+        if changed and not dry_run:
+            cassette.rewrite(scrubbed)
+        for at, parts in changed:
+            click.echo(f"{cassette.path}#{at}: {', '.join(parts)}")
         click.echo(f"{cassette.path}: {plural(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
 
 
+def _scrubbed(
+    redact: Callable[[Episode], Episode], number: int | None, episodes: tuple[Episode, ...]
+) -> tuple[Episode, ...]:
+    pairs = ((old, redact(old) if number in (None, at) else old) for at, old in enumerate(episodes, 1))
+    return tuple(old if old == new else new for old, new in pairs)
+
+
 def _changes(old: Episode, new: Episode) -> list[str]:
-    """Which parts of an episode have changed."""
     parts = {
         "path": (old.request.path, new.request.path),
         "query": (old.request.query, new.request.query),

@@ -60,9 +60,13 @@ class Folder:
             raise CassetteError(words if names(self.path) else f"{words}; {_NEXT}")
         return cassette
 
-    def source(self, cassette: CassetteFile, number: int) -> str:
-        """The name of an episode: `chat.yaml#3`."""
-        return f"{cassette.path.relative_to(self.path)}#{number}"
+    def episodes(self, name: str) -> dict[str, Episode]:
+        """The episodes of a cassette, or the one of a number, by their names: `chat.yaml#3`. Raises CassetteError."""
+        file, number = parse_name(name)
+        cassette = self.found(file)
+        episodes, source = cassette.load(), cassette.path.relative_to(self.path)
+        check_number(cassette, number, len(episodes))
+        return {f"{source}#{at}": episode for at, episode in enumerate(episodes, 1) if number in (None, at)}
 
 
 def played_episodes(journal: str, where: Folder) -> frozenset[str]:
@@ -115,13 +119,6 @@ def parse_name(text: str) -> tuple[str, int | None]:
     if not _NUMBER.fullmatch(number):
         raise CassetteError(f"{printable(text, 80)}: after # write the number of an episode, from 1 on")
     return name.removesuffix(SUFFIX), int(number)
-
-
-def numbered(cassette: CassetteFile, number: int | None) -> list[tuple[int, Episode]]:
-    """All episodes with their numbers, or the one of this number. Raises CassetteError."""
-    episodes = cassette.load()
-    check_number(cassette, number, len(episodes))
-    return [(at, one) for at, one in enumerate(episodes, 1) if number in (None, at)]
 
 
 def check_number(cassette: CassetteFile, number: int | None, size: int) -> None:

@@ -17,7 +17,6 @@ from mockserver.cli.cassette.folder import (
     check_number,
     folder,
     leaks,
-    numbered,
     parse_name,
     played_episodes,
 )
@@ -27,7 +26,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import wall
-from mockserver.core.text import plural
+from mockserver.core.text import aligned, plural
 from mockserver.dialects import discover
 from mockserver.server.parse_recorded import parse_episode, parse_sent_strictly
 
@@ -46,9 +45,8 @@ def list_command(names: tuple[str, ...], **flags: Json) -> int:
     """
     where = folder(flags)
     for name in names:
-        cassette, number = where.found(parse_name(name)[0]), parse_name(name)[1]
-        for at, episode in numbered(cassette, number):
-            click.echo(headline(where.source(cassette, at), episode))
+        for source, episode in where.episodes(name).items():
+            click.echo(headline(source, episode))
     return 0 if names else _list_all(where)
 
 
@@ -60,9 +58,8 @@ def _list_all(where: Folder) -> int:
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for row in aligned(rows):
+        click.echo(row)
     if not rows and not broken:
         click.echo(f"no cassettes in {where.path}", err=True)
     return 2 if broken else 0
@@ -94,20 +91,14 @@ def show_command(name: str, raw: bool, **flags: Json) -> None:
     mockserver cassette show chat
     mockserver cassette show chat#3 --raw > answer.json
     """
-    where = folder(flags)
-    file, number = parse_name(name)
-    cassette = where.found(file)
-    episodes = numbered(cassette, number)
+    episodes = folder(flags).episodes(name)
     if raw:
         if len(episodes) != 1:
-            raise CassetteError(f"{cassette.path} has {len(episodes)} episodes: choose one, such as {file}#1")
-        click.echo(episodes[0][1].reply.bytes, nl=False)
+            raise CassetteError(f"{name} has {len(episodes)} episodes: choose one, such as {name}#1")
+        click.echo(next(iter(episodes.values())).reply.bytes, nl=False)
         return
-    for place, (at, episode) in enumerate(episodes):
-        if place:
-            click.echo()
-        for row in full_description(where.source(cassette, at), episode, parse_episode(episode)):
-            click.echo(row)
+    shown = ("\n".join(full_description(source, one, parse_episode(one))) for source, one in episodes.items())
+    click.echo("\n\n".join(shown))
 
 
 @click.command(name="verify")
@@ -156,7 +147,6 @@ def verify_command(names: tuple[str, ...], max_age: float | None, journal: str |
 
 
 def _verified(where: Folder, name: str, checks: Checks) -> tuple[int, Sequence[str]]:
-    """How many episodes were checked, and the findings."""
     file, number = parse_name(name)
     cassette = where.found(file)
     documents = cassette.documents()

@@ -30,9 +30,7 @@ def test_an_episode_to_read(place: Place) -> None:
 def test_the_bytes_and_nothing_else(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = chats(("Hi", "Hello"), ("Hi", "é"), stream=True)
     place.keep("chat", *episodes)
-    assert place.run("show", "chat", "--raw").err == (
-        "mockserver: cassettes/chat.yaml has 2 episodes: choose one, such as chat#1\n"
-    )
+    assert place.run("show", "chat", "--raw").err == ("mockserver: chat has 2 episodes: choose one, such as chat#1\n")
     out = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr("sys.stdout", out)
     with pytest.raises(SystemExit):

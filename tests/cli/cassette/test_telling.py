@@ -11,8 +11,8 @@ from tests.kit.local import local
 
 
 def test_lines_and_blocks() -> None:
-    assert line("a\nb\x1b é" + "x" * 10, 8) == "a\\nb\\x1b éxx…"
-    assert list(block("a\n\tb\x1b", "  ")) == ["  a", "  \tb\\x1b"]
+    assert line("a\nb\x1b é" + "x" * 10, 8) == "a\\nb\\u001b éx…"
+    assert list(block("a\nb\x1b", "  ")) == ["  a", "  b\\u001b"]
     assert (size(5), size(5_300), size(5_300_000), day(0)) == ("5 B", "5.3 kB", "5.3 MB", "1970-01-01")
 
 

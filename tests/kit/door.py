@@ -1,5 +1,6 @@
 """An ASGI application of a test's own, served behind the door in a thread."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,15 +9,23 @@ from typing import Any
 
 import uvicorn
 
+from mockserver.core.http import Reply
+from mockserver.core.plan import REASONS, Failure
 from mockserver.server.http.connection_deadlines import Deadlines, Refuse
 from mockserver.server.http.protocol import protocol_factory
 from mockserver.server.run import bind
 
 
+def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
+    """A refusal in no dialect."""
+    body = json.dumps({"error": {"message": str(failure)}}).encode()
+    return Reply(failure.status or REASONS[failure.reason], (("content-length", str(len(body))),), body)
+
+
 @contextmanager
 def behind_the_door(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
     """The port where the application listens."""
-    http: Any = protocol_factory(refuse, deadlines)
+    http: Any = protocol_factory(refuse or plain_refusal, deadlines or Deadlines())
     config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server, listener = uvicorn.Server(config), bind("127.0.0.1", 0)
     thread = threading.Thread(target=lambda: server.run(sockets=[listener]))

@@ -22,7 +22,7 @@ from mockserver.server.http import connection_deadlines
 from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch
 from mockserver.server.http.parser import origin, path_of, vet
 from mockserver.server.http.protocol import refusal
-from tests.kit.door import behind_the_door
+from tests.kit.door import behind_the_door, plain_refusal
 from tests.kit.local import local
 from tests.kit.raw import GET, Heard, Raw, chunked, post
 
@@ -355,7 +355,7 @@ class One:
 
 
 async def test_late_connections_are_reported_once_and_not_before() -> None:
-    watch = DeadlineWatch(deadlines=Deadlines(look=0.01))
+    watch = DeadlineWatch(plain_refusal, Deadlines(look=0.01))
     now = asyncio.get_running_loop().time()
     soon, later, never = every = One(now + 0.05), One(now + 0.1), One(inf)
     for one in every:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
-from pydantic_core import to_json
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.core.http import Reply
-from mockserver.core.plan import REASONS, Failure
+from mockserver.core.plan import Failure
 
 Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
 
@@ -26,9 +25,9 @@ Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path
 class Deadlines:
     """Seconds. They are absolute: bytes that trickle in do not put them off.
 
-    `idle` is longer than clients keep a connection that they do not use (mostly 5 to 60 s), so that it is they who
-    close it: a server that closes just while a request is sent makes that request fail. `farewell` is for who has
-    stopped sending: that may be how a client says that its request is whole, or that it has left.
+    `idle` is longer than clients keep unused connections (mostly 5 to 60 s), so that they close them: if the server
+    does while a request is sent, that request fails. `farewell` is for clients that have stopped sending, because
+    their request is complete or because they have left.
     """
 
     head: float = 10.0
@@ -36,7 +35,7 @@ class Deadlines:
     idle: float = 75.0
     farewell: float = 2.0
     linger: float = 5.0  # for what was written to be taken, and for the rest of a refused request to be drained
-    look: float = 0.5  # how often is looked
+    look: float = 0.5  # between two checks
 
 
 class Watched(Protocol):
@@ -45,15 +44,14 @@ class Watched(Protocol):
     due: float
 
     def late(self, now: float) -> None:
-        """The time that `due` named is over."""
+        """Handle a deadline: `due` has passed."""
 
 
 class DeadlineWatch:
     """Checks the connections of one server, and renders their refusals."""
 
-    def __init__(self, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> None:
-        self.refuse = refuse or plain_refusal
-        self.deadlines = deadlines or Deadlines()
+    def __init__(self, refuse: Refuse, deadlines: Deadlines) -> None:
+        self.refuse, self.deadlines = refuse, deadlines
         self.now = 0.0  # the loop's time when last looked at; good enough for what is counted in many seconds
         self._inside: set[Watched] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -86,13 +84,6 @@ class DeadlineWatch:
             one.due = inf
             one.late(now)
         self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
-
-
-def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
-    """A refusal in no dialect."""
-    status = failure.status or REASONS[failure.reason]
-    body = to_json({"error": {"message": str(failure), "type": failure.reason}})
-    return Reply(status, (("content-type", "application/json"), ("content-length", str(len(body)))), body)
 
 
 if sys.platform == "linux":

@@ -7,12 +7,11 @@ deadline watch checks all connections periodically.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import inf
 from typing import Any
 
 from starlette.types import ASGIApp
-from uvicorn import Config
-from uvicorn.server import ServerState
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, Rendered
@@ -57,31 +56,25 @@ log = logging.getLogger("mockserver")
 
 
 def protocol_factory(
-    refuse: Refuse | None = None, deadlines: Deadlines | None = None
+    refuse: Refuse,
+    deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
 ) -> Callable[..., "ConnectionProtocol"]:
-    """What uvicorn takes as `http`: make the protocol of each connection, all under one deadline watch."""
-    deadline_watch = DeadlineWatch(refuse, deadlines)
-
-    def door(
-        *, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: asyncio.AbstractEventLoop | None
-    ) -> ConnectionProtocol:
-        made = ConnectionProtocol(config, server_state, app_state, _loop)
-        made.deadline_watch = deadline_watch
-        return made
-
-    return door
+    """What uvicorn takes as `http`: makes the protocol of each connection, all under one deadline watch."""
+    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines))
 
 
 class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
     """One connection of a client; a cycle uses it as its transport, the driver as wire and fast path."""
 
     _running: RequestCycle | None = None  # whose answer is being sent
-    _half = False  # the client has stopped sending
+    half = False  # the client has stopped sending
     _stopping = False  # the server ends
     _leaving = False  # nothing more is to be written
     _waiting = 0  # bytes that the client had not taken when last looked at
 
-    # What asyncio and uvicorn tell.
+    def __init__(self, deadline_watch: DeadlineWatch, **uvicorn: Any) -> None:
+        super().__init__(**uvicorn)
+        self.deadline_watch = deadline_watch
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there."""
@@ -118,11 +111,9 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         """The client has stopped sending; if its request is whole it may still want its answer."""
         if self._leaving or self._running is None or not (self.deaf or self.stage == BETWEEN):
             return False
-        self._half = True
+        self.half = True
         self.due = self.loop.time() + self.deadline_watch.deadlines.farewell
         return True
-
-    # Cycles.
 
     def _new_cycle(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
         return RequestCycle(
@@ -150,7 +141,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         else:
             self._running.followed = True
             self.flow.pause_reading()
-            self.due = min(self.due, self.loop.time() + PATIENCE)  # whether the client is there has to be looked for
+            self.due = min(self.due, self.loop.time() + PATIENCE)  # to check whether the client is still there
             self.pipeline.appendleft((cycle, app))  # type: ignore[arg-type]
 
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
@@ -181,24 +172,17 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.cut = self.time_limit
         if self.pipeline:
             self._start(*self.pipeline.pop())  # type: ignore[arg-type]
-        elif self._half:
+        elif self.half:
             self.close()
         else:
             self.due = self.deadline_watch.now + self.deadline_watch.deadlines.idle
         if not self.pipeline:
             self.flow.resume_reading()
 
-    # What a cycle, the driver and the deadline_watch ask for.
-
     @property
     def busy(self) -> bool:
         """Whether a request is being answered."""
         return self._running is not None
-
-    @property
-    def half(self) -> bool:
-        """Whether the client has stopped sending."""
-        return self._half
 
     @property
     def gone(self) -> bool:
@@ -223,7 +207,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         return self._leaving
 
     def close(self) -> None:
-        """Send what was written, then close; but drain what still comes, or the client may not come to hear all."""
+        """Send what was written, then close; drain what still comes, or the client may not receive all."""
         if self._leaving:
             return
         unread = self.deaf or self.stage != BETWEEN
@@ -242,13 +226,13 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         connection_deadlines.reset(self.transport)
 
     def _part(self) -> None:
-        """Nobody waits for the rest of this answer."""
+        """Send nothing more."""
         self._leaving = self.deaf = True
         if self._running is not None:
             self._running.response_started = self._running.response_complete = True
 
     def late(self, now: float) -> None:
-        """The time that `due` named is over."""
+        """Handle a deadline: `due` has passed."""
         cycle, limits = self._running, self.deadline_watch.deadlines
         if self._leaving:
             before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
@@ -259,12 +243,12 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.refuse(Failure("timeout", f"The {_NAMES[self.stage]} of the request took too long."))
         elif cycle is None:
             self._quiet()
-        elif self._half and not cycle.moved:  # it did not only stop sending: it has left, as far as one can tell
+        elif self.half and not cycle.moved:  # it has probably left, not only stopped sending
             self.transport.abort()
-        elif self._half or self.flow.read_paused:
+        elif self.half or self.flow.read_paused:
             cycle.moved = False
-            self._half = self._half or connection_deadlines.abandoned(self.transport)
-            self.due = now + (limits.farewell if self._half else PATIENCE)
+            self.half = self.half or connection_deadlines.abandoned(self.transport)
+            self.due = now + (limits.farewell if self.half else PATIENCE)
         else:
             self.due = self.cut
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.models_and_limits import Key
@@ -79,16 +79,17 @@ class Guard:
             await (_refusal(scope, self.live) or self.app)(scope, receive, _secured(send))
 
 
-def _refusal(scope: Scope, live: Live) -> JSONResponse | None:
+def _refusal(scope: Scope, live: Live) -> Response | None:
     """The answer to the first thing that is wrong with a request to a control path, or None."""
     fields, method = _fields(scope["headers"]), scope["method"]
+    status, headers = 403, dict[str, str]()
     wrong = _of_host(fields, live) or _of_origin(fields, live, method) or _of_change(fields, method)
-    if wrong is not None:
-        return JSONResponse({"error": wrong[1], "code": wrong[0]}, 403)
-    why = None if scope["path"] in OPEN else _of_token(fields, live)
-    if why is None:
+    if wrong is None and scope["path"] not in OPEN and (wrong := _of_token(fields, live)) is not None:
+        status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
+    if wrong is None:
         return None
-    return JSONResponse({"error": why, "code": "token"}, 401, {"www-authenticate": 'Bearer realm="mockserver"'})
+    code, message = wrong
+    return Response(json.dumps({"error": message, "code": code}), status, headers, "application/json")
 
 
 def _fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
@@ -148,14 +149,14 @@ def _of_change(fields: _Fields, method: str) -> tuple[str, str] | None:
     return "not_meant", message
 
 
-def _of_token(fields: _Fields, live: Live) -> str | None:
+def _of_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
     wanted, given = live.control_token, list(_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
     where = "the setting control_token holds it" if live.settings.control_token else "the server printed it at start"
     how = "send authorization: Bearer TOKEN or x-mockserver-token: TOKEN"
     wrong = "This is not the token of control paths" if any(given) else "Control paths want a token here"
-    return f"{wrong}: {how}; {where}."
+    return "token", f"{wrong}: {how}; {where}."
 
 
 def _tokens(fields: _Fields) -> Iterator[str]:

@@ -135,7 +135,6 @@ def _of_origin(fields: _Fields, live: Live, method: str) -> tuple[str, str] | No
 
 
 def _is_same(said: str, host: str) -> bool:
-    """Whether an origin is the one that the request went to; a proxy in front of this server may speak https."""
     found = canonical(said)
     return found is not None and found in {canonical(f"{scheme}://{host}") for scheme in ("http", "https")}
 
@@ -172,8 +171,6 @@ def _quoted(text: str) -> str:
 
 
 def _secured(send: Send) -> Send:
-    """A send that adds the security headers that an answer does not state itself."""
-
     async def secured(message: Message) -> None:
         if message["type"] == "http.response.start":
             stated = {name.lower() for name, _ in message["headers"]}

@@ -38,7 +38,6 @@ class DefaultDialect:
         self._apps = {live.settings.dialect: build_app(live, lifespan)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
         dialect = self._live.settings.dialect
         if dialect not in self._apps:
             self._apps[dialect] = build_app(self._live)
@@ -53,7 +52,6 @@ class Named:
     inner: Router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it as one of the default namespace."""
         if allowed(scope["path_params"]["namespace"]):
             await self.inner(scope, receive, send)
             return
@@ -71,7 +69,6 @@ class Unknown:
     app: Router | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Try the path without doubled and trailing slashes; else refuse."""
         if scope["type"] != "http":
             return
         whole = scope["path"]

@@ -1,9 +1,10 @@
 """The cassettes of a folder in one run of a server: loaded once, recorded into, watched for changes by others.
 
-Threads load and record, one at a time.
+Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from threading import RLock
 
@@ -11,10 +12,15 @@ from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
 from mockserver.config.errors import CassetteError, Mistake, RuleError
 from mockserver.config.recording import Match
-from mockserver.core.episode import Episode
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode, Sent
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects import discover
 from mockserver.rules.load import Rule
-from mockserver.server.parse_recorded import parse_episode
+from mockserver.server.routes import Place, find, operation_for, places
+from mockserver.server.snapshot import query_from
 
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
@@ -113,8 +119,6 @@ class CassetteStore:
             return number
 
     def _replace(self, name: str, replaced: set[Episode], episode: Episode) -> int:
-        """Put an episode in the place of the first that it replaces."""
-
         def change(there: tuple[Episode, ...]) -> tuple[Episode, ...]:
             at = next((at for at, each in enumerate(there) if each in replaced), len(there))
             return (*there[:at], episode, *(each for each in there[at:] if each not in replaced))
@@ -170,3 +174,40 @@ def file_of(name: str) -> str:
 
 def _plain(name: str) -> str:
     return name.removesuffix(SUFFIX)
+
+
+def parse_episode(episode: Episode) -> Call | None:
+    """The call of an episode's request; None if its dialect would refuse it, or has no such path."""
+    return parse_sent(episode.dialect, episode.request)
+
+
+def parse_sent(dialect: str, sent: Sent) -> Call | None:
+    """The same of a request by itself."""
+    try:
+        return parse_sent_strictly(dialect, sent)
+    except Failure:
+        return None
+
+
+def parse_sent_strictly(dialect: str, sent: Sent) -> Call | None:
+    """The same; None if the dialect has no such path. Raises Failure if it refuses the request."""
+    found = find(sent.path, _places(dialect))
+    operation = operation_for(sent.method, found[0].operations) if found is not None else None
+    if found is None or operation is None:
+        return None
+    headers = [(name.lower(), value) for name, value in sent.headers]
+    http = HttpRequest(
+        method=sent.method,
+        path=sent.path,
+        query=query_from(sent.query.encode("utf-8", "replace")),
+        headers=tuple([(n.encode("latin-1", "replace"), v.encode("latin-1", "replace")) for n, v in headers]),
+        body=sent.body,
+        path_params=found[1],
+    )
+    return operation.parse(http, False)
+
+
+@cache
+def _places(dialect: str) -> tuple[Place, ...]:
+    spoken = discover().get(dialect)
+    return () if spoken is None else places({dialect: spoken}, dialect)

@@ -277,7 +277,6 @@ def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> Che
 
 
 async def _counters(engine: Engine, rule: Rule, namespace: str) -> tuple[ConditionResult, ...]:
-    """What else must hold for rules that count."""
     found = list[ConditionResult]()
     if rule.state is not None:
         state = await engine.store.get(namespace, STATE) or START
@@ -296,7 +295,6 @@ def _counter(finding: ConditionResult) -> str:
 
 
 def _short(value: Json) -> Json:
-    """The value itself where it is short, else its beginning."""
     if isinstance(value, str):
         return truncate(value)
     text = shown(value)

@@ -71,7 +71,6 @@ class Handler:
     refusal: str | None = None  # the message of the 404, in place of the dialect's own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request and note it in the journal."""
         live, namespace = self.live, scope["path_params"].get("namespace", DEFAULT)
         journal = live.journal  # the server may start over, with another one, while this request is served
         exchange = self._open(scope, namespace, journal)
@@ -132,7 +131,6 @@ class Handler:
         return prepared
 
     def _open(self, scope: Scope, namespace: str, journal: Journal) -> Exchange:
-        """A new row of the journal, with what is known before the body is read."""
         exchange = journal.open(scope["method"], path_of(scope), self.dialect.name, namespace)
         exchange.query, exchange.headers = scope["query_string"], scope["headers"]
         operation = operation_for(exchange.method, self.operations)
@@ -245,7 +243,6 @@ class Handler:
         return True
 
     def _actions(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
-        """What is done to the connection, faults included."""
         reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
         more = _with_source(limits, prepared, exchange, self.live.settings)
         actions = script(reply, _paced(prepared, self.live, exchange.namespace), more, apart=bool(faults))
@@ -262,7 +259,6 @@ class Handler:
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:
-    """Do some work, on a thread if it is large: other requests are served meanwhile."""
     return await aside(work) if large else work()
 
 
@@ -315,7 +311,6 @@ def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
 
 
 def _paced(prepared: Prepared, live: Live, namespace: str) -> Pace:
-    """The pace of delivery: a namespace can switch waits off, and a request off or on."""
     if prepared.pace is AT_ONCE:
         return AT_ONCE
     timed = live.timed(namespace) if prepared.timed is None else prepared.timed
@@ -323,7 +318,6 @@ def _paced(prepared: Prepared, live: Live, namespace: str) -> Pace:
 
 
 def _with_source(limits: Headers, prepared: Prepared, exchange: Exchange, settings: Settings) -> Headers:
-    """The headers of limits, and those that name the source of the answer."""
     if not settings.source_headers:
         return limits
     source = _printable(prepared.plan.source)

@@ -231,7 +231,6 @@ class Reservation:
             self.limiter.concurrency.release(self.namespace)
 
     def _report(self, charge: Charge, waits: Sequence[float], *, drawn: bool) -> None:
-        """Set the headers of what remains; raise Failure, with these headers, if nothing was drawn."""
         headers, larger = self.rate_headers(_standings(charge.rates, waits)), charge.too_large
         if larger is not None:
             details = {"kind": larger.kind, "window": larger.window, "most": larger.limit, "asked": charge.needed}
@@ -243,12 +242,10 @@ class Reservation:
             self._hide(charge.stated)
 
     def _hide(self, names: frozenset[str]) -> None:
-        """Leave out the headers that the answer sets itself."""
         self.headers = tuple(header for header in self.headers if header[0] not in names)
 
 
 def _refused(charge: Charge, waits: Sequence[float], headers: Headers) -> Failure:
-    """The failure that names the limit with the longest wait."""
     wait, at = max(
         (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, charge.draws, strict=True))
     )

@@ -242,7 +242,6 @@ def policy(settings: Settings) -> Policy:
 
 
 def _model(setting: ModelSetting) -> Model:
-    """The stated properties of a model, null included."""
     stated = {name: getattr(setting, name) for name in setting.model_fields_set}
     return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))
 

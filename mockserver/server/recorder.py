@@ -162,8 +162,6 @@ class Recorder:
 
 
 class _Body:
-    """The body so far: decoded, and by events if it is a stream."""
-
     def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | None) -> None:
         self._status, self._headers = status, headers
         self._coded, self._decoding = _decoding(headers)
@@ -252,7 +250,6 @@ class _Events:
 
 
 def _decoding(headers: Fields) -> tuple[bool, Decoding | None]:
-    """Whether a body is coded, and what decodes it, if it can be decoded."""
     try:
         codings = codings_of(headers)
         return bool(codings), Decoding(codings, MAX_RECORDED) if codings else None

@@ -109,12 +109,10 @@ class Relay:
             raise failure from None
 
     async def _trace(self, event: str, _: object) -> None:
-        """Let times count from when the request was sent."""
         if self._recorder is not None and event.endswith("send_request_body.complete"):
             self._recorder.began = monotonic()
 
     async def _poured(self, response: "Response", more: Headers) -> str:
-        """Pass an answer on to its end and return how it ended. Raises what breaks it off."""
         recorder, line, status = self._recorder, self.line, response.status_code
         if status > _LAST_STATUS:
             raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
@@ -160,7 +158,6 @@ class Relay:
             await _ended(coming)
 
     async def _let_go(self, *, last: bool = False) -> None:
-        """Pass on what is held; `last`: this is the end of the answer."""
         held = b"".join(self._held)
         self._held.clear()
         if last:
@@ -177,14 +174,12 @@ class Relay:
 
 
 def _broken(recorder: Recorder | None, why: str) -> None:
-    """Log what is wrong upstream; an answer that is not saved yet is not recorded."""
     if recorder is not None:
         recorder.forget(why)
     log.warning("%s", why)
 
 
 async def _ended(task: "asyncio.Future[Any]") -> None:
-    """Cancel a task and wait for its end."""
     task.cancel()
     await asyncio.wait((task,))
     if not task.cancelled():

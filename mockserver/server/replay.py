@@ -17,8 +17,7 @@ from mockserver.core.store import Lookup, Store
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import apart, aside
-from mockserver.server.cassette_store import CassetteStore, file_of
-from mockserver.server.parse_recorded import parse_sent
+from mockserver.server.cassette_store import CassetteStore, file_of, parse_sent
 from mockserver.server.recorder import RecordingPolicy
 
 

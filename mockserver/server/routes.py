@@ -47,7 +47,6 @@ class FastRouter(Router):
         self._fixed = {route.path: route.app for route in reversed(fixed)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
         app = None if scope.get("root_path") or scope["type"] != "http" else self._fixed.get(scope["path"])
         if app is None:
             await self.app(scope, receive, send)

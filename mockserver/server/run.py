@@ -99,7 +99,6 @@ _REASONS = {
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
-    """Whether a log line reports a fault; the end of a request because the server stops is none."""
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

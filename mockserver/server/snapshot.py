@@ -173,8 +173,6 @@ class _Members:
 
 
 class _Brotli:
-    """Brotli, which has no members."""
-
     def __init__(self) -> None:
         import brotli
 

@@ -8,7 +8,7 @@ from mockserver.cassettes.match import EpisodeIndex, key, traits, view
 from mockserver.config.recording import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.server.parse_recorded import parse_episode, parse_sent
+from mockserver.server.cassette_store import parse_episode, parse_sent
 from tests.kit.reels import CHAT, chat, episode
 
 NONE = Match()

@@ -15,7 +15,7 @@ from mockserver.cassettes.miss import SHOWN, differences, miss_report, varying_p
 from mockserver.config.recording import Match
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
-from mockserver.server.parse_recorded import parse_episode, parse_sent
+from mockserver.server.cassette_store import parse_episode, parse_sent
 from tests.kit.reels import CHAT, chat, episode, streamed
 
 HERE = Path(__file__).parent / "misses"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.server.parse_recorded import parse_episode, parse_sent
+from mockserver.server.cassette_store import parse_episode, parse_sent
 from tests.kit.reels import CHAT, chat, episode
 
 

@@ -12,7 +12,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.store import Lookup
-from mockserver.server.parse_recorded import parse_sent
+from mockserver.server.cassette_store import parse_sent
 from mockserver.server.recorder import RecordingPolicy, recording_policy
 from mockserver.server.replay import Player, Record, sent_of
 from mockserver.state.memory import MemoryStore

@@ -10,8 +10,8 @@ import pytest
 from mockserver.cassettes.store import CassetteFile
 from mockserver.config.models_and_limits import Key
 from mockserver.core.episode import Recorded
+from mockserver.server.cassette_store import parse_sent
 from mockserver.server.live import Live, Sources, reload, start, watch
-from mockserver.server.parse_recorded import parse_sent
 from tests.kit.reels import chat, episode
 
 GOOD, BETTER, BROKEN = (

@@ -36,8 +36,8 @@ from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.answer import singles
 from mockserver.rules.match.fields import Field, find
+from mockserver.server.cassette_store import parse_episode
 from mockserver.server.live import compiled
-from mockserver.server.parse_recorded import parse_episode
 from mockserver.server.routes import operation_at, places
 from mockserver.server.snapshot import decoded
 

@@ -28,7 +28,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import wall
 from mockserver.core.text import aligned, plural
 from mockserver.dialects import discover
-from mockserver.server.parse_recorded import parse_episode, parse_sent_strictly
+from mockserver.server.cassette_store import parse_episode, parse_sent_strictly
 
 MAX_FINDING = 400  # characters
 

@@ -28,7 +28,6 @@ class Control:
     live: Live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         try:
             response = await self._answer(scope, receive)
         except RefusedError as refused:
@@ -57,7 +56,6 @@ class Control:
 
 
 def _found(path: str) -> tuple[Mapping[str, View], str]:
-    """The views at a path, and the item that its end names."""
     if path in VIEWS:
         return VIEWS[path], ""
     for front, views in ITEMS.items():

@@ -115,7 +115,6 @@ def reached_by(row: Exchange, live: Live) -> Reached | None:
 
 
 async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
-    """What the call meant, and why it was answered so."""
     reached = reached_by(row, live)
     if reached is None:
         return {"asked": None}
@@ -128,7 +127,6 @@ async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
 
 
 def _asked(call: Call) -> dict[str, Json]:
-    """The call in short: what was said, and which tools there are."""
     messages = list[Json]()
     for message in call.messages:
         used = {"tool_calls": [used.name for used in message.tool_calls]} if message.tool_calls else {}
@@ -276,7 +274,6 @@ def _reached(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, J
 
 
 def _again(number: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
-    """The request of a row, and what answered it then."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
     row = kept(asked, number)

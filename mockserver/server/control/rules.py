@@ -67,7 +67,6 @@ class _Outline(Document):
 
 
 def _document(asked: ControlRequest) -> Document:
-    """The body as a rules file; a single rule as the only one of it."""
     try:
         document = read(asked.body, FILE) if "yaml" in asked.kind else Document.of(asked.content(), FILE)
     except MockserverError as error:
@@ -95,7 +94,6 @@ def _named(document: Document, named: int) -> tuple[Document, int]:
 
 
 def _placed(document: Document, error: MockserverError, profiles: Profiles) -> Sequence[Mistake]:
-    """The mistakes with their places; in JSON, which has no lines, with their paths."""
     if not any(mistake.place is not None for mistake in error.mistakes):
         try:
             compiled((_Outline(document.data, FILE),), profiles)
@@ -166,7 +164,6 @@ async def _uncount(asked: ControlRequest, rules: Iterable[Rule]) -> None:
 
 
 def _check(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
-    """Refuse names that are taken, and more rules than there is room for."""
     own, filed = {rule.name for rule in space.rules}, {rule.name: rule.where for rule in others}
     found = [(rule.name, f": {filed[rule.name]} has it already") for rule in rules if rule.name in filed]
     if not replace:

@@ -250,7 +250,6 @@ def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[La
 
 
 def _added(rows: Iterable[tuple[Way, Sequence[int], float]]) -> Mapping[Labels, tuple[Sequence[int], float]]:
-    """The buckets and the seconds of each dialect and operation."""
     found: dict[Labels, tuple[Sequence[int], float]] = {}
     for way, more, seconds in rows:
         labels = (way.dialect, way.operation or "none")

@@ -183,7 +183,6 @@ class RequestParser(HttpToolsProtocol):
         return reason or unclear(f"This is not HTTP: {error}.")
 
     def _unfinished(self) -> None:
-        """A head or a body is on its way: not for ever, and not without end."""
         if first := self.cut == inf:
             self.cut = self.time_limit
             self.due = min(self.due, self.cut)

@@ -43,7 +43,6 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
 
 
 def _parted(path: str) -> tuple[str, str]:
-    """The namespace of a path, and the path without it."""
     if not path.startswith("/ns/"):
         return DEFAULT, path
     namespace, _, rest = path.removeprefix("/ns/").partition("/")
@@ -226,7 +225,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         connection_deadlines.reset(self.transport)
 
     def _part(self) -> None:
-        """Send nothing more."""
         self._leaving = self.deaf = True
         if self._running is not None:
             self._running.response_started = self._running.response_complete = True
@@ -253,7 +251,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.due = self.cut
 
     def _quiet(self) -> None:
-        """No request is open."""
         if self.stage == HEAD:
             self.due = self.cut
         elif self.silent:

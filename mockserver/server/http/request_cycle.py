@@ -132,7 +132,6 @@ class RequestCycle(RequestResponseCycle):
         return self._open
 
     async def _rest(self, message: Message) -> None:
-        """A piece of a body that ends with the connection."""
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if self.disconnected or self.response_complete:

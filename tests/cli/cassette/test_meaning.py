@@ -8,7 +8,7 @@ import pytest
 from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.cli.cassette.inspect import unplayable
 from mockserver.core.episode import Episode
-from mockserver.server.parse_recorded import parse_episode
+from mockserver.server.cassette_store import parse_episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 

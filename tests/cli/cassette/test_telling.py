@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mockserver.cli.cassette.describe import block, day, full_description, headline, line, size
 from mockserver.core.episode import Recorded
-from mockserver.server.parse_recorded import parse_episode
+from mockserver.server.cassette_store import parse_episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 

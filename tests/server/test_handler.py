@@ -1,14 +1,20 @@
-"""An exchange over ASGI: headers that say where an answer came from, limits, the journal, clients that leave."""
+"""A request through the whole application over ASGI: from its bytes to the journal."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from starlette.routing import compile_path
 
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure
+from mockserver.dialects import discover
 from mockserver.server.app import build_app
-from mockserver.server.handler import Handler
+from mockserver.server.handler import MAX_TRACEBACK, Handler, crash
 from mockserver.server.live import Live
+from mockserver.server.routes import find, nearest, operation_at, owner, places
+from mockserver.server.snapshot import ClientLeftError, read_body, snapshot
 from tests.kit.local import local
 from tests.kit.through import BODY, CHAT, request
 
@@ -17,6 +23,7 @@ rules:
   - {name: hi, when: {last_user: hi, namespace: default}, then: {text: Hello}}
   - {name: "naïve ☃", when: {last_user: snow}, then: {text: Hello}}
 """
+STREAM = BODY.replace(b'"model"', b'"stream": true, "model"')
 
 
 @pytest.fixture
@@ -24,53 +31,46 @@ def live() -> Live:
     return local(RULES).live
 
 
-def test_an_answer_says_where_it_came_from(live: Live) -> None:
-    first, second = request(live, CHAT), request(live, "/v1/models", method="GET")
-    assert first.headers["x-mockserver-source"].endswith("rules.yaml:3 hi")
-    assert (first.headers["x-mockserver-call"], second.headers["x-mockserver-call"]) == ("1", "2")
-    assert second.headers["x-mockserver-source"] == "generated"
-
-
-def test_these_headers_can_be_turned_off() -> None:
+def test_headers_say_where_an_answer_came_from(live: Live) -> None:
+    found = [
+        request(live, CHAT),
+        request(live, "/v1/models", method="GET"),
+        request(live, CHAT, BODY.replace(b'"hi"', b'"snow"')),
+        request(live, f"/ns/mine{CHAT}"),
+    ]
+    assert [got.headers["x-mockserver-call"] for got in found] == ["1", "2", "3", "4"]
+    first, *others = [got.headers["x-mockserver-source"] for got in found]
+    assert first.endswith("rules.yaml:3 hi")
+    assert others == ["generated", others[1], "generated"]
+    assert others[1].endswith(r"na\xefve \u2603")
+    assert [row.namespace for row in live.journal][-1] == "mine"
     got = request(local(RULES, source_headers=False).live, CHAT)
     assert not [name for name in got.headers if name.startswith("x-mockserver")]
 
 
-def test_any_name_of_a_rule_fits_into_a_header(live: Live) -> None:
-    body = BODY.replace(b'"hi"', b'"snow"')
-    assert request(live, CHAT, body).headers["x-mockserver-source"].endswith(r"na\xefve \u2603")
-
-
 def test_a_stream_without_timing_is_one_send(live: Live) -> None:
-    got = request(live, CHAT, BODY.replace(b'"model"', b'"stream": true, "model"'))
-    assert got.sends == 1
-    assert got.body.count(b"\n\n") > 3
+    got = request(live, CHAT, STREAM)
+    assert (got.sends, got.body.count(b"\n\n") > 3) == (1, True)
     assert got.body.endswith(b"data: [DONE]\n\n")
 
 
-def test_the_journal_notes_what_was_served(live: Live) -> None:
-    request(live, CHAT)
-    request(live, "/azure/nope")
-    rows = [(row.path, row.dialect, row.status, row.ended) for row in live.journal]
-    assert rows == [(CHAT, "openai", 200, "complete"), ("/azure/nope", "azure", 404, "complete")]
+def test_the_journal(live: Live) -> None:
+    for path, method in ((CHAT, "POST"), ("/azure/no", "POST"), ("/v1/models", "HEAD"), ("/v1/embeddings", "HEAD")):
+        request(live, path, method=method)
+    assert [(row.path, row.dialect, row.operation, row.status, row.ended) for row in live.journal] == [
+        (CHAT, "openai", "chat", 200, "complete"),
+        ("/azure/no", "azure", "", 404, "complete"),
+        ("/v1/models", "openai", "models", 200, "complete"),
+        ("/v1/embeddings", "openai", "", 405, "complete"),
+    ]
 
 
-def test_a_head_asks_for_the_operation_of_get(live: Live) -> None:
-    request(live, "/v1/models", method="HEAD")
-    request(live, "/v1/embeddings", method="HEAD")
-    assert [(row.operation, row.status) for row in live.journal] == [("models", 200), ("", 405)]
-
-
-async def test_a_client_that_leaves_early_is_noted(live: Live) -> None:
-    async def receive() -> Any:
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        raise AssertionError(message)
-
-    scope = {"type": "http", "method": "POST", "path": CHAT, "root_path": "", "query_string": b"", "headers": ()}
-    await build_app(live)(scope, receive, send)
-    assert [row.ended for row in live.journal] == ["client left"]
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [((b"authorization", b"Bearer sk-good"), 200), ((b"authorization", b"Bearer no"), 401), ((b"x", b"sk-good"), 401)],
+)
+def test_listed_keys_are_required(header: tuple[bytes, bytes], status: int) -> None:
+    assert request(local(keys=["sk-good"]).live, CHAT, headers=(header,)).status == status
 
 
 class Wire:
@@ -85,7 +85,7 @@ class Wire:
         if self._body is None:
             await asyncio.Future()
         body, self._body = self._body, None
-        return {"type": "http.request", "body": body}
+        return {"type": "http.request", "body": body} if body else {"type": "http.disconnect"}
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -99,10 +99,13 @@ class Wire:
         await build_app(live)(scope, self.receive, self.send)
 
 
-STREAM = BODY.replace(b'"model"', b'"stream": true, "model"')
+async def test_a_client_that_leaves_early_is_noted(live: Live) -> None:
+    wire = Wire(b"")
+    await wire.ask(live)
+    assert (wire.heads, [row.ended for row in live.journal]) == ([], ["client left"])
 
 
-async def test_what_has_begun_when_the_server_stops_stays_in_the_journal_as_it_was() -> None:
+async def test_an_answer_that_has_begun_when_the_server_stops() -> None:
     live, wire = local("rules: [{then: {text: a b, timing: {first_token: 0s, per_token: 1h}}}]").live, Wire(STREAM)
     task = asyncio.create_task(wire.ask(live))
     await wire.sent.wait()
@@ -113,7 +116,7 @@ async def test_what_has_begun_when_the_server_stops_stays_in_the_journal_as_it_w
     assert (wire.heads, row.status, row.source.split()[0], row.ended) == ([200], 200, "rule", "server stopped")
 
 
-async def test_what_has_not_begun_when_the_server_stops_is_turned_away() -> None:
+async def test_an_answer_that_has_not_begun_when_the_server_stops() -> None:
     live, wire = local("rules: [{then: {text: a b, timing: {total: 1h}}}]").live, Wire()
     task = asyncio.create_task(wire.ask(live))
     while not any(row.status for row in live.journal):
@@ -124,7 +127,7 @@ async def test_what_has_not_begun_when_the_server_stops_is_turned_away() -> None
     assert (wire.heads, row.status, row.source, row.ended) == ([503], 503, "invalid", "server stopped")
 
 
-async def test_a_fault_of_our_own_amid_an_answer_is_no_leaving_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_amid_an_answer_is_not_a_client_that_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> Iterator[object]:
         raise ZeroDivisionError
         yield
@@ -134,3 +137,123 @@ async def test_a_fault_of_our_own_amid_an_answer_is_no_leaving_of_the_client(mon
     with pytest.raises(ZeroDivisionError):
         await Wire().ask(live)
     assert [row.ended for row in live.journal] == ["disconnected"]
+
+
+def logged(message: str, path: str = "/v1/x", key: str = "sk-proj-0a1b2c3d4e") -> str:
+    http = HttpRequest("POST", path, headers=((b"authorization", f"Bearer {key}".encode()),))
+    try:
+        raise ValueError(message)
+    except ValueError as error:
+        return crash(error, http)
+
+
+def test_the_log_of_a_bug() -> None:
+    first, *trace = logged("no such thing").splitlines()
+    assert first == "a fault of mockserver itself, on POST /v1/x"
+    assert (trace[0], trace[-1]) == ("| Traceback (most recent call last):", "| ValueError: no such thing")
+    assert "test_handler.py" in trace[1]
+    assert len(logged("x\n" * 100_000)) < 3 * MAX_TRACEBACK
+    text = logged("sk-proj-0a1b2c3d4e\n7 GET / -> 200\r\x1b[2Kb", "/a/sk-proj-0a1b2c3d4e\n8 GET / -> 200")
+    assert r"/a/sk-p...(masked)\x0a8 GET / -> 200" in text
+    assert text.splitlines()[-2:] == ["| ValueError: sk-p...(masked)", r"| 7 GET / -> 200\x0d\x1b[2Kb"]
+
+
+# --- from ASGI to a value
+
+
+def receiver(messages: Iterable[dict[str, Any]]) -> Any:
+    waiting = iter(messages)
+
+    async def receive() -> dict[str, Any]:
+        return next(waiting)
+
+    return receive
+
+
+def piece(body: bytes, *, more: bool = False) -> dict[str, Any]:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+@pytest.mark.parametrize(
+    ("messages", "body"),
+    [
+        ([piece(b"ab", more=True), piece(b"c")], b"abc"),
+        ([{"type": "http.request"}], b""),
+        ([piece(b"12345678")], b"12345678"),
+        ([piece(b"123456789")], None),
+        ([piece(b"12345", more=True), piece(b"6789", more=True)], None),  # not read to its end, which never comes
+    ],
+)
+async def test_bodies_are_read_up_to_the_limit(messages: list[dict[str, Any]], body: bytes | None) -> None:
+    if body is not None:
+        assert await read_body(receiver(messages), 8) == body
+        return
+    with pytest.raises(Failure, match="The request body is larger than 8 bytes") as refused:
+        await read_body(receiver(messages), 8)
+    assert refused.value.reason == "too_large"
+
+
+async def test_announced_bodies_and_clients_that_leave() -> None:
+    with pytest.raises(Failure, match="larger than 8 bytes"):
+        await read_body(receiver([]), 8, [(b"content-length", b"9")])
+    with pytest.raises(ClientLeftError):
+        await read_body(receiver([piece(b"1", more=True), {"type": "http.disconnect"}]), 8)
+
+
+def test_a_snapshot_has_what_the_wire_said() -> None:
+    scope = {
+        "method": "POST",
+        "path": "/ns/mine/v1/chat/completions",
+        "root_path": "/ns/mine",
+        "query_string": b"a=1&b=%20x&empty=&a=2&c[]=1&c%5B%5D=2",
+        "headers": ((b"x-one", b"1"), (b"x-one", b"2")),
+        "path_params": {"namespace": "mine"},
+    }
+    http = snapshot(scope, b"{}", "mine")
+    assert (http.method, http.path, http.namespace) == ("POST", "/v1/chat/completions", "mine")
+    assert http.query == {"a": "2", "b": " x", "empty": "", "c[]": "1,2"}
+    assert (http.header("X-One"), http.header("x-two")) == ("1", None)
+
+
+# --- paths
+
+KNOWN = places(discover(), "openai")
+
+
+def test_operations_are_found_at_their_paths() -> None:
+    found = find("/v1/models/accounts/fireworks/models/x", KNOWN)
+    assert found is not None
+    assert found[1] == {"model": "accounts/fireworks/models/x"}
+    found = find(CHAT, places(discover(), "skytells"))
+    assert found is not None
+    assert found[0].dialect.name == "skytells"
+    assert operation_at("POST", "/azure/chat/completions", KNOWN) == "chat"
+    assert operation_at("HEAD", "/v1/models", KNOWN) == "models"
+    assert operation_at("DELETE", "/v1/models", KNOWN) is operation_at("GET", "/nowhere", KNOWN) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "near", "dialect"),
+    [
+        ("POST", "/chat/completions", "POST /v1/chat/completions", "openai"),
+        ("GET", "/v1/modles", "GET /v1/models", "openai"),
+        ("POST", "/azure/chat/complete", "POST /azure/chat/completions", "azure"),
+        ("POST", "/v1/models", "GET /v1/models", "openai"),  # a path of another method
+        ("POST", "/v1/batches", None, "openai"),
+        ("POST", "/v1/chat", "POST /v1/chat/completions", "openai"),
+        ("POST", "/skytells", None, "skytells"),
+    ],
+)
+def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
+    method: str, path: str, near: str | None, dialect: str
+) -> None:
+    assert nearest(method, path, KNOWN) == near
+    assert owner(path, discover(), "openai").name == dialect
+
+
+def test_no_pattern_hides_a_fixed_path() -> None:
+    patterns = [(compile_path(place.path)[0], place.path) for place in KNOWN]
+    fixed = [place.path for place in KNOWN if "{" not in place.path]
+    assert len(fixed) > 40
+    for path in fixed:
+        assert next(where for pattern, where in patterns if pattern.match(path)) == path

@@ -1,4 +1,4 @@
-"""Requests limiter against limits, by a clock that is set by hand; what clients see of it stands in tests/limits."""
+"""Rates by a clock that is set by hand, and concurrency; what clients see: tests/limits."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from mockserver.core.plan import Usage as Used
 from mockserver.core.rates import Limits, Rate, Standings
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.limits import Charge, Limiter, Reservation
+from mockserver.server.limits import Charge, Concurrency, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.memory import MemoryBuckets
 from tests.state.test_buckets import Hand
@@ -48,7 +48,7 @@ async def refused(limiter: Limiter, charge: Charge) -> Failure:
     return raised.value
 
 
-def test_what_a_key_says_wins_over_its_model_and_that_over_all() -> None:
+def test_rates_of_a_key_win_over_those_of_its_model_and_both_over_all() -> None:
     rich = Settings.model_validate({"keys": {"k": {"limits": {"requests_per_minute": 7}}}}).keys
     assert rich is not None
     limiter = Limiter()
@@ -122,7 +122,7 @@ async def test_a_settled_charge_draws_the_same_again_but_needs_only_its_prompt()
     await refused(limiter, charge)
 
 
-async def test_headers_that_an_answer_states_stand_every_time() -> None:
+async def test_stated_headers_are_never_replaced() -> None:
     limiter = limits(RPM, TPM)
     one = reserve(limiter)
     charge = limiter.charge("k", "m").of(1, 1)
@@ -136,7 +136,7 @@ async def test_headers_that_an_answer_states_stand_every_time() -> None:
         assert "x-ratelimit-remaining-tokens" in names
 
 
-async def test_who_leaves_the_queue_gets_back_what_was_drawn() -> None:
+async def test_leaving_the_queue_gives_back_what_was_drawn() -> None:
     limiter = limits(RPM, concurrent=1, queue=1)
     charge = limiter.charge("k", "m").of(0, 0)
     working = reserve(limiter)
@@ -150,7 +150,7 @@ async def test_who_leaves_the_queue_gets_back_what_was_drawn() -> None:
     assert dict(last.headers)["x-ratelimit-remaining-requests"] == "1"
 
 
-async def test_a_refusal_for_a_rate_keeps_no_turn() -> None:
+async def test_a_refusal_for_a_rate_keeps_no_slot() -> None:
     limiter = limits(RPM, concurrent=1)
     charge = limiter.charge("k", "m").of(0, 0)
     for _ in range(3):
@@ -165,3 +165,72 @@ async def test_a_refusal_for_a_rate_keeps_no_turn() -> None:
     await other.take(limiter.charge("k", "another").of(0, 0))
     with pytest.raises(Failure, match="overloaded"):
         await reserve(limiter).take(limiter.charge("k", "another").of(0, 0))
+
+
+# --- concurrency
+
+
+async def forever() -> None:
+    """A client that does not leave."""
+    await asyncio.Future()
+
+
+async def test_waiting_requests_run_in_order() -> None:
+    slots, came = Concurrency(Limits(concurrent=1, queue=3)), list[int]()
+
+    async def work(number: int) -> None:
+        await slots.wait("n", forever)
+        came.append(number)
+
+    assert slots.acquire("n")
+    waiting = [asyncio.create_task(work(number)) for number in range(3)]
+    await asyncio.sleep(0)
+    assert slots.full("n")
+    for number in range(3):
+        slots.release("n")
+        assert not slots.acquire("n")
+        await waiting[number]
+    assert came == [0, 1, 2]
+    slots.release("n")
+    assert slots.acquire("n")
+
+
+async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:
+    slots = Concurrency(Limits(concurrent=1, queue=2))
+    slots.acquire("n")
+    gone = asyncio.Event()
+
+    async def left() -> None:
+        await gone.wait()
+
+    first = asyncio.create_task(slots.wait("n", left))
+    second = asyncio.create_task(slots.wait("n", forever))
+    await asyncio.sleep(0.01)
+    gone.set()
+    await asyncio.sleep(0)  # now the client has left
+    slots.release("n")
+    with pytest.raises(ClientLeftError):
+        await first
+    await asyncio.wait_for(second, 5)
+
+
+async def test_a_wait_that_is_cancelled_leaves_nothing() -> None:
+    slots = Concurrency(Limits(concurrent=1, queue=1))
+    slots.acquire("n")
+    waiting = asyncio.create_task(slots.wait("n", forever))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    slots.release("n")
+    assert slots.acquire("n")
+
+
+async def test_limits_may_be_lifted_while_some_wait() -> None:
+    slots = Concurrency(Limits(concurrent=1, queue=2))
+    slots.acquire("n")
+    waiting = [asyncio.create_task(slots.wait("n", forever)) for _ in range(2)]
+    await asyncio.sleep(0)
+    slots.limits = Limits()
+    slots.release("n")
+    await asyncio.gather(*waiting)

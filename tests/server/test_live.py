@@ -1,15 +1,25 @@
-"""From files, flags and environment to an engine."""
+"""From files, flags and environment to an engine; namespaces; reloads: a broken change is reported and ignored."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from mockserver.cassettes.store import CassetteFile
 from mockserver.config.errors import MockserverError
+from mockserver.config.models_and_limits import Key
 from mockserver.config.settings import Settings
+from mockserver.core.episode import Recorded
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.live import Sources, policy, start
+from mockserver.server.cassette_store import parse_sent
+from mockserver.server.live import Live, Memo, Sources, policy, reload, start, watch
+from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, allowed
+from tests.kit.reels import chat, episode
+from tests.kit.watched import rule, watched
 
 
 def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
@@ -17,35 +27,207 @@ def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
     one.write_text("settings: {seed: 1}\nrules: [{name: a, then: {text: a}}]")
     two.write_text("settings: {seed: 2, unmatched: error}\nrules: [{name: b, then: {text: b}}]")
     live = start(Sources((one, two), {"seed": "3"}, {"MOCKSERVER_SEED": "4", "MOCKSERVER_IDS": "unique"}))
-    assert [rule.name for rule in live.engine.rules] == ["a", "b"]
+    assert names(live) == ["a", "b"]
     assert live.engine.policy == policy(Settings(seed=3, unmatched="error", ids="unique"))
+    with pytest.raises(MockserverError, match=r"^a file: cannot be read: No such file or directory"):
+        start(Sources((tmp_path / "none.yaml",), shown=lambda path: "a file"))
 
 
-def test_policy_says_what_the_settings_say() -> None:
+def test_the_policy_of_settings() -> None:
     made = policy(Settings.model_validate({"seed": 5, "clock": 7, "models": ["a*"], "timing": {"total": "2s"}}))
     assert (made.seed, made.clock, made.models) == (Seed(5), Clock(7), Catalogue({"a*": Model()}))
     assert made.timing == Timing(total=2.0)
-
-
-def test_policy_keeps_what_is_said_of_models_even_that_it_is_nothing() -> None:
     table = {"a": {"context_window": None, "tools": False, "timing": {"total": "2s"}}, "b": None}
     made = policy(Settings.model_validate({"models": table, "known_models": False, "strict": True}))
-    said = Model(tools=False, timing=Timing(total=2.0), unlimited=frozenset({"context_window"}))
-    assert made.models == Catalogue({"a": said, "b": Model()}, published=False, strict=True)
+    stated = Model(tools=False, timing=Timing(total=2.0), unlimited=frozenset({"context_window"}))
+    assert made.models == Catalogue({"a": stated, "b": Model()}, published=False, strict=True)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(MockserverError, match=r"none\.yaml: cannot be read: No such file or directory"):
-        start(Sources((tmp_path / "none.yaml",)))
-
-
-def test_limits_are_held_where_there_are_some_and_follow_the_settings() -> None:
+def test_the_limiter_follows_the_settings() -> None:
     live = start(Sources())
     assert live.limiter is None
     live.settings = Settings.model_validate({"limits": {"requests_per_minute": 5, "concurrent_requests": 2}})
     limiter = live.limiter
     assert limiter is not None
-    assert limiter.concurrency.limits == live.settings.limits
     live.settings = Settings.model_validate({"limits": {"requests_per_minute": 6}})
     assert live.limiter is limiter
     assert limiter.concurrency.limits == live.settings.limits
+
+
+def test_remembered_values_are_valid_for_their_owner() -> None:
+    memo, one, two = Memo[str](limit=2), object(), object()
+    memo.put("k", one, "v")
+    assert (memo.get("k", one), memo.get("k", two), memo.get("j", one)) == ("v", None, None)
+    memo.put("k", two, "w")
+    memo.put("a", one, "x")
+    memo.put("b", one, "y")
+    assert [memo.get(key, owner) for key, owner in (("k", two), ("a", one), ("b", one))] == [None, "x", "y"]
+
+
+# --- namespaces
+
+
+def test_names() -> None:
+    assert all(map(allowed, ("a", "test_one[param 1]", "ø☃", "x" * LONGEST, "default")))
+    assert not any(map(allowed, ("", " ", "x" * (LONGEST + 1), "a\nb", "a\0", "\ud800", "*")))
+
+
+def test_the_longest_idle_are_evicted_but_never_the_default_one() -> None:
+    spaces = Namespaces(limit=3)
+    for name in (DEFAULT, "a", "b", "a", "c", "d"):
+        spaces.touch(name)
+    assert (set(spaces.names()), spaces.evicted) == ({DEFAULT, "c", "d"}, ["b", "a"])
+
+
+def test_looking_at_a_namespace_does_not_create_it() -> None:
+    spaces = Namespaces()
+    assert spaces.get("a").rules == ()
+    assert spaces.names() == (DEFAULT,)
+    spaces.touch("a").timed = False
+    assert not spaces.get("a").timed
+    spaces.drop("a")
+    assert spaces.get("a").timed
+
+
+def test_an_engine_is_made_once_for_a_base(tmp_path: Path) -> None:
+    server = watched(tmp_path)
+    server.post("rules?namespace=a", rule("one", "1"))
+    space, base = server.live.namespaces.get("a"), server.live.engine
+    made = space.engine(base)
+    assert made is space.engine(base) is not base
+    assert space.engine(start(Sources()).engine) is not made
+    space.rules = ()
+    assert space.engine(base) is base
+
+
+def test_an_evicted_namespace_is_forgotten(tmp_path: Path) -> None:
+    server = watched(tmp_path, "rules: [{name: once, times: 1, then: {text: once}}, {then: {text: after}}]")
+    server.live.namespaces = Namespaces(limit=2)
+    server.post("rules?namespace=a", rule("mine", "mine", when={"last_user": "mine"}))
+    once = f"rule {tmp_path}/rules.yaml:1 once"
+    assert [server.chat(text, namespace="a").source for text in ("x", "mine")] == [once, "rule api mine"]
+    for name in ("b", "c", "d"):
+        server.chat("x", namespace=name)
+    assert server.calls("?namespace=a") == []
+    assert [server.chat("mine", namespace="a").source for _ in range(2)] == [once, f"rule {tmp_path}/rules.yaml:1"]
+
+
+@pytest.mark.parametrize("name", ["x" * 101, "%0a", "%20", "*"])
+@pytest.mark.parametrize(("dialect", "path"), [("openai", "v1/chat/completions"), ("azure", "azure/chat/completions")])
+def test_an_invalid_name_gets_the_404_of_its_dialect(tmp_path: Path, name: str, dialect: str, path: str) -> None:
+    server = watched(tmp_path)
+    got = server.app.ask(f"/ns/{name}/{path}", chat("x"))
+    assert got.status == 404
+    assert "A namespace is called by 1 to 100 printable characters." in got.body.decode()
+    (call,) = server.calls()
+    assert (call["dialect"], call["namespace"], call["source"]) == (dialect, "default", "invalid")
+
+
+# --- reloads
+
+BETTER = "rules: [{name: b, then: {text: two}}]"
+BROKEN = "rules: [{name: c, then: {txt: three}}]"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.yaml"
+    path.write_text("rules: [{name: a, then: {text: one}}]")
+    return path
+
+
+def names(live: Live) -> list[str]:
+    return [rule.name for rule in live.engine.rules]
+
+
+async def test_a_reload_swaps_settings_and_rules_meanwhile_others_run(file: Path) -> None:
+    sources = Sources((file,))
+    live, turns = start(sources), 0
+    rules = "".join(f"  - {{name: r{n}, then: {{text: x}}}}\n" for n in range(300))
+    file.write_text(f"settings: {{keys: [sk-test], max_body: 1KB, strict: true, dialect: azure}}\nrules:\n{rules}")
+    task = asyncio.create_task(reload(live, sources))
+    while not task.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert (turns > 20, len(live.engine.rules)) == (True, 300)
+    settings = live.settings
+    assert (settings.keys, settings.max_body, settings.strict) == ({"sk-test": Key()}, 1000, True)
+    assert settings.dialect == "azure"
+
+
+class Said(asyncio.Queue[str]):
+    """What a watch says."""
+
+    async def next(self) -> str:
+        async with asyncio.timeout(20):
+            return await self.get()
+
+
+@asynccontextmanager
+async def watching(live: Live, sources: Sources) -> AsyncIterator[Said]:
+    said = Said()
+    task = asyncio.create_task(watch(live, sources, said.put_nowait))
+    try:
+        yield said
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_changed_files_are_reloaded(file: Path) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    async with watching(live, sources) as said:
+        while said.empty():  # the watch may start after the first change
+            file.write_text(BETTER)
+            await asyncio.sleep(0.05)
+        assert await said.next() == "reloaded: 1 rule"
+        assert names(live) == ["b"]
+        replacement = file.with_suffix(".new")
+        replacement.write_text(BROKEN)
+        replacement.replace(file)  # as editors save
+        while (text := await said.next()) == "reloaded: 1 rule":
+            pass
+        assert text.startswith("not reloaded, the rules before still hold:\n")
+        assert "txt" in text
+        assert names(live) == ["b"]
+
+
+ONE, TWO, THREE = (episode(chat("hi"), answer) for answer in ("1", "2", "3"))
+
+
+async def replayed(live: Live) -> str:
+    call = parse_sent("openai", ONE.request)
+    assert call is not None
+    found = await live.player.play(call, live.store)
+    assert found is not None
+    return found.outcome.bytes.decode() if isinstance(found.outcome, Recorded) else str(found.outcome)
+
+
+async def test_changed_cassettes_are_reloaded(tmp_path: Path) -> None:
+    cassette, path = CassetteFile(tmp_path / "chat.yaml"), tmp_path / "chat.yaml"
+    cassette.append(ONE)
+    cassette.append(TWO)
+    sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat"})
+    live, good = start(sources), path.read_bytes()
+    assert await replayed(live) == "1"
+    async with watching(live, sources) as said:
+        cassette.append(THREE)
+        assert await said.next() == "reloaded: cassette chat.yaml, 3 episodes"
+        assert [await replayed(live), await replayed(live)] == ["2", "3"]  # the order continues
+        path.write_text("hello\n")
+        torn = await said.next()
+        assert torn.startswith("not reloaded, what was recorded before still holds:\n")
+        assert "chat.yaml:1:1: not a cassette" in torn
+        path.unlink()
+        assert 'there is no cassette "chat"' in await said.next()
+        assert await replayed(live) == "3"
+        path.write_bytes(good)
+        assert await said.next() == "reloaded: cassette chat.yaml, 2 episodes"
+        await live.player.save("chat", ONE)  # not a change by others
+        assert await replayed(live) == "1"
+        cassette.append(TWO)
+        assert await said.next() == "reloaded: cassette chat.yaml, 4 episodes"
+        assert await replayed(live) == "2"
+        assert said.empty()

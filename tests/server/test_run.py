@@ -1,20 +1,29 @@
-"""The socket and the process: a port in use, signals, the first lines."""
+"""Running a server: the socket, signals, a server in a thread, and the variables that lead clients to it."""
 
+import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.server.run import bind
+from mockserver.server.run import KEY, Running, bind, environment
+from tests.kit.local import local
+from tests.kit.raw import HI, STREAM, Raw, post
+
+ENDLESS = "rules: [{then: {text: a b c, timing: {per_token: 1h}}}]"
 
 
-def test_a_port_in_use_is_told_with_the_way_out() -> None:
+def test_a_port_in_use_and_invalid_hosts() -> None:
     with bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError) as error:
@@ -23,51 +32,13 @@ def test_a_port_in_use_is_told_with_the_way_out() -> None:
         f"cannot listen on 127.0.0.1:{port}: another program uses this port; "
         "stop it, or choose another with --port (0 picks a free one)"
     )
-
-
-@pytest.mark.parametrize("host", ["a..é", "a\0b"])
-def test_a_host_that_cannot_be_is_told(host: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        bind(host, 0)
-    assert str(error.value) == f"cannot listen on {host}:0: this is not the name of a host"
-
-
-@contextmanager
-def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        first = process.stderr.readline()
-        yield process, int(first.split("http://127.0.0.1:")[1].split()[0])
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def await_it(port: int) -> None:
-    """Return when the server answers: its first line tells of the socket alone."""
-    with socket.create_connection(("127.0.0.1", port)) as client:
-        client.sendall(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
-        assert client.recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
-
-
-def asked(body: bytes) -> bytes:
-    """A request for a chat, as bytes."""
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
-    return head.encode() + body
-
-
-@pytest.fixture
-def endless(tmp_path: Path) -> str:
-    """Rules whose answers do not end in our time."""
-    rules = tmp_path / "rules.yaml"
-    rules.write_text("rules: [{then: {text: a b c, timing: {per_token: 1h}}}]")
-    return str(rules)
+    for host in ("a..é", "a\0b"):
+        with pytest.raises(ConfigError, match=":0: this is not the name of a host"):
+            bind(host, 0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_that_comes_before_it_serves_is_not_lost(number: signal.Signals) -> None:
+def test_a_signal_before_it_serves_is_not_lost(number: signal.Signals) -> None:
     script = """
 import gc, os, signal, sys
 from mockserver.server.live import Sources, start
@@ -80,21 +51,142 @@ serve(start(Sources()), Sources(), bind("127.0.0.1", 0), print)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "sent", [asked(b'{"model":"m","messages":[{"role":"user","content":"x"}]}'), asked(b"{}")[:-1]]
-)
-def test_who_still_waits_when_it_stops_is_told_so(sent: bytes, endless: str) -> None:
-    with serving(endless) as (process, port), socket.create_connection(("127.0.0.1", port)) as client:
-        await_it(port)
-        client.sendall(sent)
-        client.settimeout(0.3)
-        with pytest.raises(TimeoutError):
-            client.recv(1)
-        process.send_signal(signal.SIGTERM)
-        client.settimeout(10)
-        got = client.makefile("rb").read()
-        assert process.wait(timeout=10) == 0
+@pytest.mark.parametrize("sent", [post(HI), post(b"{}")[:-1]])
+def test_waiting_clients_get_a_503_when_it_stops(sent: bytes, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(ENDLESS)
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", str(rules)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
+        port = int(process.stderr.readline().split("http://127.0.0.1:")[1].split()[0])
+        with Raw(port) as line:
+            assert line.is_open()
+            line.send(sent).socket.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                line.socket.recv(1)
+            process.send_signal(signal.SIGTERM)
+            line.socket.settimeout(10)
+            heard = line.hear()
+        assert process.wait(timeout=10) == 0
         assert "Traceback" not in process.stderr.read()
-    assert got.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
-    assert b'{"error":{"message":"The server is stopping.","type":"server_error"' in got
+    assert (heard.status, heard.json["error"]["message"]) == (503, "The server is stopping.")
+
+
+# --- in a thread
+
+
+def port_of(running: Running) -> int:
+    return int(running.address.rpartition(":")[2])
+
+
+def streaming(running: Running) -> Raw:
+    """A connection on which an endless answer has begun."""
+    line = Raw(port_of(running)).send(post(STREAM))
+    assert line.socket.recv(100).startswith(b"HTTP/1.1 200")
+    return line
+
+
+def test_it_serves_at_its_address_and_leaves_nothing_behind() -> None:
+    threads = set(threading.enumerate())
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with Running(local(port=0, host="0.0.0.0").live) as running:
+        assert running.address.startswith("http://127.0.0.1:")
+        assert urlopen(f"{running.address}/v1/models").status == 200
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert set(threading.enumerate()) == threads
+    with pytest.raises(OSError, match="refused"):
+        urlopen(f"{running.address}/v1/models")
+    Running(local(port=0).live).stop()  # although it never started
+
+
+def test_an_open_stream_does_not_hold_it_long() -> None:
+    running = Running(local(ENDLESS, port=0).live)
+    running.start()
+    with streaming(running):
+        start = monotonic()
+        running.stop()
+        assert monotonic() - start < 20
+
+
+def test_clients_that_stopped_sending_are_hung_up_or_all() -> None:
+    with Running(local(ENDLESS, port=0).live) as running:
+        first, second = streaming(running), streaming(running)
+        first.socket.close()
+        running.hang_up(all_of_them=False)
+        assert [row.ended for row in running.live.journal] == ["client left", ""]
+        running.hang_up()
+        assert [row.ended for row in running.live.journal] == ["client left", "client left"]
+        second.socket.close()
+
+
+def test_a_fork_is_told_where_the_server_is() -> None:
+    with Running(local(port=0).live) as running:
+        running.check_here()
+        reading, writing = os.pipe()
+        with warnings.catch_warnings(action="ignore"):  # threads are what this is about
+            child = os.fork()
+        if child == 0:
+            try:
+                running.stop()  # does nothing here
+                running.check_here()
+            except ConfigError as error:
+                os.write(writing, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            assert told.read().startswith("the server runs in the process that this one was forked from")
+        with socket.create_connection(("127.0.0.1", port_of(running))):
+            pass
+
+
+# --- variables
+
+ADDRESS = "http://127.0.0.1:8123"
+REAL = {"OPENAI_API_KEY": "sk-real", "FIREWORKS_API_KEY": "fw-real"}
+
+
+def variables(environ: Mapping[str, str] = {}, **settings: Any) -> Mapping[str, str]:
+    return environment(ADDRESS, local(**settings).live.settings, environ)
+
+
+def test_every_client_is_led_to_its_own_dialect() -> None:
+    found = variables()
+    assert found["MOCKSERVER_URL"] == ADDRESS
+    assert found["OPENAI_BASE_URL"] == f"{ADDRESS}/openai/v1"
+    assert found["FIREWORKS_BASE_URL"] == f"{ADDRESS}/fireworks/inference"
+    assert found["LIGHTCONE_BASE_URL"] == f"{ADDRESS}/tzafon"
+    assert found["AZURE_OPENAI_ENDPOINT"] == f"{ADDRESS}/azure-openai"
+    assert found["AZURE_AI_API_BASE"] == f"{ADDRESS}/azure"
+    assert {found[name] for name in found if name.endswith(("_KEY", "_CREDENTIAL"))} == {KEY}
+    assert variables(REAL, keys=["sk-first", "sk-second"])["OPENAI_API_KEY"] == "sk-first"
+    assert found["OPENAI_API_VERSION"] == "2024-10-21"
+    assert variables({"OPENAI_API_VERSION": "2025-01-01"})["OPENAI_API_VERSION"] == "2025-01-01"
+    for dialect, base in (("skytells", "/skytells/v1"), ("tzafon", "/openai/v1")):
+        found = variables(dialect=dialect)
+        assert found["OPENAI_BASE_URL"] == found["OPENAI_API_BASE"] == ADDRESS + base
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "key"),
+    [
+        ({"upstream": "openai=https://a.test"}, REAL, "sk-real"),
+        ({"upstream": "openai=https://a.test"}, {**REAL, "MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-other"}, KEY),
+        ({"upstream": "openai=https://a.test", "keys": ["sk-own"]}, REAL, "sk-own"),
+        ({"upstream": "openai=https://a.test"}, {}, KEY),
+        ({"upstream": "skytells=https://a.test", "dialect": "skytells"}, REAL, "sk-real"),
+        ({"upstream": "skytells=https://a.test"}, REAL, KEY),
+    ],
+)
+def test_a_real_key_stays_if_its_upstream_needs_it(
+    settings: Mapping[str, Any], environ: Mapping[str, str], key: str
+) -> None:
+    found = variables(environ, **settings)
+    assert (found["OPENAI_API_KEY"], found["FIREWORKS_API_KEY"]) == (key, settings.get("keys", [KEY])[0])
+
+
+def test_no_proxy_is_used() -> None:
+    assert variables()["NO_PROXY"] == "127.0.0.1,localhost,::1"
+    found = variables({"NO_PROXY": "corp.test, localhost", "no_proxy": "*"})
+    assert (found["NO_PROXY"], found["no_proxy"]) == ("corp.test,localhost,127.0.0.1,::1", "*")

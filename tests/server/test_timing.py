@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,11 +14,12 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Timing
 from mockserver.delivery.script import AT_ONCE, Pace, script
 from mockserver.dialects import discover
-from mockserver.server.handler import LARGE, Handler, _paced, timed_by
+from mockserver.server.handler import LARGE, Handler, _paced
 from mockserver.server.live import Live, Prepared
 from mockserver.server.routes import find, places
 from tests.kit.local import Local, local
-from tests.kit.served import served
+from tests.kit.raw import HI, STREAM, Raw, post
+from tests.kit.served import Served, served
 
 RULES = """
 version: 1
@@ -108,82 +108,49 @@ def delivered(server: Local, answer: Prepared) -> Pace:
     return _paced(answer, server.live, "default")
 
 
-@pytest.mark.parametrize(
-    ("header", "timed"), [("off", False), ("OFF", False), ("on", True), (None, None)], ids=lambda each: str(each)
-)
+@pytest.mark.parametrize(("header", "timed"), [("off", False), ("OFF", False), ("on", True), (None, None)])
 def test_a_request_may_switch_its_waits_off(header: str | None, timed: bool | None) -> None:
     server = local(RULES, timing={"total": "5s"})
     named = {} if header is None else {"x_mockserver_timing": header}
-    for body in (PATHS[CHAT]("thinks"), PATHS[CHAT]("thinks") | {"stream": True}):
-        answer = asked(server, CHAT, body, **named)
+    for stream in (False, True):
+        answer = asked(server, CHAT, {**PATHS[CHAT]("thinks"), "stream": stream}, **named)
         assert answer.timed is timed
         assert delivered(server, answer).at_once is (timed is False)
 
 
-def test_a_namespace_may_switch_waits_off_but_for_requests_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = local(RULES)
+def test_a_namespace_may_switch_waits_off_except_for_requests_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, slow = local(RULES), Pace(Timing(total=1.0))
     plain, insisting = (
-        replace(asked(server, CHAT, PATHS[CHAT]("thinks")), pace=SLOW, timed=timed) for timed in (None, True)
+        replace(asked(server, CHAT, PATHS[CHAT]("thinks")), pace=slow, timed=timed) for timed in (None, True)
     )
-    assert delivered(server, plain) is SLOW
+    assert delivered(server, plain) is slow
     monkeypatch.setattr(Live, "timed", lambda self, namespace: False)
-    assert (delivered(server, plain), delivered(server, insisting)) == (AT_ONCE, SLOW)
+    assert (delivered(server, plain), delivered(server, insisting)) == (AT_ONCE, slow)
 
 
-SLOW = Pace(Timing(total=1.0))
-
-
-def test_any_other_value_is_refused_in_words() -> None:
-    answer = asked(local(RULES), CHAT, PATHS[CHAT]("thinks"), x_mockserver_timing="of")
-    assert answer.reply.status == 400
-    assert b"x-mockserver-timing must be on or off, not 'of'." in answer.reply.body
-    assert timed_by(HttpRequest("GET", "/")) is None
-
-
-def test_a_request_that_is_refused_for_its_switch_counts_for_nothing() -> None:
-    server = local("rules: [{times: 1, then: {text: once}}]")
-    body = PATHS[CHAT]("x")
-    assert asked(server, CHAT, body, x_mockserver_timing="of").reply.status == 400
+def test_an_invalid_switch_is_refused_and_counts_nothing() -> None:
+    server, body = local("rules: [{times: 1, then: {text: once}}]"), PATHS[CHAT]("x")
+    refused = asked(server, CHAT, body, x_mockserver_timing="of").reply
+    assert (refused.status, b"x-mockserver-timing must be on or off, not 'of'." in refused.body) == (400, True)
     assert [b'"once"' in asked(server, CHAT, body).reply.body for _ in range(2)] == [True, False]
 
 
-SLOW_RULES = """
-version: 1
-rules:
-  - {when: {last_user: plain}, then: {text: a b c d, timing: {first_token: 100ms, per_token: 20ms}}}
-  - {when: {last_user: long}, then: {text: a b c d, timing: {first_token: 0s, per_token: 1h}}}
-"""
-
-
 @pytest.fixture(scope="module")
-def address() -> Iterator[tuple[str, Callable[[int], Any]]]:
-    with served(SLOW_RULES) as server:
-        yield server.address, server.logged
-
-
-def opened(address: str, say: str, *, stream: bool, header: str = "") -> socket.socket:
-    host, _, port = address.removeprefix("http://").partition(":")
-    body = json.dumps({"model": "m", "stream": stream, "messages": [{"role": "user", "content": say}]})
-    sock = socket.create_connection((host, int(port)), timeout=30)
-    sock.sendall(f"POST {CHAT} HTTP/1.1\r\nhost: x\r\n{header}content-length: {len(body)}\r\n\r\n{body}".encode())
-    return sock
-
-
-def received(sock: socket.socket, until: bytes) -> bytes:
-    got = b""
-    while until not in got:
-        data = sock.recv(1 << 16)
-        assert data, f"the connection ended after {got!r}"
-        got += data
-    return got
+def server() -> Iterator[Served]:
+    with served("rules: [{then: {text: a b c d, timing: {first_token: 100ms, per_token: 20ms}}}]") as running:
+        yield running
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_nothing_comes_early(address: Any, stream: bool) -> None:
+def test_nothing_is_sent_early(server: Served, stream: bool) -> None:
     for _ in range(5):
         began = time.perf_counter()
-        with opened(address[0], "plain", stream=stream) as sock:
-            received(sock, b'"a"' if stream else b"HTTP/1.1 200")
+        with Raw(server.port) as line:
+            line.send(post(STREAM if stream else HI)).socket.recv(1)
+            line._held = line.socket.recv(1 << 16)
+            while stream and b'"a"' not in line._held:
+                line._held += line.socket.recv(1 << 16)
             assert time.perf_counter() - began >= (0.1 if stream else 0.16)
-            received(sock, b"[DONE]") if stream else None
+            while stream and b"[DONE]" not in line._held:
+                line._held += line.socket.recv(1 << 16)
             assert time.perf_counter() - began >= 0.16

@@ -73,6 +73,14 @@ def test_listed_keys_are_required(header: tuple[bytes, bytes], status: int) -> N
     assert request(local(keys=["sk-good"]).live, CHAT, headers=(header,)).status == status
 
 
+def test_limits_count_remembered_answers_too() -> None:
+    live = local(RULES, limits={"requests_per_minute": 2, "tokens_per_minute": 1000, "concurrent_requests": 1}).live
+    found = [request(live, CHAT) for _ in range(3)]
+    assert [got.status for got in found] == [200, 200, 429]
+    assert [got.headers["x-ratelimit-remaining-requests"] for got in found] == ["1", "0", "0"]
+    assert [row.source.split()[0] for row in live.journal] == ["rule", "rule", "limited"]
+
+
 class Wire:
     """An ASGI connection whose client sends one body, and which takes one head only."""
 

@@ -246,7 +246,7 @@ def _model(setting: ModelSetting) -> Model:
     return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))
 
 
-EVERY = 500  # milliseconds after which cassettes are looked at
+_EVERY = 500  # milliseconds after which cassettes are looked at
 
 log = logging.getLogger("mockserver")
 
@@ -277,7 +277,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
     async for changed in awatch(
-        *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=EVERY, yield_on_timeout=True
+        *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=_EVERY, yield_on_timeout=True
     ):
         cassettes = () if changed else await aside(live.player.cassettes.changed)
         if changed or cassettes:

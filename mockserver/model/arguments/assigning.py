@@ -76,7 +76,7 @@ class Assignment:
     def reorder(self, group: Sequence[Property]) -> None:
         """Give similar properties, such as `first` and `second`, their values in the order of the text."""
         taken = [self.matches[prop.name] for prop in group if prop.name in self.matches]
-        if len(taken) < 2 or any(each.is_list or each.mentions[0].kind in _KEYED or _is_named(each) for each in taken):
+        if len(taken) < 2 or any(each.is_list or each.mentions[0].kind in _KEYED for each in taken):
             return
         ordered = in_order([(match.prop, match.mentions[0]) for match in taken])
         found = {prop.name: self._fitting(prop, values(self.text, mention, prop)) for prop, mention in ordered}
@@ -91,11 +91,6 @@ class Assignment:
         if prop.semantic_type == "currency" and mention.kind in _AMOUNTS:
             used = (other for other in self.used if other.kind in _AMOUNTS)
         return any(map(mention.overlaps, used))
-
-
-def _is_named(match: Match) -> bool:
-    """Whether the word before says which property is meant."""
-    return bool(set(match.mentions[0].before[:1]) & set(match.prop.words[-1:]) - UNTOLD)
 
 
 def _values_of(text: str, match: Match) -> Iterator[Json]:
@@ -353,7 +348,7 @@ _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _AN_EXAMPLE, _WITH_NAME = 48, 44  # points of an example of the description, of a phrase with the property's name
 _WEAK = 8  # points from which a name is better than nothing for a required property
 _AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
-_KEYED = vocabulary("pair member argument")
+_KEYED = vocabulary("pair member")
 _WRITTEN = _KEYED | {"quoted"}
 _AMOUNTS = ("currency", "money")
 _NAMES = vocabulary("name quoted id slug channel uuid host ip")

@@ -187,7 +187,7 @@ def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterat
     for said in found:
         if said.kind not in _KINDS_OF_ITEMS:
             continue
-        mention = without_name(said, prop) or said
+        mention = said
         points = max(score(mention, item), score(mention, prop))
         plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
         wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")

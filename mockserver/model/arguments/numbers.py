@@ -20,7 +20,6 @@ _NUMBER = re.compile(
     r"(?P<scale>[ ]?(?:million|billion|thousand|trillion|mio|mrd)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
     r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
-_FRACTION = re.compile(r"(?<![\w./])(?:(\d{1,6}) )?(\d{1,6})/([1-9]\d{0,5})(?![\w/])|([½¼¾⅓⅔])")
 _UNIT = re.compile(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
 _WORD = re.compile(r"[^\W\d_]{2,12}")
 
@@ -28,12 +27,10 @@ _COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹
 _COINS |= {"CA$": "CAD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
 _SCALES |= {"billion": 1e9, "mrd": 1e9, "trillion": 1e12}
-_HALVES = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 
 
 def numbers(text: str) -> Iterator[Mention]:
     """The numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
-    yield from _fractions(text)
     for found in _NUMBER.finditer(text):
         yield from _read(text, found)
     yield from _in_words(text)
@@ -89,13 +86,6 @@ def _measured(number: int | float, where: tuple[int, int], unit: str, place: tup
 
 def _plain(unit: str) -> str:
     return "%" if unit.lower().startswith(("percent", "per cent")) else unit.replace("º", "°")
-
-
-def _fractions(text: str) -> Iterator[Mention]:
-    for found in _FRACTION.finditer(text):
-        whole, upper, lower, sign = found.groups()
-        number = _HALVES[sign] if sign else int(whole or 0) + int(upper) / int(lower)
-        yield Mention("number", whole_if_equal(number), found.start(), found.end())
 
 
 def _in_words(text: str) -> Iterator[Mention]:

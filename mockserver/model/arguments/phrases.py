@@ -18,16 +18,11 @@ _LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在
 _OF = frozenset("の的")
 _ANNOUNCING = vocabulary("in at from for with about of on")
 _POLITE = vocabulary("i sie ihr ihre ihnen usted lei")  # have capitals and are no names
-_FORENAMES = vocabulary("mark will grant bill rob drew chase pat sue josh dim")
-_STATEMENT = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
 _SUBJECT = re.compile(  # what follows the subject of a sentence
     r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
     r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|[^\w\0]|[A-Z]"
     r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
 )
-_INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
-_SMALL = vocabulary("the a an in at from to for with by of on and or is are what me my you it that please")
-_LOOKED_AT = 2_000  # characters
 _ENGLISH_ARTICLES = vocabulary(
     "the a an my our your his her its their this that these those some any all each every next last die das ein eine"
     " mein"
@@ -50,12 +45,9 @@ def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
     text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
-    named = _capitals_mark_names(text)
     for found in _TOKEN.finditer(text):
         broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
-        ending = found[0].lower() in stops and not (
-            named and _of_name(text, found, run[-1] if run and not broken else None)
-        )
+        ending = found[0].lower() in stops and not _of_name(text, found, run[-1] if run and not broken else None)
         if run and (broken or (ending and not (found[0] in links and _links(text, run, found)))):
             yield from _parted(text, run)
             run = []
@@ -81,13 +73,6 @@ def _precedes_name(text: str, found: Token) -> bool:
 
 def _titled(word: str) -> bool:
     return _capital(word) and (len(word) == 1 or not word.isupper())
-
-
-def _capitals_mark_names(text: str) -> bool:
-    """Whether capitals mark names: not where every word has one."""
-    small = [word for word in _INNER.findall(text[:_LOOKED_AT]) if word.lower() in _SMALL]
-    capitals = sum(map(_capital, small))
-    return capitals < 3 or capitals * 4 <= len(small) * 3
 
 
 def _links(text: str, run: list[Token], found: Token) -> bool:
@@ -136,8 +121,6 @@ def _requests(text: str, run: list[Token]) -> int:
     if _begins(text, run[0].start()):
         while count < len(run) and _requesting(text, run, count):
             count += 1
-        if not count and _capital(run[0][0]) and _opens(text, run[0].start()) and _lone_verb(text, run):
-            return 1
     elif run[0][0] in word_set("requests") and not _announced(text, run[0].start()):
         return 1  # "and book", "please call": a verb in mid-sentence
     return count
@@ -147,17 +130,8 @@ def _requesting(text: str, run: list[Token], count: int) -> bool:
     word = run[count][0]
     if word.lower() not in word_set("requests") or not _capital(word):
         return word.lower() in word_set("requests")
-    if count or not _opens(text, run[0].start()):
-        return False
-    return not (len(run) > 1 and _titled(run[1][0]) and _is_named(text, word.lower(), run))
-
-
-def _is_named(text: str, word: str, run: list[Token]) -> bool:
-    """Whether what looks like a verb of request begins a name: New York, or Mark Stone before "is"."""
-    if word == "new":
-        return True
-    last = next(token for token in reversed(run) if _capital(token[0]))
-    return word in _FORENAMES and _STATEMENT.match(text, last.end()) is not None
+    is_name = word == "New" and len(run) > 1 and _titled(run[1][0])
+    return not count and not is_name and _opens(text, run[0].start())
 
 
 def _announced(text: str, start: int) -> bool:
@@ -175,17 +149,6 @@ def _opens(text: str, start: int) -> bool:
     """Whether a sentence begins at a place, not only a clause."""
     before = text[max(0, start - 4) : start].rstrip(" ")
     return not before or before[-1] in ".!?:\n-*•"
-
-
-def _lone_verb(text: str, run: list[Token]) -> bool:
-    """Whether a capitalised first word is a verb: a small word follows that begins its object."""
-    if text[run[0].end() : run[0].end() + 1] != " ":
-        return False
-    following = _TOKEN.match(text, run[0].end() + 1)
-    if len(run) > 1:
-        return not _capital(run[1][0]) and len(run) == 2 and run[0][0].lower() in word_set("requests")
-    word = following[0].lower() if following else ""
-    return word in word_set("articles") or word.isdigit() or word in ("me", "us", "it", "them", "that", "in", "about")
 
 
 def _made(text: str, part: list[Token]) -> Mention:

@@ -48,7 +48,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
         types=types,
         words=words,
         semantic_type=_semantic_type(flat, types, words, described),
-        role=next(filter(None, map(roles.get, words)), "") or _role_of(described),
+        role=next(filter(None, map(roles.get, words)), ""),
         choices=_choices(flat),
         hints=frozenset(_hints(described)),
         required=required,
@@ -104,7 +104,7 @@ def _semantic_type(schema: Mapping[str, Json], types: tuple[str, ...], words: tu
     numeric = bool(types) and set(types) <= {"integer", "number"}
     types_of = heading_of("semantic_types")
     known = [_adapted(types_of[word], numeric=numeric) for word in words if word in types_of]
-    if named := _PERSONAL.get(words[:2]) or _HOUSE.get(words[-2:]):
+    if named := _PERSONAL.get(words[:2]):
         return named
     named = "job" if "job" in known else next((semantic_type for semantic_type in reversed(known) if semantic_type), "")
     if numeric:
@@ -128,9 +128,6 @@ _PERSONAL: dict[tuple[str, ...], str] = {
     **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
     **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
 }
-_HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
-    (("house", "number"), ("street", "number"), ("building", "number")), "house"
-)
 
 
 def _adapted(semantic_type: str, *, numeric: bool) -> str:
@@ -155,12 +152,6 @@ def _described(described: str, *, numeric: bool) -> str:
     )
 
 
-def _role_of(described: str) -> str:
-    words = parts(described)[:6]
-    return next((heading_of("roles")[word] for word in words if word in _TRAVEL), "")
-
-
-_TRAVEL = ("origin", "destination", "departure", "arrival")
 _EXAMPLES = re.compile(
     r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
 )

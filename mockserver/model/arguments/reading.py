@@ -10,7 +10,7 @@ from mockserver.model.arguments.choices import LISTED
 from mockserver.model.arguments.dates import durations, moments, pieces, times
 from mockserver.model.arguments.numbers import numbers
 from mockserver.model.arguments.phrases import phrases
-from mockserver.model.arguments.values import Mention, calls, fragments, literals, members, pairs, quoted, statements
+from mockserver.model.arguments.values import Mention, fragments, literals, members, pairs, quoted, statements
 from mockserver.model.vocabulary import heading_of, prepositions, singular, synonyms, word_set
 
 _MOST_MENTIONS = 400  # of one text
@@ -35,7 +35,7 @@ def read(text: str) -> tuple[Mention, ...]:
     inner += [part for mention in strict for part in _within(text, mention)]
     free = tuple(phrases(text, claimed))
     whole = sorted((*strict, *free), key=lambda m: m.start)
-    named = (*calls(text), *pairs(text), *statements(text), *portions(text, whole))
+    named = (*pairs(text), *statements(text), *portions(text, whole))
     found = sorted((*whole, *inner, *named), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST_MENTIONS:  # the middle tells least
         found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
@@ -61,7 +61,7 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
-_WIDE = frozenset(("pair", "member", "argument", "none", "json"))
+_WIDE = frozenset(("pair", "member", "json"))
 _REACH = 70  # characters on either side
 
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from mockserver.core.json import Json
@@ -27,7 +27,6 @@ _LEVELS = tuple(
         ),
     )
 )
-_BRACKETS = re.compile(r"\([^()\n]{0,200}\)")
 _MOST_PIECES = 80
 _LIKELY = 2  # points from which a mention may belong to a record
 
@@ -57,8 +56,6 @@ def records(text: str, found: Sequence[Mention], props: Sequence[Property], *, s
         (match for match in matches(text, found, scalar) if match.points >= (1 if match.prop.numeric else _LIKELY)),
         key=lambda match: match.rank,
     )
-    if not _may_repeat(ranked):
-        return []
     splits = [_records(pieces, ranked) for pieces in _splits(text)]
     found_records = max(splits, key=lambda split: sum(len(record.taken) for record in split), default=[])
     if strict and found_records and not _alike(found_records, ranked):
@@ -66,18 +63,11 @@ def records(text: str, found: Sequence[Mention], props: Sequence[Property], *, s
     return found_records
 
 
-def _may_repeat(ranked: Sequence[Match]) -> bool:
-    """Whether at least two properties have several mentions each."""
-    places = {(match.prop.name, match.mentions[0].start) for match in ranked}
-    return sum(count > 1 for count in Counter(name for name, _ in places).values()) > 1
-
-
 def _splits(text: str) -> Iterator[list[Place]]:
     """The text in pieces: by lines, by sentences, by commas; without ways that leave it whole."""
-    whole = _BRACKETS.sub(lambda found: "(" + "x" * (len(found[0]) - 2) + ")", text)
     before = 1
     for level in _LEVELS:
-        pieces = _pieces(whole, level)
+        pieces = _pieces(text, level)
         if before < len(pieces) <= _MOST_PIECES:
             yield pieces
         before = max(before, len(pieces))
@@ -139,7 +129,7 @@ def object_mentions(
 
     Objects of a list (`listed`) may have different properties.
     """
-    given = _calls(found) or _objects(found, properties)
+    given = _objects(found, properties)
     if given:
         return [(part, ()) for part in given]
     props = read_properties(properties)
@@ -163,20 +153,6 @@ def _of_records(found_records: Sequence[Record], found: Sequence[Mention]) -> li
 
 def _within_place(mention: Mention, place: Mention) -> bool:
     return place.start <= mention.start and mention.end <= place.end
-
-
-def _calls(found: Sequence[Mention]) -> list[Part]:
-    """One set for each of several calls in call notation."""
-    groups: list[list[Mention]] = []
-    for mention in found:
-        if mention.kind != "argument":
-            continue
-        if not groups or mention.cue != groups[-1][-1].cue or any(mention.key == m.key for m in groups[-1]):
-            groups.append([])
-        groups[-1].append(mention)
-    if len(groups) < 2 or len({group[0].cue for group in groups}) > 1:
-        return []
-    return [tuple(group) for group in groups[:_MOST_SETS]]
 
 
 def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
@@ -241,13 +217,7 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     )
     if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
         return ()
-    ordered = [_with_preposition(mention, ordered[0]) for mention in ordered]
     return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
-
-
-def _with_preposition(mention: Mention, first: Mention) -> Mention:
-    """A mention with the preposition of the first of its series, if it has none."""
-    return mention if mention.cue else replace(mention, cue=first.cue, before=first.before)
 
 
 def _suits_as_well(match: Match, top: Match) -> bool:

@@ -206,15 +206,12 @@ def _leads(word: str) -> bool:
 
 
 def _by_key(mention: Mention, prop: Property) -> int:
-    """The points of a value that the text gives by name, or by position in a call."""
-    if mention.key.startswith("#"):
-        is_code = prop.semantic_type in ("code", "command", "expression")
-        return 90 if mention.key == f"#{prop.order}" and not is_code else 0
+    """The points of a value that the text gives by name."""
     key = parts(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
     weight = next((weight for weight, holds in _KEYS if holds(key, prop)), 0)
-    return weight + {"argument": 10, "member": 5}.get(mention.kind, 0) if weight else 0
+    return weight + 5 * (mention.kind == "member") if weight else 0
 
 
 def _is_alike(key: tuple[str, ...], prop: Property) -> bool:
@@ -295,7 +292,7 @@ ROLE_OF = {
     "about": "about",
     "named": "named",
 }
-_KEYED = vocabulary("pair member argument")
+_KEYED = vocabulary("pair member")
 _NUMBERS = vocabulary("number money ordinal")
 _MOMENTS = vocabulary("date time datetime")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")

@@ -107,15 +107,9 @@ _STREET = r"St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Dr|Court|C
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("url", r"\b(?:https?|ftp|wss?|s3|git|ssh|file|mailto|redis|postgres(?:ql)?)://[^\s<>\"'`「」«»“”]{1,2000}"),
-    ("url", r"\bwww\.[\w-]{1,60}\.[^\s<>\"'`「」«»“”]{1,2000}"),
     ("email", rf"(?<![\w.+-])[\w.+%-]{{1,64}}@(?:{_LABEL}\.){{1,5}}[A-Za-z]{{2,24}}\b"),
     ("uuid", r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"),
     ("ip", r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]\d|\w)"),
-    (
-        "ip",
-        r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])"
-        r"|(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F:]{0,30}(?![\w:])",
-    ),
     (
         "path",
         r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.+@-]{1,80}/){0,20}[\w.+@*-]{1,80}/?(?<!\.)|(?<!\w)[A-Za-z]:\\[\w.\\"
@@ -140,7 +134,6 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         rf"(?:{_STREET})\b",
     ),
     ("channel", r"(?<![\w#])#[A-Za-z][\w-]{1,60}|(?<![\w@.])@[A-Za-z][\w.-]{1,40}\b"),
-    ("color", r"(?<![\w#&])#(?:[0-9a-fA-F]{6}|(?=\d{0,2}[a-fA-F])[0-9a-fA-F]{3})\b"),
     ("host", rf"(?<![\w.@/-])(?:{_LABEL}\.){{1,6}}(?:{_SUFFIX})(?![\w-])|\blocalhost\b"),
     (
         "path",
@@ -168,7 +161,7 @@ _DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-
 _SURE = frozenset(("url", "email", "uuid", "path"))
 _DIGITS = "0123456789"
 _NEEDS = {
-    "url": (":", "www."),
+    "url": ":",
     "email": "@",
     "path": "/.\\",
     "slug": "/",
@@ -268,83 +261,11 @@ def members(text: str, fragment: Mention) -> Iterator[Mention]:
             waiting.append(inner)
 
 
-_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
-_SEPARATOR = re.compile(r"\"(?:[^\"\\]|\\.){0,1000}+\"|'(?:[^'\\]|\\.){0,1000}+'|[][(){},]")
-_LONGEST_CALL, _MOST_NESTED = 2_000, 8
-
-
-def calls(text: str) -> Iterator[Mention]:
-    """The arguments of calls such as `lookup(3)`: `key` is the parameter, or `#0` and so on by position.
-
-    `cue` is the name of what is called.
-    """
-    at = 0
-    while found := _CALL.search(text, at):
-        at = found.end()
-        for position, (start, end) in enumerate(_arguments(text, at)):
-            key, value, start = _argument(text, start, end)
-            kind = "argument" if value is not None else "none"
-            if kind == "argument" and value not in ("s", "es"):
-                yield Mention(kind, value, start, end, key=key or f"#{position}", cue=found[1].rpartition(".")[2])
-            at = max(at, end)
-
-
-def _arguments(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the arguments stand, up to the closing bracket; none if there is none."""
-    depth, pieces = 0, list[tuple[int, int]]()
-    for found in _SEPARATOR.finditer(text, start, start + _LONGEST_CALL):
-        mark = found[0]
-        if mark in "([{":
-            depth += 1
-            if depth > _MOST_NESTED:
-                return []
-        elif mark in ")]}" and depth:
-            depth -= 1
-        elif (mark == ")" or mark == ",") and not depth:
-            pieces.append((start, found.start()))
-            start = found.end()
-            if mark == ")":
-                return [piece for piece in pieces if text[slice(*piece)].strip()]
-    return []
-
-
-def _argument(text: str, start: int, end: int) -> tuple[str, Json, int]:
-    named = _PARAMETER.match(text, start, end)
-    start = named.end() if named else start + len(text[start:end]) - len(text[start:end].lstrip())
-    return (named[1] if named else ""), literal(text[start:end].strip()), start
-
-
-_PARAMETER = re.compile(r"\s*([A-Za-z_]\w{0,60})\s*[=:]\s*(?!=)")
-_BARE_NUMBER = re.compile(r"[-+]?\d[\d,._]*(?:e[+-]?\d+)?", re.IGNORECASE)
-_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "True": True, "False": False}
-
-
-def literal(written: str) -> Json:
-    """Return the value that a text writes: JSON, a constant, a quotation, a number, else the text; None for none."""
-    if written in _CONSTANTS:
-        return _CONSTANTS[written]
-    if len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
-        return written[1:-1]
-    if written[:1] in ("[", "{"):
-        for form in (written, written.replace("'", '"')):
-            try:
-                return _decode(form)[0]
-            except (ValueError, RecursionError):
-                continue
-    if _BARE_NUMBER.fullmatch(written):
-        try:
-            return value_of(written.lstrip("+-")) * (-1 if written[0] == "-" else 1)
-        except (ValueError, OverflowError):
-            return written
-    return written or None
-
-
 _PAIR = re.compile(
     r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
     r"[ \t]{0,4}"
     r"(?P<value>[^\s,;][^\n;]{0,500})"
 )
-_ANOTHER = re.compile(r"[,;.]? (?:and )?[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,2}[:=]")
 _END_OF_VALUE = re.compile(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 
 
@@ -374,8 +295,6 @@ def _written_value(rest: str, mark: str) -> str:
             return rest[: close + 1]
     if "=" in mark:
         rest = re.split(r"[\s&,;)]", rest, maxsplit=1)[0]
-    another = _ANOTHER.search(rest)
-    rest = rest[: another.start()] if another else rest
     ended = _END_OF_VALUE.search(rest)
     return rest[: ended.start()] if ended else rest
 

@@ -15,7 +15,6 @@ from mockserver.model.arguments.choices import (
     choices_in,
     examples_in,
     items_in,
-    items_of_pair,
     runs_of_items,
     without_name,
 )
@@ -202,13 +201,6 @@ def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Matc
         said = [(points, mention) for points, mention in choices_in(text, item) if points >= ENOUGH]
         yield from (Match(points, prop, group, True) for points, group in runs_of_items(text, said, item))
         return
-    for mention in found:
-        if (
-            mention.kind == "pair"
-            and (points := score(mention, prop)) >= 50
-            and (items := items_of_pair(text, mention))
-        ):
-            yield Match(points + 5, prop, items, True)
     if "string" in item.types and (lines := bulleted(text)):
         yield Match(80, prop, lines, True)
     scored = list(items_in(found, item, prop))

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mockserver.model.arguments.properties import Property
-from mockserver.model.arguments.scoring import ROLE_OF, score
+from mockserver.model.arguments.scoring import score
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
     parts,
-    prepositions,
     singular,
     truth,
     vocabulary,
@@ -55,8 +54,6 @@ def _said(text: str, choice: str) -> Iterator[tuple[int, Place]]:
     for other in _other_names(choice):
         run = parts(other) if other[0].isalnum() else (other,)
         yield from ((50, place) for place in list(_runs(text, run))[:_MOST_PLACES])
-    if len(pieces) == 1 and len(choice) >= 3 and not common:
-        yield from ((46, place) for place in _abbreviated(text, pieces[0]))
 
 
 def _runs(text: str, pieces: tuple[str, ...]) -> Iterator[Place]:
@@ -75,25 +72,12 @@ def _other_names(choice: str) -> Iterator[str]:
         yield from (name for name, code in heading_of("currencies").items() if code == choice)
 
 
-def _abbreviated(text: str, piece: str) -> Iterator[Place]:
-    """Words that begin with the value, or the other way round: "descending" for desc, "temp" for temporary."""
-    words, places = _index(text)
-    for word, at in places.items():
-        short, long = sorted((word, piece), key=len)
-        if 4 <= len(short) >= len(long) - 7 and long.startswith(short) and word not in word_set("common"):
-            yield words[at[0]][1], words[at[0]][2]
-
-
 def _around(text: str, mention: Mention, prop: Property) -> int:
-    """Points for the property's name close by and for a preposition that fits; against a negation."""
+    """Points for the property's name close by; against a negation."""
     before = re.findall(r"[\w'’]+", text[max(0, mention.start - 40) : mention.start].lower())[-4:]
     after = re.findall(r"[\w'’]+", text[mention.end : mention.end + 20].lower())[:2]
-    last = before[-1] if before else ""
-    role = ROLE_OF.get(prepositions(text).get(last, ""), "")
     points = 14 if not {singular(word) for word in (*before, *after)}.isdisjoint(prop.words) else 0
-    if prop.role in ("from", "to") and role in ("from", "to"):
-        points += 25 if role == prop.role else -22
-    return points - (40 if last in ("not", "no", "nicht", "without", "non") else 0)
+    return points - (40 if before[-1:] and before[-1] in ("not", "no", "nicht", "without", "non") else 0)
 
 
 def examples_in(text: str, prop: Property) -> Iterator[Mention]:
@@ -187,23 +171,12 @@ def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterat
     for said in found:
         if said.kind not in _KINDS_OF_ITEMS:
             continue
-        mention = said
+        mention = without_name(said, prop) or said
         points = max(score(mention, item), score(mention, prop))
         plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
         wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
         if points >= 10 or plain or (wordy and mention.kind in ("words", "name") and points > -10):
             yield max(points, 10), mention
-
-
-def items_of_pair(text: str, pair: Mention) -> tuple[Mention, ...]:
-    """Return the items of `key: a, b and c`."""
-    line = text[pair.start :].partition("\n")[0][:2_000]
-    ended = re.search(r"[.;](?:\s|$)|, [\w ]{1,30}:", line)
-    line = (line[: ended.start()] if ended else line).strip("[]() ")
-    pieces = [piece.strip(" '\"") for piece in _SPLIT.split(line)]
-    return tuple(
-        Mention("quoted", piece, pair.start, pair.start + len(line)) for piece in pieces[:_MOST_ITEMS] if piece
-    )
 
 
 def bulleted(text: str) -> tuple[Mention, ...]:
@@ -224,7 +197,6 @@ LISTED = re.compile(  # what stands between the items of a list
     re.IGNORECASE,
 )
 _BULLETS = re.compile(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
-_SPLIT = re.compile(r"\s*(?:,|;|、|，)\s*(?:and |und |et |y )?|\s+(?:and|und|et|y|&)\s+")
 _KINDS_OF_ITEMS = vocabulary(
     "number money quoted name words email url id channel date path phone ip host uuid address version color"
 )

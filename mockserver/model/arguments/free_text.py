@@ -163,11 +163,7 @@ _CUES: dict[str, tuple[re.Pattern[str], ...]] = {
     "task": (_TELLING, _COLON, _SAYING),
     "topic": (_ABOUT, _COLON, _ASKING),
     "query": (_ASKING, _ABOUT, _COLON),
-    "expression": (_COLON, _VERB),
     "title": (_COLON, _ABOUT, _TELLING),
-    "code": (_COLON,),
-    "command": (_COLON, _VERB),
-    "": (_COLON, _SAYING, _ASKING, _ABOUT),
 }
 _KINDS = {
     "reason": vocabulary("reason cause justification"),

@@ -11,7 +11,7 @@ from mockserver.model.arguments.dates import durations, moments, pieces, times
 from mockserver.model.arguments.numbers import numbers
 from mockserver.model.arguments.phrases import phrases
 from mockserver.model.arguments.values import Mention, fragments, literals, members, pairs, quoted, statements
-from mockserver.model.vocabulary import heading_of, prepositions, singular, synonyms, word_set
+from mockserver.model.vocabulary import prepositions, singular, word_set
 
 _MOST_MENTIONS = 400  # of one text
 
@@ -74,12 +74,11 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
             blank = " " * (mention.end - mention.start)
             text = text[: mention.start] + blank + text[mention.end :]
     last: Mention | None = None
-    labels = _labels(whole, found)
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
-        if (mention.end in labels and mention.kind == "words") or (not cue and _is_heading(whole, mention)):
+        if not cue and _is_heading(whole, mention):
             mention = replace(mention, unit="label")
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
         if last and last.end <= made.start:
@@ -89,24 +88,9 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
             last = made
 
 
-def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
-    """The ends of words that only say what the number after them is: the "bug" of "bug 552"."""
-    numbered = (
-        m
-        for m in found
-        if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " "
-        if m.unit.lower() not in heading_of("units")
-    )
-    return frozenset(mention.start - 1 for mention in numbered)
-
-
 def _is_heading(text: str, mention: Mention) -> bool:
     """Whether words only announce what follows: "Contacts: Mia, Leo"."""
     return mention.kind in ("name", "words") and text[mention.end : mention.end + 1] == ":"
-
-
-def _is_people(word: str) -> bool:
-    return "people" in synonyms("property_synonyms").get(singular(word), ())
 
 
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
@@ -117,8 +101,7 @@ def _joined(text: str, last: Mention, mention: Mention) -> Mention:
         and mention.kind in ("words", "name")
         and gap in (" ", " of ", " x ", "x ", " × ")
     ):
-        people = mention.kind == "words" and any(map(_is_people, str(mention.value).split()))
-        return mention if people or isinstance(last.value, float) else replace(mention, unit="counted")
+        return mention if isinstance(last.value, float) else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
         return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
     return mention

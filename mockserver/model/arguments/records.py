@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mockserver.core.json import Json
@@ -14,17 +14,10 @@ from mockserver.model.vocabulary import vocabulary
 
 Place = tuple[int, int]
 
-_ENDS = r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}"
-_AND = r"\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s"
 _LEVELS = tuple(
     map(
         re.compile,
-        (
-            r"\n+",
-            rf"{_ENDS}",
-            rf"{_ENDS}|,?{_AND}",
-            rf"{_ENDS}|,?{_AND}|,\s{{1,4}}|:\s{{1,4}}",
-        ),
+        (r"\n+", r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
     )
 )
 _MOST_PIECES = 80
@@ -58,9 +51,9 @@ def records(text: str, found: Sequence[Mention], props: Sequence[Property], *, s
     )
     splits = [_records(pieces, ranked) for pieces in _splits(text)]
     found_records = max(splits, key=lambda split: sum(len(record.taken) for record in split), default=[])
-    if strict and found_records and not _alike(found_records, ranked):
-        return []
-    return found_records
+    said = {name for name, _ in _taken([match for match in ranked if match.points >= 20])}
+    is_alike = all(record.names == found_records[0].names >= said for record in found_records)
+    return found_records if is_alike or not strict else []
 
 
 def _splits(text: str) -> Iterator[list[Place]]:
@@ -107,12 +100,6 @@ def _taken(within: Sequence[Match]) -> tuple[tuple[str, Mention], ...]:
     return tuple(taken.items())
 
 
-def _alike(found_records: Sequence[Record], ranked: Sequence[Match]) -> bool:
-    names = found_records[0].names
-    spoken = {name for name, _ in _taken([match for match in ranked if match.points >= 20])}
-    return spoken <= names and all(record.names == names for record in found_records)
-
-
 _MOST_SETS = 32
 _SETS_LIKELY = 8  # points from which a mention may be one of several
 _PLAIN = ("name", "quoted", "number")
@@ -133,8 +120,8 @@ def object_mentions(
     if given:
         return [(part, ()) for part in given]
     props = read_properties(properties)
-    found_records = _of_records(records(text, found, props, strict=not listed), found)
-    return found_records or _repeated(text, found, props) or [(tuple(found), ())]
+    found_records = records(text, found, props, strict=not listed)
+    return _of_records(found_records, found) or _repeated(text, found, props) or [(tuple(found), ())]
 
 
 def _of_records(found_records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
@@ -217,6 +204,8 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     )
     if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
         return ()
+    first = ordered[0]  # the others have its preposition, where they have none
+    ordered = [each if each.cue else replace(each, cue=first.cue, before=first.before) for each in ordered]
     return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
 
 

@@ -10,7 +10,6 @@ from mockserver.model.arguments.choices import (
     choices_in,
     examples_in,
     items_in,
-    items_of_pair,
     runs_of_items,
     without_name,
 )
@@ -32,7 +31,6 @@ from mockserver.model.arguments.values import Mention
         ("into German", ["en", "de"], "de"),
         ("in euros", ["USD", "EUR"], "EUR"),
         ("not low but high", ["low", "high"], "high"),
-        ("a temporary one", ["temp", "perm"], "temp"),
         ("nothing of it", ["low", "high"], None),
         ("a cat", ["C", "A"], None),
     ],
@@ -93,11 +91,6 @@ def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
     prop = read_property("things", {"type": "array", "items": {"type": kind}}, 0)
     groups = runs_of_items(text, list(items_in(read(text), item_of(prop), prop)), item_of(prop))
     assert [mention.value for mention in max(groups)[1]] == expected
-
-
-def test_items_after_a_key() -> None:
-    text = "tags: red, green and blue. Thanks, all"
-    assert [m.value for m in items_of_pair(text, Mention("pair", "red", 6, 9))] == ["red", "green", "blue"]
 
 
 @pytest.mark.parametrize(

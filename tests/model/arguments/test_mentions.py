@@ -223,9 +223,7 @@ def test_what_a_later_text_says_clearly_is_better_than_what_the_first_might_mean
         ("Fly to New York or The Hague", ["New York", "The Hague"]),
         ("Book Chez Nous for two", ["Chez Nous"]),
         ("play Take On Me", ["Take On Me"]),
-        ("Mark Stone is here", ["Mark Stone"]),
         ("Patient John Smith is here", ["John Smith"]),
-        ("What Is The Weather In Paris", ["Weather", "Paris"]),
         ("Können Sie Berlin zeigen?", ["Berlin"]),
     ],
 )

@@ -22,8 +22,6 @@ from mockserver.model.arguments.values import value_of
         ("a dozen", [12]),
         ("two hundred and five", [205]),
         ("three, four", [3, 4]),
-        ("3/4", [0.75]),
-        ("½ cup", [0.5]),
         ("the 2nd", [2]),
         ("one thousand two hundred", [1200]),
         ("nothing once here", []),

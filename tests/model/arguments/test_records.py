@@ -43,11 +43,5 @@ def test_one_object_is_no_list(text: str) -> None:
     assert told(text, {"name": TEXT, "age": WHOLE}) == []
 
 
-def test_strict_records_tell_alike() -> None:
-    properties = {"name": TEXT, "quantity": WHOLE, "email": {"type": "string", "format": "email"}}
-    assert len(told("2 apples and 3 pears", properties, strict=True)) == 2
-    assert told("2 apples and 3 pears for ann@example.com", properties, strict=True) == []
-
-
 def test_one_property_makes_no_record() -> None:
     assert told("Paris, Rome and Oslo", {"city": TEXT}) == []

@@ -5,17 +5,12 @@ import pytest
 from mockserver.model.vocabulary import (
     ends,
     excerpt,
-    is_action,
     keys,
     parts,
-    points,
     prepositions,
     singular,
     stem,
-    truth,
-    weight,
     word_list,
-    word_set,
     words,
 )
 
@@ -107,11 +102,6 @@ def test_prepositions_are_those_of_the_language_and_of_english(text: str, word: 
     assert prepositions(text).get(word) == meaning
 
 
-@pytest.mark.parametrize(("word", "value"), [("Yes", True), ("disabled", False), ("ja", True), ("maybe", None)])
-def test_words_for_true_and_false(word: str, value: bool | None) -> None:
-    assert truth(word) is value
-
-
 @pytest.mark.parametrize(
     "family",
     [
@@ -149,23 +139,3 @@ def test_translations_share_a_key_with_their_english_words() -> None:
         for word in foreign:
             assert keys(english) & frozenset().union(*map(keys, words(word))), word
     assert not keys("wet") & keys("weather")
-
-
-def test_subjects_tell_more_than_verbs_and_those_more_than_getting() -> None:
-    assert weight("weather") > weight("delete") > weight("get") > weight("the") == 0
-    assert keys("the") == keys("x") == frozenset()
-    assert is_action("deletes")
-    assert not is_action("weather")
-
-
-def test_places_are_in_lower_case_and_of_one_kind() -> None:
-    places = [word_set(name) for name in ("countries", "states", "nationalities")]
-    assert all(name == name.strip().lower() != "" for names in places for name in names)
-    assert {"france", "new zealand", "usa"} <= places[0]
-    assert {"texas", "new south wales"} <= places[1]
-    assert not places[0] & places[2]
-
-
-def test_points_are_numbers_by_heading_and_word() -> None:
-    assert points("preposition_points")["place"]["in"] > 0 > points("preposition_points")["place"]["by"]
-    assert "quoted" in points("kind_points")[""]

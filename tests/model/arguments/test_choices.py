@@ -1,21 +1,16 @@
 """Choices, booleans and lists in the words of a text."""
 
-from typing import Any
-
 import pytest
 
 from mockserver.model.arguments.choices import (
     boolean_in,
     bulleted,
     choices_in,
-    examples_in,
     items_in,
     runs_of_items,
-    without_name,
 )
 from mockserver.model.arguments.properties import item_of, read_property
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(
@@ -59,23 +54,6 @@ def test_choices(text: str, choices: list[str], expected: str | None) -> None:
 )
 def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
     assert boolean_in(text, read_property(name, {"type": "boolean"}, 0)) is expected
-
-
-def test_examples_of_the_description_are_taken_as_they_are_said() -> None:
-    prop = read_property("genre", {"type": "string", "description": "e.g. rock, jazz"}, 0)
-    assert [mention.value for mention in examples_in("some Jazz music", prop)] == ["Jazz"]
-
-
-@pytest.mark.parametrize(
-    ("phrase", "unit", "expected"),
-    [("namespace prod", "", "prod"), ("web namespace", "the", "web"), ("web namespace", "", None), ("prod", "", None)],
-)
-def test_a_phrase_with_the_name_in_it(phrase: str, unit: str, expected: Any) -> None:
-    found = without_name(
-        Mention("words", phrase, 0, len(phrase), unit=unit), read_property("namespace", {"type": "string"}, 0)
-    )
-    assert (found.value if found else None) == expected
-    assert found is None or phrase[found.start : found.end] == expected
 
 
 @pytest.mark.parametrize(

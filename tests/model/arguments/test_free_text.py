@@ -2,8 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments.free_text import announced, kind_of_text, remainder
-from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.free_text import announced, remainder
 
 
 @pytest.mark.parametrize(
@@ -39,23 +38,3 @@ def test_announced(text: str, kind: str, expected: str | None) -> None:
 def test_remaining(text: str, kind: str, expected: str | None) -> None:
     place = remainder(text, kind, ())
     assert (text[slice(*place)] if place else None) == expected
-
-
-def test_the_text_ends_before_what_is_used() -> None:
-    text = "search for red shoes under 80 dollars"
-    place = announced(text, "query", [Mention("number", 80, 27, 29)])
-    assert place is not None
-    assert text[slice(*place)] == "red shoes"
-
-
-@pytest.mark.parametrize(
-    ("semantic_type", "words", "kind"),
-    [
-        ("text", ("message",), "message"),
-        ("text", ("reason",), "reason"),
-        ("query", ("topic",), "topic"),
-        ("query", ("q",), "query"),
-    ],
-)
-def test_orders(semantic_type: str, words: tuple[str, ...], kind: str) -> None:
-    assert kind_of_text(semantic_type, words) == kind

@@ -63,21 +63,10 @@ def test_nothing_says_nothing() -> None:
     assert NOTHING.sets({"city": {}}) == (NOTHING,)
 
 
-def test_what_is_given_is_not_given_again() -> None:
-    schema = {"city": {"type": "string"}}
-    first, left = mentions("The weather in Paris").assigned(schema, lambda name, value: True)
-    assert first == {"city": "Paris"}
-    assert left.assigned(schema, lambda name, value: True)[0] == {}
-
-
 def test_later_texts_fill_what_the_first_leaves() -> None:
     said = mentions("And the weather in Rome?", '{"city": "Oslo", "days": 4}', "I live in Madrid, in celsius please")
     properties = {"city": "string", "days": "integer", "unit": {"enum": ["celsius", "fahrenheit"]}}
     assert filled(said, properties) == {"city": "Rome", "days": 4, "unit": "celsius"}
-
-
-def test_values_that_do_not_fit_are_not_given() -> None:
-    assert filled(mentions("3 guests"), {"guests": {"type": "integer", "minimum": 4}}) == {}
 
 
 def test_evidence_is_the_share_that_is_mentioned() -> None:
@@ -140,50 +129,12 @@ def test_only_what_fits_is_given_and_always_the_same(text: str) -> None:
         assert (given_, left) == said.assigned(SCHEMA, fits, required=("city", "count", "query"))
 
 
-HOSTILE = (
-    *(
-        '"',
-        "'",
-        " 'a",
-        " ‘a’b",
-        "«",
-        "「",
-        "`",
-        "```",
-        '"\\',
-        "7",
-        "7,",
-        "1.",
-        "1/",
-        "[",
-        "{",
-        "(",
-        "f(",
-        "f(1,",
-        "a:",
-        "a=",
-    ),
-    *(
-        "and ",
-        "one ",
-        "A ",
-        "Ab, ",
-        "a.",
-        "a@",
-        "http",
-        "./",
-        "- x\n",
-        "\n",
-        " ",
-        "-",
-        "+1 ",
-        "0x0",
-        "a-1-",
-        "日本",
-        "1e",
-    ),
-    *("that ", "tell that ", "remind me to ", "in Ab, CD ", "((1+", " 000", "$", "#a", "please ", "to the ", "x,y;"),
-)
+SIGNS = r"""" ' ` ``` « 「 "\ ‘a’b 7 7, 1. 1/ [ { ( f( f(1, a: a= a. a@ http ./ - 0x0 a-1- 日本 1e ((1+ $ #a x,y;"""
+HOSTILE = [
+    *SIGNS.split(),
+    *("\n", " ", " 'a", "and ", "one ", "A ", "Ab, ", "- x\n", "+1 ", " 000", "please ", "to the ", "in Ab, CD "),
+    *("that ", "tell that ", "remind me to "),
+]
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
@@ -229,10 +180,6 @@ def test_what_a_later_text_says_clearly_is_better_than_what_the_first_might_mean
 )
 def test_names_are_read_with_the_small_words_they_are_written_with(text: str, names: list[str]) -> None:
     assert [m.value for m in read(text) if m.kind == "name" and m.value not in ("Können", "Book", "Fly")] == names
-
-
-def test_a_text_of_links_alone_names_nothing() -> None:
-    assert [m.value for m in read("de la bin, bin von")] == []
 
 
 def test_a_later_text_does_not_say_again_what_was_given() -> None:
@@ -293,13 +240,6 @@ def test_sets(text: str, types: dict[str, str], expected: list[dict[str, Any]]) 
     assert [said.assigned(properties, lambda name, value: True, required=list(types))[0] for said in sets] == expected
 
 
-def test_the_example_of_a_description_is_one_of_several() -> None:
-    properties = {"location": {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}}
-    sets = mentions("What's the weather in San Francisco, Tokyo, and Paris?").sets(properties)
-    told = [said.assigned(properties, lambda name, value: True)[0]["location"] for said in sets]
-    assert told == ["San Francisco", "Tokyo", "Paris"]
-
-
 def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
     properties = {
         "assignee": {"type": "string"},
@@ -310,19 +250,4 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
     assert [said.assigned(properties, lambda name, value: True)[0] for said in sets] == [
         {"assignee": "Alice", "priority": "high", "due": "2023-11-15"},
         {"assignee": "Bob", "priority": "low", "due": "2023-11-15"},
-    ]
-
-
-def test_a_list_property_takes_all_in_one_set() -> None:
-    properties = {"attendees": {"type": "array", "items": {"type": "string"}}}
-    assert len(mentions("a meeting with Ann and Carl").sets(properties)) == 1
-
-
-def test_a_bare_id_takes_the_number_of_anything() -> None:
-    properties = {"id": {"type": "integer"}}
-    parts = mentions("Get users 3, 4 and 5").sets(properties)
-    assert [part.assigned(properties, lambda name, value: True, required=("id",))[0] for part in parts] == [
-        {"id": 3},
-        {"id": 4},
-        {"id": 5},
     ]

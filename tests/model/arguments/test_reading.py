@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments.phrases import phrases
-from mockserver.model.arguments.reading import portion_of, read
+from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.values import Mention
 
 
@@ -24,22 +24,9 @@ def test_what_is_listed_shares_its_preposition(city: str) -> None:
     assert mention("the weather in Paris, London and Rome", city).cue == "in"
 
 
-def test_between_is_from_and_until() -> None:
-    text = "between Monday and Friday"
-    assert [m.cue for m in read(text) if m.kind == "date"] == ["between", "until"]
-
-
 def test_the_parts_of_a_moment_and_of_a_sum_are_mentioned_too() -> None:
     assert {m.kind for m in read("tomorrow at 3pm")} == {"datetime", "date", "time"}
     assert [m.value for m in read("2 + 3") if m.kind == "number"] == [2, 3]
-
-
-def test_nothing_is_read_within_a_quotation() -> None:
-    assert [m.kind for m in read('"in Paris at 3pm"')] == ["quoted"]
-
-
-def test_a_counted_thing_is_marked() -> None:
-    assert mention("add 2 apples", "apples").unit == "counted"
 
 
 def test_there_are_not_too_many() -> None:
@@ -67,55 +54,11 @@ def test_phrases(text: str, names: list[str], others: list[str]) -> None:
     assert [mention.value for mention in found if mention.kind == "words"] == others
 
 
-def test_no_phrase_goes_across_what_is_claimed() -> None:
-    text = "big 7 cats"
-    claimed = bytearray(len(text))
-    claimed[4:5] = b"\1"
-    assert [mention.value for mention in phrases(text, claimed)] == ["big", "cats"]
-
-
 def of_kind(text: str, kind: str) -> list[Any]:
     return [mention.value for mention in read(text) if mention.kind == kind]
-
-
-def test_an_address_has_a_number_and_a_street() -> None:
-    text = "Send it to 11 West 53rd Street, please"
-    assert (of_kind(text, "address"), of_kind(text, "house")) == (["11 West 53rd Street"], ["11"])
-    assert of_kind(text, "street") == ["West 53rd Street"]
 
 
 def test_a_city_is_followed_by_its_state_and_postal_code() -> None:
     text = "I live in Springfield, IL 62704 with Ann"
     assert (of_kind(text, "state"), of_kind(text, "zip")) == (["IL"], ["62704"])
     assert "Springfield" in of_kind(text, "name")
-
-
-def test_a_name_has_halves() -> None:
-    text = "I met Mary Ann Evans"
-    assert (of_kind(text, "forename"), of_kind(text, "surname")) == (["Mary"], ["Evans"])
-
-
-def test_words_have_a_colour_a_number_and_an_abbreviation() -> None:
-    assert {"blue dress", "blue", "dress"} <= set(of_kind("she wants a blue dress", "words"))
-    assert of_kind("order a pizza", "one") == [1]
-    assert "HR manager" in of_kind("Ann is our HR manager", "words")
-
-
-def test_a_name_goes_on_with_an_id() -> None:
-    assert "Sony WH-1000XM5" in of_kind("The Sony WH-1000XM5 is good", "name")
-
-
-@pytest.mark.parametrize(
-    ("words", "beside", "kind"),
-    [
-        (("number",), {"street"}, "house"),
-        (("street",), {"number", "city"}, "street"),
-        (("street",), {"city"}, ""),
-        (("make",), {"model"}, "forename"),
-        (("model",), {"year"}, ""),
-    ],
-)
-def test_a_part_is_asked_for_where_another_property_asks_for_the_rest(
-    words: tuple[str, ...], beside: set[str], kind: str
-) -> None:
-    assert portion_of(words, beside) == kind

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments.values import (
-    Mention,
     fragments,
     literals,
-    members,
     pairs,
     quoted,
     statements,
@@ -43,11 +41,6 @@ def test_literals(text: str, kind: str, value: str) -> None:
     found = {(m.kind, m.value) for sure in (True, False) for m in literals(text, sure=sure)}
     assert (kind, value) in found
     assert all(text[m.start : m.end] == m.value for sure in (True, False) for m in literals(text, sure=sure))
-
-
-@pytest.mark.parametrize("text", ["2025-03-03", "one and two", "self-made", "3-4", "1/2", "well-known"])
-def test_what_has_no_form_of_its_own(text: str) -> None:
-    assert [m for m in literals(text, sure=False) if m.kind in ("id", "expression")] == []
 
 
 @pytest.mark.parametrize(
@@ -109,12 +102,6 @@ def test_fragments(text: str, expected: list[Any]) -> None:
     assert [mention.value for mention in fragments(text)] == expected
 
 
-def test_members_stand_at_their_keys() -> None:
-    text = 'x {"a": {"b": 1}}'
-    found = [(m.key, m.value, text[m.start : m.end]) for m in members(text, next(fragments(text)))]
-    assert found == [("a", {"b": 1}, '"a"'), ("b", 1, '"b"')]
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -129,10 +116,3 @@ def test_members_stand_at_their_keys() -> None:
 )
 def test_names_and_numbers_are_given_to_what_is_named(text: str, told: list[tuple[str, str]]) -> None:
     assert [(mention.key, mention.value) for mention in statements(text)] == told
-
-
-def test_overlaps() -> None:
-    one = Mention("name", "a", 2, 5)
-    assert one.overlaps(Mention("name", "b", 4, 9))
-    assert one.overlaps(Mention("name", "b", 3, 4))
-    assert not one.overlaps(Mention("name", "b", 5, 9))

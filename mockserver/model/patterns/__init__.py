@@ -115,17 +115,14 @@ def is_encodable(text: str) -> bool:
 
 def _usual_texts(rng: Random) -> Iterator[str]:
     """Texts that people write, the likeliest first: words, names, numbers, quoted words, dates, times."""
-    word, other = rng.choice(_WORDS), rng.choice(_WORDS)
-    number = rng.randrange(1, 100)
+    word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
     day = _FIRST_DAY + timedelta(days=rng.randrange(366))
     time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"
     yield from (word, f"{word}_{other}", word.capitalize(), word.upper(), f"{word}{number}", f"{word}-{other}")
     yield from (str(number), f"{number}.{rng.randrange(10)}", f"{number}.{rng.randrange(100):02}")
-    yield from (f'"{word}"', f"'{word}'", f"`{word}`", f"{word}.{other}", f"/{word}/{other}", f"{word} {other}")
-    yield from (f"{day}", f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", f"{day:%d.%m.%Y}", time, f"{time}:00")
-    yield from (f"{day}T{time}:00Z", f"{day}T{time}:00", f"{day} {time}", f"{day} {time}:00")
-    yield from (f"{word}@example.com", f"https://example.com/{word}", f"{word}.example.com", f"{word}.txt", f"#{word}")
-    yield from (f"$1{number}.00", f"{number}%", " ", "\n")
+    yield from (f'"{word}"', f"'{word}'", f"{word}.{other}", f"/{word}/{other}", f"{word} {other}")
+    yield from (f"{day}", f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", time, f"{time}:00", f"{day}T{time}:00Z")
+    yield from (f"{word}@example.com", f"https://example.com/{word}", f"{word}.example.com", f"{word}.txt", " ", "\n")
 
 
 _TIMEOUT_S = 0.1  # a match takes microseconds unless the pattern backtracks without end

@@ -5,7 +5,6 @@ Numbers are fractions: neither decimals nor integers beyond 2^53 are rounded.
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from json import dumps
 from math import ceil, floor, gcd, inf, lcm
@@ -24,71 +23,33 @@ Range = tuple[float, float]
 Streams = Callable[[int], Random]  # a random stream for each attempt
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The numbers from `low` to `high`, which are None if there is no bound, and are left out if `open`."""
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-    low_open: bool = False
-    high_open: bool = False
-
-    @property
-    def empty(self) -> bool:
-        """Whether no number is within."""
-        if self.low is None or self.high is None:
-            return False
-        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
-
-    def first(self, step: Fraction) -> int | None:
-        """The smallest allowed number, in steps."""
-        if self.low is None:
-            return None
-        count = ceil(self.low / step)
-        return count + (self.low_open and count * step == self.low)
-
-    def last(self, step: Fraction) -> int | None:
-        """The largest allowed number, in steps."""
-        if self.high is None:
-            return None
-        count = floor(self.high / step)
-        return count - (self.high_open and count * step == self.high)
-
-
-def bounds_of(parts: Parts) -> Bounds:
-    """The bounds that all parts set, in draft 4's spelling (a boolean next to the bound) too."""
-    lows = [limit for part in parts for limit in _limits(part, "minimum", "exclusiveMinimum")]
-    highs = [limit for part in parts for limit in _limits(part, "maximum", "exclusiveMaximum")]
-    low, low_open = max(lows, default=(None, False))
-    high, high_open = min(highs, key=lambda limit: (limit[0], not limit[1]), default=(None, False))
-    return Bounds(low, high, low_open, high_open)
-
-
-def _limits(part: Part, closed: str, opened: str) -> Iterator[tuple[Fraction, bool]]:
-    """The bounds that one part sets, and whether they are excluded."""
-    flag = part.get(opened)
-    if _is_number(part.get(closed)):
-        yield to_fraction(part[closed]), flag is True
-    if _is_number(flag):
-        yield to_fraction(flag), True
-
-
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def make_number(parts: Parts, natural: Range, rng: Random, *, whole: bool) -> Json:
     """Make a number that all parts allow, in its natural range if possible. Raises UnsatisfiableError."""
-    bounds = bounds_of(parts)
-    if bounds.empty:
-        raise UnsatisfiableError("no number lies between the bounds", "minimum")
     step = _step(parts, whole)
     if step is None:
-        return _any_number(bounds, natural, rng)
+        return _any_number(parts, natural, rng)
     if max(step.numerator, step.denominator).bit_length() > _MAX_BITS:
         raise UnsatisfiableError("no number of any use is a multiple of that", "multipleOf")
-    count = _draw(bounds.first(step), bounds.last(step), _in_steps(natural, step), rng)
-    return _to_json(count * step)
+    return _to_json(_draw(_limits(parts, step), _in_steps(natural, step), rng) * step)
+
+
+def _limits(parts: Parts, step: Fraction) -> tuple[float, float]:
+    """The smallest and the largest allowed number, in steps; infinite without a limit."""
+    low, high = -inf, inf
+    for part in parts:
+        for closed, opened in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+            for keyword, is_open in ((closed, part.get(opened) is True), (opened, True)):  # a boolean up to draft 4
+                if _is_number(part.get(keyword)):
+                    count = to_fraction(part[keyword]) / step
+                    if closed == "minimum":
+                        low = max(low, floor(count) + 1 if is_open else ceil(count))
+                    else:
+                        high = min(high, ceil(count) - 1 if is_open else floor(count))
+    return low, high
 
 
 def _step(parts: Parts, whole: bool) -> Fraction | None:
@@ -106,33 +67,35 @@ def _in_steps(natural: Range, step: Fraction) -> tuple[int, int]:
     return low, max(low + 9, floor(to_fraction(natural[1]) / step))
 
 
-def _draw(first: int | None, last: int | None, natural: tuple[int, int], rng: Random) -> int:
-    """Draw from the natural range, moved between the bounds if it lies outside."""
-    if first is not None and last is not None and first > last:
+def _draw(limits: tuple[float, float], natural: tuple[int, int], rng: Random) -> int:
+    """Draw from the natural range, moved between the limits if it lies outside."""
+    first, last = limits
+    if first > last:
         raise UnsatisfiableError("no number lies between the bounds", "minimum")
     low, high = natural
-    width = high - low
-    if first is not None and first > high:
-        low, high = first, first + width
-    elif last is not None and last < low:
-        low, high = last - width, last
-    low = low if first is None else max(low, first)
-    high = high if last is None else min(high, last)
-    return rng.randrange(low, high + 1)
+    if first > high:
+        low, high = int(first), int(first) + high - low
+    elif last < low:
+        low, high = int(last) - high + low, int(last)
+    return rng.randrange(int(max(low, first)), int(min(high, last)) + 1)
 
 
-def _any_number(bounds: Bounds, natural: Range, rng: Random) -> Json:
+def _any_number(parts: Parts, natural: Range, rng: Random) -> Json:
     """A number with two decimals, or with more if the bounds are close."""
-    if bounds.low is not None and bounds.low == bounds.high:
-        return _to_json(bounds.low)
-    huge = (bounds.low or 0) > _MAX_EXACT or (bounds.high or 0) < -_MAX_EXACT
-    step = Fraction(1) if huge else Fraction(1, 100)
+    low, high = _limits(parts, Fraction(1))
+    step = Fraction(1) if _MAX_EXACT < low < inf or -inf < high < -_MAX_EXACT else Fraction(1, 100)
+    few: list[tuple[tuple[float, float], Fraction]] = []
     for _ in range(_MAX_DECIMALS):
-        first, last = bounds.first(step), bounds.last(step)
-        if first is None or last is None or last - first >= _MIN_STEPS:
-            return _to_json(_draw(first, last, _in_steps(natural, step), rng) * step, decimal=True)
+        first, last = limits = _limits(parts, step)
+        if inf in (-first, last) or last - first >= _MIN_STEPS:
+            return _to_json(_draw(limits, _in_steps(natural, step), rng) * step, decimal=True)
+        if first <= last:
+            few.append((limits, step))
         step /= 10
-    raise UnsatisfiableError("no number that can be written lies between the bounds", "minimum")
+    if not few:
+        raise UnsatisfiableError("no number that can be written lies between the bounds", "minimum")
+    limits, step = few[0]
+    return _to_json(_draw(limits, _in_steps(natural, step), rng) * step)
 
 
 def _to_json(number: Fraction, *, decimal: bool = False) -> Json:
@@ -211,12 +174,10 @@ def _validators(parts: Parts) -> list[Any]:
 
 
 def _complaint(parts: Parts) -> tuple[str, str]:
-    for part in parts:
-        if "pattern" in part:
-            return f"no text was found for the pattern {part['pattern'][:80]!r} and what else is asked of it", "pattern"
-        if "format" in part:
-            return f"no text was found for the format {part['format']!r} and what else is asked of it", "format"
-    return "no text was found that is allowed", ""
+    stated = ((keyword, part[keyword]) for part in parts for keyword in ("pattern", "format") if keyword in part)
+    keyword, value = next(stated, ("", ""))
+    what = f"for the {keyword} {value[:80]!r} and what else is asked of it" if keyword else "that is allowed"
+    return f"no text was found {what}", keyword
 
 
 _MAX_BITS = 4_096

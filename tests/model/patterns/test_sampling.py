@@ -45,7 +45,7 @@ ECMASCRIPT = {
     r"^(\w)\1(?<x>[ab])\k<x>$": r"(\w)\1(?P<x>[ab])(?P=x)",
     r"(?P<x>a)(?=b)(?<!c)b": "ab",
     "(?i)a(?i:b)(?>c)d++": "abcd+",
-    r"\p{Lu}\pN[\p{Script=Greek}_]": "[A-Z][0-9][α-ω_]",
+    r"\p{Lu}\pN[\p{P}_]": "[A-Z][0-9][!-~]",
     r"\P{N}[\P{L}]": "[^0-9][^A-Za-z]",
     r"\A\D\S\W\Z": r"\D\W",
     r"(a)?(?(1)b|c)": "ab|c",
@@ -95,11 +95,6 @@ def test_lookaheads_are_expanded() -> None:
     pattern = "^(?=.*[A-Z])(?=.*[0-9]).{8,}$"
     texts = [sample(pattern, Seed(at).stream("x"), expand_lookaheads=True) for at in range(20)]
     assert all(re.search("[A-Z]", text or "") and re.search("[0-9]", text or "") for text in texts)
-
-
-def test_lengths_in_a_lookahead_are_met() -> None:
-    for at in range(20):
-        assert 8 <= len(sample("^(?=.{8,10}$)[a-z]+(-[a-z]+)*$", Seed(at).stream("x")) or "") <= 10
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,9 @@ def _any_number(parts: Parts, natural: Range, rng: Random) -> Json:
         first, last = limits = _limits(parts, step)
         if inf in (-first, last) or last - first >= _MIN_STEPS:
             return _to_json(_draw(limits, _in_steps(natural, step), rng) * step, decimal=True)
-        if first <= last:
-            few.append((limits, step))
+        if few and first == last:
+            break
+        few += [(limits, step)] if first <= last else []
         step /= 10
     if not few:
         raise UnsatisfiableError("no number that can be written lies between the bounds", "minimum")

@@ -20,14 +20,10 @@ TERMINALS = {
     'T: "a.b"': (["a.b"], ["axb", "A.B"]),
     'T: "ab"i': (["ab", "AB"], ["abc"]),
     r'T: "\"\n\t\\\u00e9"': (['"\n\t\\é'], []),
-    r'T: "\d"': ([r"\d"], ["1"]),
     r"T: /a\/b/i": (["a/b", "A/B"], ["ab"]),
     "T: /a # first\n b [ #]/x": (["ab ", "ab#"], ["a b "]),
-    r"T: /a.b/s": (["a\nb"], []),
     'T: "a".."c"': (["b"], ["d", "-"]),
     'T: "a" "b"? ["c"] "d"* "e"+': (["ae", "abcddee"], ["abc"]),
-    'T: ("x" | "y")~2': (["xy"], ["x", "xyx"]),
-    'T: "x"~2..3': (["xx", "xxx"], ["x", "xxxx"]),
     'T: A B\nA: "a" | "aa"\nB: A+': (["aaa"], ["a"]),
     "T: A | B\nA: /[0-9]/\nB: /[0-9]+\\.[0-9]/": (["1", "1.5"], ["1."]),
 }
@@ -35,7 +31,6 @@ TERMINALS = {
 INVALID = {
     'begin: "a"': "it has no rule 'start'",
     "start: a": "rule 'a' is used but not defined: line 1, column 8",
-    "start: A": "terminal 'A' is used but not defined: line 1, column 8",
     "start: a\na: b | C\n\nC: /x/": "rule 'b' is used but not defined: line 2, column 4",
     'start: "a"~3..2': "a bad range, 3..2: line 1, column 12",
     'start: "a"~5000': "more than 1,000 repetitions: line 1, column 12",
@@ -46,20 +41,15 @@ INVALID = {
     "start: (": "unexpected end of line: line 1, column 9",
     'start: "a"\nb: "x" )': "unexpected ')': line 2, column 8",
     "start: 'a'": 'unexpected "\'": line 1, column 8',
-    'root ::= "a"': "unexpected ':': line 1, column 7",
     "%declare A": "%declare is not supported: line 1, column 10",
     'start: a{"b"}\na{c}: c': "templates are not supported: line 2, column 1",
     'start: "a"\nstart: "b"': "'start' is defined more than once: line 2, column 1",
     'INT: "1"\n%import common.INT': "'INT' is defined more than once: line 2, column 16",
     "%import python.NAME": "only terminals of 'common' can be imported: line 1, column 9",
-    "%import .secret.NAME": "only terminals of 'common' can be imported: line 1, column 9",
-    "%import NAME": "only terminals of 'common' can be imported: line 1, column 9",
     'start: T\nT: ""': "a terminal that is empty: line 2, column 4",
-    "start: T\nT: A": "terminal 'A' is used but not defined: line 2, column 4",
     "start: T\nT: A\nA: B\nB: A": "terminal 'A' contains itself: line 4, column 4",
     'start: T\nT: a\na: "x"': "rule 'a' is used in a terminal: line 2, column 4",
     'start: T\nT: "ab".."c"': "a range that is not from one character to another: line 2, column 4",
-    'start: T\nT: "x"~3..2': "a bad range, 3..2: line 2, column 8",
     "start: T\nT: /(/": r"a regular expression that is not valid (missing )): line 2, column 4",
     'start: T\nT: "x" -> y': "alias in a terminal: line 2, column 4",
     "start: T\n" r'T: "\ud800"': "half of a character: line 2, column 4",
@@ -160,11 +150,6 @@ def test_sizes_of_the_smallest_derivations() -> None:
     assert smallest_derivations(RULES, X) == {"x": 1, "b": 1, "a": 2, "start": 4}
     assert Grammar(RULES, X).min_size(("x", "never")) > 1 << 60
     assert Grammar(RULES, X).min_size(("x", "a")) == 3
-
-
-def test_nullable_rules() -> None:
-    assert Grammar(RULES, X).nullable == {"b"}
-    assert Grammar({"start": (("a", "a"),), "a": ((),)}, {}).nullable == {"start", "a"}
 
 
 def test_sizes_of_many_rules_are_found_at_once() -> None:

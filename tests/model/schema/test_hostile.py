@@ -26,15 +26,9 @@ WIDE: Any = {"properties": {f"p{i}": {"anyOf": [{"$ref": "#"}] * 9} for i in ran
     "schema",
     [
         False,
-        {"type": "array", "minItems": 10**9},
         {"type": "array", "minItems": 99, "items": {"type": "array", "minItems": 99, "items": {"minItems": 99}}},
-        {"type": "string", "minLength": 10**9},
-        {"type": "string", "minLength": 3, "maxLength": 2},
-        {"type": "integer", "minimum": 5, "maximum": 3},
         {"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True},
         {"allOf": [{"type": "string"}, False]},
-        {"anyOf": [False, False]},
-        {"enum": []},
         {"$ref": "#"},
         {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}},
         {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
@@ -90,11 +84,6 @@ def test_schemas_nested_too_deeply_are_refused_soon(nested: str) -> None:
         schema = {nested: {"properties": {"a": schema}, "allOf": [schema]}.get(nested, schema)}
     with pytest.raises(Failure, match=r"nested more than 250 levels deep \(at #/"):
         made(schema)
-
-
-def test_schemas_of_countless_references_are_refused() -> None:
-    with pytest.raises(Failure, match="not valid: it has more than 5,000 references"):
-        made({"$defs": {str(at): {"$ref": "#"} for at in range(5_001)}})
 
 
 NAMES = [f"p{at}" for at in range(300)]

@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.schema.plausible import FORMATS, TEXTS, natural_range, past_moment, plain_text
+from mockserver.model.schema.plausible import FORMATS, TEXTS, natural_range, plain_text
 
 
 def drawn(*hints: str) -> list[str]:
@@ -17,23 +17,16 @@ def drawn(*hints: str) -> list[str]:
     ("hints", "pattern"),
     [
         (("email",), r"[a-z]+\.[a-z]+@example\.com"),
-        (("userEmail",), r"[a-z]+\.[a-z]+@example\.com"),
-        (("emails",), r"[a-z]+\.[a-z]+@example\.com"),
         (("customer_name",), r"[A-Z][a-z]+ [A-Z][a-z]+"),
-        (("first_name",), r"[A-Z][a-z]+"),
         (("fileName",), r"\w+\.\w+"),
         (("name_of_city",), r"[A-Z][a-z]+"),
         (("orderId",), r"[0-9a-f]{12}"),
         (("phone",), r"\+1-555-01\d\d"),
-        (("homeURL",), r"https://example\.com/\w+"),
         (("birth-date",), r"202[23]-\d\d-\d\d"),
         (("start_time",), r"\d\d:\d\d"),
-        (("zip_code",), r"\d{5}"),
         (("x", "The city to look up"), r"[A-Z][a-z]+"),
         (("remark",), r"\w+( \w+){0,2}"),
         (("explanation",), r"[A-Z][^.]+\."),
-        (("punchline",), r"[A-Z][^.]+\."),
-        (("pet_owner",), r"[A-Z][a-z]+ [A-Z][a-z]+"),
         ((), r"\w+( \w+){0,2}"),
     ],
     ids=str,
@@ -61,7 +54,6 @@ def test_no_real_people_or_hosts() -> None:
     ("hints", "expected"),
     [
         (("age",), (18, 80)),
-        (("userAge",), (18, 80)),
         (("n", "Share in percent"), (0, 100)),
         (("count",), (1, 100)),
         ((), (1, 100)),
@@ -71,17 +63,9 @@ def test_numbers_have_natural_ranges(hints: tuple[str, ...], expected: tuple[flo
     assert natural_range(hints) == expected
 
 
-def test_long_words_cost_nothing() -> None:
-    assert drawn("a" * 1_000_000)
-
-
 @pytest.mark.parametrize("kind", FORMATS)
 def test_texts_satisfy_their_formats(kind: str) -> None:
     validator = jsonschema_rs.validator_for({"format": kind}, validate_formats=True)
     found = [FORMATS[kind](Seed(seed).stream("x")) for seed in range(30)]
     assert all(map(validator.is_valid, found)), found
     assert len(set(found)) > 5
-
-
-def test_past_moments_lie_before_the_clock() -> None:
-    assert {past_moment(Seed(seed).stream("x")).year for seed in range(30)} == {2022, 2023}

@@ -109,7 +109,6 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
     ("setting", "said"),
     [
         ("prot: 1", '3: unknown setting "prot"; did you mean "port"?'),
-        ("zebra: 1", '3: unknown setting "zebra"'),
         ('port: "8000"', '9: port must be a whole number, not "8000"'),
         ("port: 70000", "9: port must be at most 65535, not 70000"),
         ("host: ''", '9: host must be text that is not empty, not ""'),
@@ -155,22 +154,12 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
             '45: models.b.aliases[0] is already an alias of "a": "c"',
         ),
         (
-            "models: {a: 7}",
-            '11: models must be a list of names, or a table that gives each name a table of properties, not {"a": 7}',
-        ),
-        (
             "max_body: 10 potatoes",
             '13: max_body: "10 potatoes" is not a size; write 512KB, 10MB or a whole number of bytes',
         ),
         ("timing: 7", "11: timing must be a table or the name of a profile, not 7"),
-        ("timing: {tokens_per_second: .inf}", "31: timing.tokens_per_second must be a finite number, not Infinity"),
         ("timing: {per_token: 1, tokens_per_second: 1}", "11: timing: give per_token or tokens_per_second, not both"),
         ("profiles: {a: {profle: slow}}", '18: unknown setting "profle"; did you mean "profile"?'),
-        (
-            "models: {a: {limits: {rpm: 3}}}",
-            '25: unknown setting "rpm"; models.a.limits takes requests_per_minute, requests_per_day, '
-            "tokens_per_minute, tokens_per_day",
-        ),
     ],
 )
 def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -> None:

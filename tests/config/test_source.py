@@ -26,15 +26,12 @@ merged:
 PLACES = [
     ((), False, (2, 1)),
     (("version",), True, (2, 1)),
-    (("rules",), False, (4, 3)),
     (("rules", 0), False, (4, 5)),
     (("rules", 0, "when", "last_user"), False, (5, 23)),
     (("rules", 0, "when", "last_user"), True, (5, 12)),
     (("rules", 0, "when", "tools", 1), False, (5, 44)),
-    (("rules", 0, "then", "text"), False, (7, 13)),
     (("rules", 1, "name"), True, (10, 7)),
     (("merged", "deep", "x"), False, (12, 13)),
-    (("merged", "own"), False, (15, 8)),
     (("rules", 0, "nowhere", "at", 7), False, (4, 5)),
     (("rules", 9), False, (4, 3)),
 ]
@@ -46,12 +43,6 @@ def test_every_value_and_key_has_its_place(path, key, expected):
     assert (place.line, place.column) == expected
     assert place.text == TEXT.splitlines()[place.line - 1]
     assert place.file == "rules.yaml"
-
-
-def test_an_empty_file_has_a_place_too():
-    document = read("", "empty.yaml")
-    assert document.data is None
-    assert document.place(("rules",)) == Place("empty.yaml", 1, 1, "")
 
 
 @pytest.mark.parametrize(

@@ -179,15 +179,6 @@ async def test_a_wait_for_ever_ends_when_the_server_stops() -> None:
         assert clock.alarms == []
 
 
-async def test_an_idle_stream_takes_no_turns() -> None:
-    connection, clock = Connection(), HandClock()
-    task = asyncio.create_task(drive([HEAD, Wait(3600)], connection.line, clock=clock))
-    await asyncio.sleep(0.02)
-    assert (len(clock.alarms), clock.rings, len(connection.sent)) == (1, 0, 1)
-    connection.left.set()
-    await task
-
-
 async def test_a_client_that_leaves_ends_the_script_at_once() -> None:
     connection = Connection()
     asyncio.get_running_loop().call_later(0.02, connection.left.set)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Flush, Head, Wait, Write
-from mockserver.delivery.drive import MAX_WRITE, Departed, Line, Schedule
+from mockserver.core.action import Action, Flush, Head, Wait, Write
+from mockserver.delivery.drive import Departed, Line, Schedule
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, ())
@@ -73,17 +73,6 @@ async def test_a_timer_that_is_early_is_set_again(clock: HandClock) -> None:
     assert await last is None
     assert way.went == [(1.0, b"1")]
     stream.stop()
-
-
-async def test_what_is_to_be_awaited_is_handed_over(clock: HandClock) -> None:
-    way, large = Way(clock), b"x" * (MAX_WRITE + 1)
-    stream = performance(clock, way, HEAD, Write(b"1"), Flush(), Write(large), Write(b"2"), Cut("end"))
-    assert isinstance(await stream.next(), Flush)
-    assert (stream.outbox.head, stream.outbox.take()) == (HEAD, b"1")
-    assert await stream.next() == Write(b"2")
-    assert stream.outbox.take() == large
-    assert await stream.next() == Cut("end")
-    assert await stream.next() is None
 
 
 @pytest.mark.parametrize("open", [True, False])

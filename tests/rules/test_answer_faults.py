@@ -41,8 +41,6 @@ BAD = {
     "7": "0:a fault is a name, or one name with its table: {cut: {after_tokens: 3}}, not 7",
     "{cut: {}, reset: {}}": "0:a fault is a name, or one name with its table: {cut: {after_tokens: 3}}",
     "{cut: 3}": '6:"cut" expects a table, not 3; write {cut: {after_tokens: 3}}',
-    "{cut: {after_token: 3}}": '7:unknown key "after_token"; did you mean "after_tokens"?',
-    "{cut: {before_done: 3}}": '20:"before_done" expects true, not 3',
     "{cut: {at_start: true, after_bytes: 3}}": '7:use one position, not "after_bytes" and "at_start"',
     "{keepalive: {after_bytes: 3}}": (
         '13:"after_bytes" cannot apply to keepalive; '

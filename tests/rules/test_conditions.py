@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.config.errors import RuleError
 from mockserver.core.exchange import ConditionResult
-from mockserver.rules.match.conditions import All, Condition, Either, implied
+from mockserver.rules.match.conditions import Condition, implied
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call
 
@@ -107,14 +107,6 @@ def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_exp
 )
 def test_uses(when: dict[str, Any], uses: set[str]) -> None:
     assert compiled(when).uses == uses
-
-
-def test_nothing_holds_where_there_is_no_branch() -> None:
-    empty = Either()
-    assert empty.holds(ASKED) is None
-    assert empty.results(ASKED) == ()
-    assert empty.share(ASKED) == (0, 1)
-    assert empty.negated() == All()
 
 
 def compiled(when: dict[str, Any]) -> Condition:

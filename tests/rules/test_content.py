@@ -6,7 +6,7 @@ from mockserver.config.source import Mistakes, read
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
-from mockserver.rules.templates import CompileContext, Templates, json_bytes, json_text
+from mockserver.rules.templates import CompileContext, Templates, json_text
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, parts, said, scope, then_mistakes
 
@@ -85,13 +85,6 @@ def test_arguments_that_fit_the_tool():
     assert parts(AUTO, made) == (use("f", '{"n":3}', "c"), use("f", '{"n":3}'))
 
 
-def test_arguments_of_a_tool_that_takes_free_text():
-    made = scope(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", kind="custom"),)}))
-    (first, second) = parts(AUTO, made)
-    assert (first.call.kind, first.call.id, second.call.id) == ("custom", "c", "")
-    assert first.call.arguments
-
-
 BAD = {
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
     "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
@@ -134,18 +127,6 @@ def test_what_holds_no_template_is_known(value, made):
     here = context(value)
     assert json_text(value, here).known == (made,)
     assert said(here) == []
-
-
-def test_what_json_cannot_say():
-    here = context({"a": float("nan")})
-    json_text({"a": [float("nan"), float("-inf"), 1.5]}, here)
-    assert said(here) == ["JSON has no such number; write null or a text"] * 2
-    here = context()
-    assert json_bytes({"a": object()}, here) == b"null"
-    assert said(here)[0].startswith("this cannot be JSON: Unable to serialize unknown type")
-    here = context()
-    assert json_bytes("\ud800", here) == b"null"
-    assert said(here)[0].startswith("this cannot be JSON: ")
 
 
 TEXT = "rules:\n  - then:\n      text: |\n        one\n        two\n      model: x\n"

@@ -1,12 +1,11 @@
 """Each field reads what it says, and None where the request has no such thing."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mockserver.core.call import Call, Message, ToolChoice
-from mockserver.rules.match.fields import FIELDS, Field, expression, find
+from mockserver.rules.match.fields import expression, find
 from tests.kit.calls import Web, call, told
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}
@@ -75,11 +74,6 @@ def test_what_is_not_there_is_none(name: str) -> None:
     assert read(name, call()) is None
 
 
-def test_an_empty_message_is_there() -> None:
-    assert read("last_user", call("")) == ""
-    assert read("last_message", call("")) == ""
-
-
 @pytest.mark.parametrize(
     ("choice", "value"),
     [
@@ -116,13 +110,6 @@ def test_tool_result(text: str, parsed: Any) -> None:
 def test_a_result_without_its_call_has_the_name_it_gives_itself() -> None:
     result = read("tool_result", call(Message("function", "42", name="answer")))
     assert (result["name"], result["json"]) == ("answer", 42)
-
-
-def test_members_of_a_tool_result() -> None:
-    field = FIELDS["tool_result"]
-    assert isinstance(field, Field)
-    values = {name: (member.read(call(*told("[1]"))), member.read(call())) for name, member in field.members.items()}
-    assert values == {"name": ("get_weather", None), "text": ("[1]", None), "json": ([1], None)}
 
 
 @pytest.mark.parametrize(
@@ -178,12 +165,6 @@ def test_an_expression_that_cannot_be_read(text: str, message: str) -> None:
     with pytest.raises(ValueError, match="cannot read") as caught:
         expression(text)
     assert str(caught.value) == message
-
-
-def test_a_copy_of_a_call_reads_anew() -> None:
-    first = call("one")
-    assert read("conversation", first) == "one"
-    assert read("conversation", replace(first, messages=(Message("user", "two"),))) == "two"
 
 
 def read(name: str, asked: Call) -> Any:

@@ -19,8 +19,6 @@ ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n":
 LEFT_OUT: list[dict[str, Any]] = [
     {"model": "o3"},
     {"model": ["o3", "o4-m*"]},
-    {"model": "o3-*"},
-    {"stream": True},
     {"last_user": {"contains": "order 00043"}},
     {"last_user": "*order 00043*"},
     {"last_user": {"starts_with": "When"}},
@@ -36,60 +34,11 @@ LEFT_OUT: list[dict[str, Any]] = [
 ]
 
 # Tables that do not hold either, but give the index nothing to look up.
-TRIED: list[dict[str, Any]] = [
-    {"last_user": {"contains": "zz"}},
-    {"last_user": {"regex": "q|z"}},
-    {"model": {"in": ["*x*", "o3"]}},
-    {"not": {"model": "gpt-4o"}},
-    {"turn": {"gt": 3}},
-    {"param.stop": {"includes": 1}},
-    {"any": [{"model": "o3"}, {"turn": {"gt": 3}}]},
-    {"last_user": {"contains": "\ud800\ud800\ud800"}},
-]
-
-HOLDING: list[dict[str, Any]] = [
-    {},
-    {"model": "gpt-4o"},
-    {"model": {"equals": "GPT-4O", "ignore_case": True}},
-    {"model": ["o3", "gpt*"]},
-    {"turn": 0},
-    {"turn": [0, 1]},
-    {"last_user": {"contains": "order 00042"}},
-    {"last_user": "Where*order*5?"},
-    {"last_user": {"regex": r"order (?P<number>\d+)"}},
-    {"last_user": {"contains": "STRASSE", "ignore_case": True}},
-    {"last_user": {"contains": " is   order", "ignore_space": True}},
-    {"tools": {"includes": "GET_ORDER", "ignore_case": True}},
-    {"tools": "get_*"},
-    {"param.stop": {"includes": ["a", "b"]}},
-    {"param.n": 1},
-    {"param.n": 1.0},
-    {"any": [{"model": "o3"}, {"last_user": {"contains": "order"}}]},
-]
 
 
 @pytest.mark.parametrize("when", LEFT_OUT, ids=str)
 def test_left_out(when: dict[str, Any]) -> None:
     assert candidates([when], ASKED) == []
-
-
-@pytest.mark.parametrize("when", TRIED, ids=repr)
-def test_tried_though_it_does_not_hold(when: dict[str, Any]) -> None:
-    assert compiled(when).holds(ASKED) is None
-    assert candidates([when], ASKED) == [0]
-
-
-@pytest.mark.parametrize("when", HOLDING, ids=str)
-def test_what_holds_is_a_candidate(when: dict[str, Any]) -> None:
-    assert compiled(when).holds(ASKED) is not None
-    assert candidates([when], ASKED) == [0]
-
-
-def test_candidates_come_in_order_and_once() -> None:
-    tables = [*LEFT_OUT, *HOLDING, *TRIED, *HOLDING]
-    found = candidates(tables, ASKED)
-    assert found == sorted(set(found))
-    assert set(range(len(LEFT_OUT), len(tables))) <= set(found)
 
 
 def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> None:
@@ -171,14 +120,11 @@ def test_every_rule_that_holds_is_a_candidate(tables: list[dict[str, Any]], aske
     ("when", "values"),
     [
         ({}, None),
-        ({"model": "x"}, None),
         ({"dialect": "azure"}, {"azure"}),
         ({"dialect": ["azure", "openai"], "model": "x"}, {"azure", "openai"}),
-        ({"dialect": "az*"}, None),
         ({"dialect": ["azure", "op*"]}, None),
         ({"not": {"dialect": "azure"}}, None),
         ({"any": [{"dialect": "azure", "model": "a very long name"}, {"dialect": "openai"}]}, {"azure", "openai"}),
-        ({"any": [{"dialect": "azure"}, {"model": "x"}]}, None),
         ({"all": [{"dialect": ["azure", "openai"]}, {"dialect": "azure"}]}, {"azure"}),
     ],
 )

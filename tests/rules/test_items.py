@@ -34,7 +34,6 @@ HOSTED = {
         "queries": ["a", "b"],
         "results": [{**NO_RESULT, "text": "c", "score": 0.5}],
     },
-    "{type: code_interpreter_call, code: 'print(1)'}": {"code": "print(1)", "container_id": "", "outputs": None},
     "{type: code_interpreter_call, code: a, container_id: c, outputs: [{type: logs, logs: b}]}": {
         "code": "a",
         "container_id": "c",
@@ -82,20 +81,10 @@ HOSTED = {
         "call_id": "",
         "action": {"type": "exec", "env": {}, "command": ["ls", "-l"]},
     },
-    "{type: local_shell_call, action: {command: [ls], env: {A: b}, timeout_ms: 5}, status: incomplete}": {
-        "call_id": "",
-        "action": {"type": "exec", "env": {"A": "b"}, "command": ["ls"], "timeout_ms": 5},
-        "status": "incomplete",
-    },
     "{type: shell_call, commands: [ls]}": {
         "call_id": "",
         "action": {**NO_LIMITS, "commands": ["ls"]},
         "environment": {"type": "local"},
-    },
-    "{type: shell_call, commands: [a], environment: {type: container_reference, container_id: c}}": {
-        "call_id": "",
-        "action": {**NO_LIMITS, "commands": ["a"]},
-        "environment": {"type": "container_reference", "container_id": "c"},
     },
     "{type: shell_call_output, call_id: c, output: [{stdout: a}, {stderr: b, exit_code: 1}, {timed_out: true}]}": {
         "call_id": "c",
@@ -138,22 +127,18 @@ ACTIONS = {
         "button": "wheel",
         "keys": ["ctrl"],
     },
-    "{type: double_click, x: 1, y: 2}": {"type": "double_click", "x": 1, "y": 2},
     "{type: drag, path: [{x: 1, y: 2}, {x: 3, y: 4}]}": {
         "type": "drag",
         "path": [{"x": 1, "y": 2}, {"x": 3, "y": 4}],
     },
     "{type: keypress, keys: [ctrl, c]}": {"type": "keypress", "keys": ["ctrl", "c"]},
-    "{type: move, x: 1, y: 2}": {"type": "move", "x": 1, "y": 2},
     "{type: screenshot}": {"type": "screenshot"},
     "{type: scroll, x: 1, y: 2, scroll_y: 3}": {"type": "scroll", "x": 1, "y": 2, "scroll_x": 0, "scroll_y": 3},
     "{type: type, text: '{{ last_user }}'}": {"type": "type", "text": "hello"},
     "{type: wait}": {"type": "wait"},
     "{type: point_and_type, x: 1, y: 2, text: a}": {"type": "point_and_type", "x": 1, "y": 2, "text": "a"},
     "{type: mouse_down, x: 1, y: 2}": {"type": "mouse_down", "x": 1, "y": 2},
-    "{type: mouse_up, x: 1, y: 2}": {"type": "mouse_up", "x": 1, "y": 2},
     "{type: key_down, keys: [a]}": {"type": "key_down", "keys": ["a"]},
-    "{type: key_up, keys: [a]}": {"type": "key_up", "keys": ["a"]},
 }
 
 
@@ -211,9 +196,6 @@ def test_pieces_are_of_the_text_not_of_the_items():
 
 BAD = {
     "{items: [3]}": '9: an item of "items" expects a table, not 3; write {type: message, text: Hello}',
-    "{items: [{type: web_search_call, query: a, sources: [1]}]}": (
-        "53: an item of \"sources\" expects an address such as https://example.org, not 1"
-    ),
     "{items: [{type: web_serch_call, query: a}]}": '16: unknown type "web_serch_call"; did you mean "web_search_call"?',
     "{items: [{type: web_search_call, qeury: a}]}": '33: unknown key "qeury"; did you mean "query"?',
     "{items: [{type: web_search_call}]}": "9: web_search_call needs one of query, action",
@@ -229,18 +211,12 @@ BAD = {
     "{items: [{type: computer_call, action: {type: click, x: 1}}]}": (
         '39: "action" needs "y"; write {type: click, x: 10, y: 20}'
     ),
-    "{items: [{type: computer_call, action: {type: click, x: 1, y: 1, button: lft}}]}": (
-        '73: "button" expects left, right, wheel, back or forward, not "lft"; did you mean "left"?'
-    ),
     "{items: [{type: computer_call, actions: [{x: 1, y: 2}]}]}": (
         '41: an item of "actions" needs "type": one of click, double_click, drag, keypress, move, screenshot, scroll, '
         "type, wait, point_and_type, mouse_down, mouse_up, key_down, key_up"
     ),
     "{items: [{type: mcp_call, server_label: a, name: b, error: {type: http, code: 3}}]}": (
         '66: unknown type "http"; it is one of mcp_protocol_error, http_error, mcp_tool_execution_error'
-    ),
-    "{items: [{type: message, text: a, content: [{type: output_text, text: b}]}]}": (
-        "9: a message has either text or content"
     ),
     "{items: [{type: message, content: [{type: refusal, refusal: b}], annotations: [{a: 1}]}]}": (
         '65: "annotations" belong to a text; put them into its part'

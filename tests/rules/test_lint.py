@@ -62,10 +62,6 @@ def test_a_rule_that_leaves_the_answer_to_others_shadows_none(then: str, shadows
     assert [remark.text.partition(":")[0] for remark in found] == ["never answers"] * shadows
 
 
-def test_a_rule_that_steps_aside_shadows_nothing() -> None:
-    assert remarks("when: {}, times: 1", "when: {}") == ["r0 depends on the order of calls: it uses times"]
-
-
 def test_everything_that_counts_is_named() -> None:
     state = "state: {is: a, becomes: b}, times: 2, when: {attempt: 1}"
     assert remarks(state) == ["r0 depends on the order of calls: it uses times, state, attempt"]

@@ -79,12 +79,6 @@ def test_that_a_call_is_for_an_answer_is_told_only_where_it_is_not():
     assert rule.when.share(other) == (1, 2)
 
 
-def test_several_files_in_order():
-    documents = [read("rules: [{name: a, then: {text: a}}]", "a.yaml"), read("rules: [{then: {text: b}}]", "b.yaml")]
-    rules = load(documents, KNOWN)
-    assert [(rule.name, rule.where) for rule in rules] == [("a", "a.yaml:1"), ("rule 2", "b.yaml:1")]
-
-
 def test_names_are_taken_once_across_files():
     text = "rules:\n  - {name: a, then: {text: a}}\n"
     with pytest.raises(RuleError) as caught:

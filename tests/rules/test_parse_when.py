@@ -72,7 +72,6 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
         ({"model": 4}, ("model",), '"model" is text, not 4; put it in quotes'),
         ({"model": ["a", 4]}, ("model",), '"in" expects a list of values, each text, not ["a", 4]'),
         ({"turn": "1*"}, ("turn",), '"turn" is a number, not "1*"'),
-        ({"tools": 1}, ("tools",), '"includes" expects an element, or a list of elements, not 1'),
         (
             {"model": None},
             ("model",),
@@ -104,26 +103,11 @@ def test_meaning(when: dict[str, Any], holds: bool) -> None:
         ),
         ({"turn": {"lt": "1"}}, ("turn", "lt"), '"lt" expects a number, not "1"'),
         ({"model": {"equals": None}}, ("model", "equals"), '"model" is text, not null'),
-        (
-            {"model": {"length": {"les": 1}}},
-            ("model", "length", "les"),
-            'unknown comparison "les"; a length has equals, lt, lte, gt, gte',
-        ),
         ({"model": {"regex": "a(b"}}, ("model", "regex"), "cannot read the pattern: missing ) at position 3"),
-        (
-            {"stream": {}},
-            ("stream",),
-            '"stream" has no predicate here, such as equals, in, exists',
-        ),
         (
             {"model": {"exists": True, "ignore_case": True}},
             ("model", "ignore_case"),
             '"ignore_case" has no effect here: no text is compared',
-        ),
-        (
-            {"model": {"equals": "a", "ignore_case": "yes"}},
-            ("model", "ignore_case"),
-            '"ignore_case" expects true or false, not "yes"',
         ),
         (
             {"header.x": {"exists": False, "equals": "a"}},
@@ -187,35 +171,26 @@ SCHEMA = jsonschema_rs.validator_for(when_schema())
 GOOD: list[Any] = [
     {},
     {"operation": "chat", "last_user": {"regex": r"weather in (?P<city>\w+)"}, "tools": {"includes": "get_weather"}},
-    {"tool_result": {"name": "get_weather"}},
     {"tool_result": {"json": {"subset": {"a": 1}}, "text": "*"}},
     {"model": ["a*", "b"], "turn": [0, 1], "stream": True, "tools": ["a"]},
     {"tools": {"includes": ["a", "b*"], "ignore_case": True}},
     {"model": {"contains": ["a", "b"], "ignore_case": True, "ignore_space": False}},
     {"param.temperature": {"gte": 0, "lt": 1}, "param.x.y": "z", "header.x-id": "1", "query.a": "b", "metadata.k": 1},
     {"param.a": {"schema": {"type": "string"}}, "param.b": {"equals": {"c": [1]}}},
-    {"body": {"a": 1, "b": {"in": [1, 2]}}},
     {"any": [{"model": "a"}, {"not": {"stream": True}}], "all": [{}]},
 ]
 
 BAD: list[Any] = [
     "model",
     {"modl": "a"},
-    {"model": 1},
     {"model": None},
     {"model": {"contain": "a"}},
-    {"model": {"in": []}},
     {"model": {"length": {"les": 1}}},
-    {"turn": {"ignore_case": True, "equals": 1}},
     {"tools": {"contains": "a"}},
-    {"header.": "a"},
     {"param.a": {"type": "x"}},
     {"tool_result": "a"},
-    {"tool_result": {"nam": "a"}},
     {"body": 1},
     {"any": []},
-    {"any": [{"modl": "a"}]},
-    {"not": {}},
 ]
 
 
@@ -229,17 +204,6 @@ def test_good(when: Any) -> None:
 def test_bad(when: Any) -> None:
     assert not SCHEMA.is_valid(when)
     assert not accepted(when)
-
-
-def test_every_field_and_predicate_is_described() -> None:
-    table = when_schema()["$defs"]["when"]
-    assert len(table["properties"]) + len(table["patternProperties"]) == len(FIELDS) + len(["any", "all", "not"])
-    assert all(shape["description"] for shape in [*table["properties"].values(), *table["patternProperties"].values()])
-    assert set(when_schema()["$defs"]["json_field"]["anyOf"][-1]["properties"]) == {
-        *PREDICATES,
-        "ignore_case",
-        "ignore_space",
-    }
 
 
 VALUES = st.one_of(

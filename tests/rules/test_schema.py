@@ -111,7 +111,6 @@ def test_what_does_not_load_is_not_valid(document: object) -> None:
 
 IN_FILES = {
     "- a": '1:1: a rules file is a table; put this list under "rules:"',
-    "rule: []": '1:1: unknown key "rule"; did you mean "rules"?',
     "version: 2": '1:10: "version" expects 1, not 2',
     "version: '1'": '1:10: "version" expects 1, not "1"; write it without quotes',
     "rules: [3]": "1:9: a rule expects a table, not 3; write {when: {model: gpt-4o*}, then: {text: Hello}}",
@@ -120,19 +119,14 @@ IN_FILES = {
     "rules: [{then: {text: a}, faults: [cut]}]": '1:27: unknown key "faults"; write it into "then"',
     "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or leave the key out',
     "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a text that is not empty, not ""',
-    "rules: [{name: 3, then: {text: x}}]": '1:16: "name" expects a text, not 3; put it in quotes',
     "rules: [{times: 0, then: {text: x}}]": '1:17: "times" expects at least 1, not 0',
     "rules: [{state: asked, then: {text: x}}]": (
         '1:17: "state" expects a table, not "asked"; write {is: start, becomes: asked}'
-    ),
-    f"rules: [{{name: {'x' * 121}, then: {{text: x}}}}]": (
-        f'1:16: "name" expects at most 120 characters, not "{"x" * 79}…"'
     ),
 }
 
 IN_THEN = {
     "{text: 42}": '7: "text" expects a text, not 42; put it in quotes',
-    "{content: a}": '1: unknown key "content"; write text: Hello',
     "{status: incomplete}": (
         '1: unknown key "status"; write error: {status: 500}, or finish: length for an answer that is incomplete'
     ),
@@ -145,26 +139,11 @@ IN_THEN = {
     ),
     "{text: a, chunks: words}": '18: "chunks" expects token, word or char, not "words"; did you mean "word"?',
     "{text: a, chunks: 3}": '18: "chunks" expects token, word, char, {size: 7} or a list of pieces, not 3',
-    "{text: a, headers: {a: [b]}}": '23: "a" expects a text or a whole number, not ["b"]',
     "{text: a, logprobs: [0.5]}": '21: an item of "logprobs" expects at most 0, not 0.5',
     "{text: a, logprobs: [-1, x]}": '25: an item of "logprobs" expects a number, not "x"',
     "{text: a, usage: {prompt: 3}}": '18: unknown key "prompt"; did you mean "prompt_tokens"?',
-    "{text: a, timing: {jitter: 2}}": (
-        '27: "jitter" expects a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not 2'
-    ),
-    "{text: a, timing: {tokens_per_second: 0}}": '38: "tokens_per_second" expects more than 0, not 0',
-    "{tool_calls: [{arguments: {}}]}": (
-        '14: an item of "tool_calls" needs "name"; write {name: get_weather, arguments: {city: Paris}}'
-    ),
-    "{tool_calls: [{name: a, arguments: 3}]}": ('35: "arguments" expects a table, a JSON text, or auto, not 3'),
     "{content_filter: {}}": '17: "content_filter" needs "on"; write {on: completion, category: violence}',
-    "{content_filter: {on: prompt, category: violense}}": (
-        '40: "category" expects hate, self_harm, sexual, violence, jailbreak, protected_material_text or '
-        'protected_material_code, not "violense"; did you mean "violence"?'
-    ),
-    "{generate: {tokens: 3}}": '11: "generate" needs "kind"; write {kind: prose, tokens: 80}',
     "{echo: false}": '7: "echo" expects true, not false',
-    "{one_of: [{text: a}]}": '11: unknown key "text"; an item of "one_of" takes weight, then',
 }
 
 
@@ -196,11 +175,6 @@ def test_keys_that_are_no_texts():
         ("a key must be a text, not 3", ("then", "headers"), False),
         ("a key must be a text, not 4", (), False),
     ]
-
-
-def test_names_are_cut():
-    (mistake,) = then_mistakes("{" + "x" * 70 + ": a}")
-    assert f'unknown key "{"x" * 60}…";' in mistake
 
 
 SCHEMA = rules_schema(FAULTS)

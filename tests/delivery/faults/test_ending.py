@@ -9,8 +9,6 @@ from mockserver.core.action import Cut, Position, Wait, Write
 from mockserver.delivery.faults.connection import CutShort, Disconnect, Reset, Stall
 from tests.delivery.faults.stage import (
     BODY,
-    CALLING,
-    CALLS,
     HEAD,
     OPEN,
     PLAIN,
@@ -46,12 +44,6 @@ def test_at_the_start() -> None:
     assert plain(CutShort(Position("at_start"))) == [sized(0), Cut("end")]
     for fault, how in ((Disconnect(), "close"), (Reset(), "reset")):
         assert streamed(fault) == plain(fault) == [Cut(how)]  # type: ignore[arg-type]
-
-
-def test_in_the_arguments_of_a_tool_call() -> None:
-    for fault, how in ENDS:
-        found = streamed(fault(Position("in_tool_arguments")), CALLING)
-        assert found == [HEAD, OPEN, CALLS[0], CALLS[1], Cut(how)]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("at", "sent", "offset"), PLACES, ids=[at.where for at, *_ in PLACES])

@@ -51,20 +51,6 @@ def test_positions_in_a_stream(at: Position, found: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "found"),
-    [
-        (Position("at_start"), (1, 0)),
-        (Position("after_bytes", 5), (1, 0)),
-        (Position("after_bytes", SIZES[0]), (2, 0)),
-        (Position("after_bytes", sum(SIZES)), None),
-        (Position("before_done"), (5, 0)),
-    ],
-)
-def test_where_no_frame_is_parted(at: Position, found: object) -> None:
-    assert before(at, exact=False) == found
-
-
-@pytest.mark.parametrize(
     ("at", "offset"),
     [
         (Position("at_start"), 0),

@@ -41,15 +41,6 @@ def test_slow_from_there_on(at: Position, fast: int) -> None:
     assert written(found) == written(STREAM)
 
 
-def test_frames_still_count_when_they_come_slowly() -> None:
-    frames = [
-        each for each in streamed(Slow(bytes_per_second=20)) if isinstance(each, Write) and each.frame is not None
-    ]
-    assert [(each.frame, each.tokens) for each in frames] == [
-        (each.frame, each.tokens) for each in STREAM if isinstance(each, Write)
-    ]
-
-
 def test_a_sign_of_life_before_each_event() -> None:
     expected = [HEAD, *[each for write in STREAM[1:] for each in (SIGN, write)]]
     assert streamed(KeepAlive()) == expected

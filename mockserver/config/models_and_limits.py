@@ -1,7 +1,7 @@
 """The settings `models`, `keys` and `limits`: which models exist, which API keys are accepted, and rate limits."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from mockserver.config.timing import TimingSetting, TimingTable
-from mockserver.config.types import TEXTS, Duration, Several, texts
+from mockserver.config.types import TEXTS, Duration, Several, WrittenAs, texts
 from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
@@ -41,6 +41,8 @@ class LimitsTable(RatesTable):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="limits")
 
+    example: ClassVar[str] = "{requests_per_minute: 60}"
+
     concurrent_requests: _Many | None = Field(
         None, description="How many requests of a namespace to handle at once, until their answers are sent."
     )
@@ -61,17 +63,19 @@ def _limits(table: LimitsTable) -> Limits:
     if table.concurrent_requests is None:
         for name in ("queue", "queue_timeout"):
             if name in table.model_fields_set:
-                raise PydanticCustomError("excludes", "{name} requires concurrent_requests", {"name": name})
+                raise PydanticCustomError("refused", "{name} requires concurrent_requests", {"name": name})
     return Limits(_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
 
 
 RatesSetting = Annotated[
     Rates,
     GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_rates, handler(RatesTable))),
+    WrittenAs(RatesTable),
 ]
 LimitsSetting = Annotated[
     Limits,
     GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_limits, handler(LimitsTable))),
+    WrittenAs(LimitsTable),
 ]
 
 
@@ -99,7 +103,7 @@ def _keys(value: Json) -> Json:
     """A table as it is. Keys in a list, or in one text separated by commas, may do anything."""
     if not isinstance(value, Mapping):
         return {name: {} for name in texts(value)}
-    wants = PydanticCustomError("wants", "a table of what it may do, such as {} or {allowed: false}")
+    wants = PydanticCustomError("expected", "a table of what it may do, such as {} or {allowed: false}")
     wrong = [
         InitErrorDetails(type=wants, loc=(str(name),), input=table)
         for name, table in value.items()
@@ -156,7 +160,7 @@ def _models(value: Json) -> Json:
     if not isinstance(value, Mapping):
         return {name: {} for name in texts(value)}
     if not all(isinstance(properties, Mapping | None) for properties in value.values()):
-        raise PydanticCustomError("wants", "a list of names, or a table that gives each name a table of properties")
+        raise PydanticCustomError("expected", "a list of names, or a table that gives each name a table of properties")
     return {str(name): properties or {} for name, properties in value.items()}
 
 
@@ -174,16 +178,16 @@ def _alias_errors(
     name: str, model: Model, owners: dict[str, str], models: Collection[str]
 ) -> Iterator[InitErrorDetails]:
     if model.resolved is not None and "*" in model.resolved:
-        yield _error((name, "resolved"), "must be a name without *", model.resolved)
+        yield _error((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
     for at, alias in enumerate(model.aliases):
         if "*" in alias:
-            why = "must be a name without *"
+            why = f'must be a name without *, not "{alias}"'
         elif "*" in name:
-            why = "cannot be an alias of a pattern, only of a name"
+            why = "only a name has aliases, not a pattern"
         elif alias in models:
-            why = "is already the name of a model"
+            why = f'"{alias}" is already the name of a model'
         elif alias in owners:
-            why = f'is already an alias of "{owners[alias]}"'
+            why = f'"{alias}" is already an alias of "{owners[alias]}"'
         else:
             owners[alias] = name
             continue
@@ -191,7 +195,7 @@ def _alias_errors(
 
 
 def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetails:
-    return InitErrorDetails(type=PydanticCustomError("cannot", "{why}", {"why": why}), loc=path, input=value)
+    return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
 
 
 _PROPERTIES = Model.model_json_schema()

@@ -1,7 +1,7 @@
 """The settings `upstream`, `match` and `scrub`: where to record from, which requests are equal, what to remove."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
@@ -16,6 +16,8 @@ class Match(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="match")
 
+    example: ClassVar[str] = "{ignore: [temperature]}"
+
     ignore: Several = Field((), description="Body fields to ignore, such as temperature or seed.")
     also: Several = Field(
         (),
@@ -27,7 +29,7 @@ def _json_path(text: str) -> str:
     try:
         steps(text)
     except ValueError as error:
-        raise PydanticCustomError("cannot", "cannot be read as JSONPath: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("refused", "cannot be read as JSONPath: {why}", {"why": str(error)}) from None
     return text
 
 
@@ -37,7 +39,7 @@ def _pattern(text: str) -> str:
     try:
         regex.compile(text)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise PydanticCustomError("cannot", "cannot be read as a pattern: {why}", {"why": str(error)}) from None
+        raise PydanticCustomError("refused", "cannot be read as a pattern: {why}", {"why": str(error)}) from None
     return text
 
 
@@ -57,7 +59,7 @@ class Scrub(BaseModel):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.path is None) == (self.regex is None):
-            raise PydanticCustomError("excludes", "give either path or regex")
+            raise PydanticCustomError("refused", "give either path or regex")
         return self
 
 
@@ -65,7 +67,7 @@ def _tables(value: Json) -> Json:
     if isinstance(value, Mapping):
         return (value,)
     if not isinstance(value, list | tuple):
-        raise PydanticCustomError("wants", "a list of tables, such as {path: $.user}")
+        raise PydanticCustomError("expected", "a list of tables, such as {path: $.user}")
     return tuple(value)
 
 
@@ -75,7 +77,7 @@ def _upstreams(value: Json) -> Json:
         return value
     pairs = [text.partition("=") for each in texts(value) for text in texts(each)]
     if any(not (name and equals and url) for name, equals, url in pairs):
-        raise PydanticCustomError("wants", "dialect=URL, such as openai=https://api.openai.com/v1")
+        raise PydanticCustomError("expected", "dialect=URL, such as openai=https://api.openai.com/v1")
     return {name: url for name, _, url in pairs}
 
 
@@ -83,7 +85,9 @@ def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     for url in upstreams.values():
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
-            raise PydanticCustomError("wants", "http(s) addresses without a query, such as https://api.openai.com/v1")
+            raise PydanticCustomError(
+                "expected", "http(s) addresses without a query, such as https://api.openai.com/v1"
+            )
     return {name: url.rstrip("/") for name, url in upstreams.items()}
 
 

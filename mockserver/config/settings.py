@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
-from mockserver.config.models_and_limits import Key, Keys, LimitsSetting, LimitsTable, Model, Models, RatesTable
-from mockserver.config.recording import UPSTREAM_KEY, Match, Scrub, Scrubs, Upstreams
+from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
+from mockserver.config.recording import UPSTREAM_KEY, Match, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
-from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting, TimingTable
+from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
 from mockserver.config.types import Hosts, Instant, Origins, Several, Size, Token
+from mockserver.config.validation_errors import Wording, complaints
 from mockserver.core.json import Json
 from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits
@@ -236,12 +236,20 @@ def _values(layer: _Layer) -> Json:
 
 
 def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
+    values = _values(layer)
+    names = values if isinstance(values, Mapping) else ()
+    unknown = [name for name in names if name not in Settings.model_fields]
+    mistakes = [layer.mistake((name,), _unknown(layer.written(name), layer), key=True) for name in unknown]
     try:
+        known = {name: values[name] for name in names if name not in unknown} if unknown else values
         # In a file "8000" is no number.
         strict, context = layer.document is not None, {"profiles": profiles}
-        settings = Settings.model_validate(_values(layer), strict=strict, context=context)
+        settings = Settings.model_validate(known, strict=strict, context=context)
     except ValidationError as error:
-        raise ConfigError(*(_mistake(layer, details) for details in error.errors(include_url=False))) from None
+        found = complaints(error, Settings, Wording(layer.name, "setting", "must be"))
+        mistakes += (layer.mistake(each.path, each.message, key=each.key) for each in found)
+    if mistakes:
+        raise ConfigError(*mistakes)
     named = [(("dialect",), settings.dialect, "")] if "dialect" in settings.model_fields_set else []
     for path, name, what in (*named, *((("upstream", name), name, ": a dialect") for name in settings.upstream)):
         if dialects and name not in dialects:
@@ -261,75 +269,9 @@ def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
     return value
 
 
-def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
-    path, value, kind = details["loc"], details["input"], details["type"]
-    name, context = layer.name(path), details.get("ctx", {})
-    match kind:
-        case "extra_forbidden":
-            return layer.mistake(path, _unknown(layer, path), key=True)
-        case "value_error":
-            return layer.mistake(path, f"{name}: {context['error']}")
-        case "unknown":
-            return layer.mistake(
-                path, details["msg"] if layer.document else f"{layer.name(path[:1])}: {details['msg']}"
-            )
-        case "cannot":
-            return layer.mistake(path, f"{name} {details['msg']}: {shown(value)}")
-        case "excludes":
-            return layer.mistake(path, f"{name}: {details['msg']}")
-        case "literal_error":
-            words = [word.strip("'") for word in str(context["expected"]).replace(" or ", ", ").split(", ")]
-            near = did_you_mean(value, words) if isinstance(value, str) else ""
-            return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {shown(value)}{near}")
-    wants = _WANTS.get(kind, "{msg}").format(msg=details["msg"], **context)
-    if wants == "a table" and not layer.document:
-        wants = f"a table in braces, such as {_EXAMPLES.get(path, '{key: value}')}"
-    return layer.mistake(path, f"{name} must be {wants}, not {shown(value)}")
-
-
-def _unknown(layer: _Layer, path: Path) -> str:
-    if len(path) == 1:
-        word = layer.name(path)
-        return f"unknown setting {shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
-    word, known = str(path[-1]), _table(path).model_fields
-    hint = did_you_mean(word, known) or f"; {layer.name(path[:-1])} takes {', '.join(known)}"
-    return f"unknown setting {shown(word)}{hint}"
-
-
-def _table(path: Path) -> type[BaseModel]:
-    match path:
-        case ("timing", _) | ("profiles", _, _) | ("models", _, "timing", _):
-            return TimingTable
-        case ("keys" | "models", _, _):
-            return Key if path[0] == "keys" else Model
-        case ("scrub", _, _):
-            return Scrub
-        case ("match", _):
-            return Match
-    return LimitsTable if path[0] == "limits" else RatesTable
+def _unknown(name: str, layer: _Layer) -> str:
+    return f"unknown setting {shown(name)}{did_you_mean(name, map(layer.written, Settings.model_fields))}"
 
 
 _PREFIX = "MOCKSERVER_"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-_EXAMPLES: Mapping[Path, str] = {("match",): "{ignore: [temperature]}"}
-
-# What pydantic wants, by the kind of its complaint.
-_WANTS = {
-    "wants": "{msg}",
-    "expected": "{msg}",
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "text (in quotes, if it looks like a number)",
-    "tuple_type": "a list of texts",
-    "string_too_short": "text that is not empty",
-    "model_type": "a table",
-    "dict_type": "a table",
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "at least {ge}",
-    "less_than_equal": "at most {le}",
-}

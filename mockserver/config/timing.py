@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from mockserver.config.source import did_you_mean
-from mockserver.config.types import SHARE, Duration, share
+from mockserver.config.types import SHARE, Duration, WrittenAs, share
 from mockserver.core.json import Json
 from mockserver.core.plan import Distribution, Timing
 
@@ -125,7 +125,7 @@ def unknown_profile(name: str, known: Iterable[str]) -> str:
 def in_settings(table: TimingTable, info: ValidationInfo) -> Timing:
     """The timing of a table in settings, with the profiles of the context. Raises what pydantic reports."""
     if both_speeds(table):
-        raise PydanticCustomError("excludes", "give per_token or tokens_per_second, not both")
+        raise PydanticCustomError("refused", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
     if profiles is not None and table.profile is not None and table.profile not in profiles:
         raise _mistake(("profile",), unknown_profile(table.profile, profiles), table.profile)
@@ -156,7 +156,7 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
 
 
 def _mistake(path: tuple[str | int, ...], why: str, value: Json) -> ValidationError:
-    mistake = PydanticCustomError("unknown", "{why}", {"why": why})
+    mistake = PydanticCustomError("refused", "{why}", {"why": why})
     return ValidationError.from_exception_data("timing", [InitErrorDetails(type=mistake, loc=path, input=value)])
 
 
@@ -165,12 +165,14 @@ TimingSetting = Annotated[
     GetPydanticSchema(
         lambda _, handler: core_schema.with_info_after_validator_function(in_settings, handler(TimingTable))
     ),
+    WrittenAs(TimingTable),
 ]
 ProfileSettings = Annotated[
     Profiles,
     GetPydanticSchema(
         lambda _, handler: core_schema.no_info_after_validator_function(profiles_of, handler(Mapping[str, TimingTable]))
     ),
+    WrittenAs(Mapping[str, TimingTable]),
 ]
 
 # The built-in profiles, as users of real models see them.

@@ -17,6 +17,14 @@ from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 
+
+@dataclass(frozen=True, slots=True)
+class WrittenAs:
+    """Metadata of a type whose values are written in another form, such as the model of a table."""
+
+    annotation: Any
+
+
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -93,7 +101,7 @@ def _instant(value: Json) -> int | None:
             return value
     except (ValueError, OverflowError):
         pass
-    raise PydanticCustomError("wants", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
+    raise PydanticCustomError("expected", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
 
 
 _AMOUNT_SCHEMA = {"type": "string", "pattern": r"^\s*[0-9_]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
@@ -108,7 +116,9 @@ Duration = Annotated[
 ]
 Share = Annotated[float, _amount_validator(share, "a share such as 20% or 0.2"), WithJsonSchema(SHARE)]
 Size = Annotated[
-    int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT_SCHEMA]})
+    int,
+    _amount_validator(size, "a size such as 10MB, 512KiB or a whole number of bytes"),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT_SCHEMA]}),
 ]
 Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
 
@@ -118,7 +128,7 @@ def texts(value: Json) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(name for part in value.split(",") if (name := part.strip()))
     if not isinstance(value, list | tuple):
-        raise PydanticCustomError("wants", "a list of texts")
+        raise PydanticCustomError("expected", "a list of texts")
     wrong = [at for at, text in enumerate(value) if not isinstance(text, str)]
     if wrong:
         mistakes = [InitErrorDetails(type="string_type", loc=(at,), input=value[at]) for at in wrong]
@@ -131,7 +141,7 @@ def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
     for name in found:
         bare = name.removeprefix("*.")
         if name != "*" and host_of(bare) != bare and not is_address(bare):
-            raise PydanticCustomError("wants", "a list of host names without ports, such as mock.test or *.mock.test")
+            raise PydanticCustomError("expected", "a list of host names without ports, such as mock.test")
     return found
 
 
@@ -139,14 +149,14 @@ def _origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
     """Origins as browsers send them; `*` allows all."""
     found = tuple("*" if text == "*" else origin(text.removesuffix("/")) for text in listed or ())
     if None in found:
-        raise PydanticCustomError("wants", "a list of origins, such as https://app.example, or *")
+        raise PydanticCustomError("expected", "a list of origins, such as https://app.example, or *")
     return tuple(text for text in found if text)
 
 
 def _token(text: str | None) -> str | None:
     """A token that a header can carry. The error does not show the token."""
     if text is not None and not (text and text.isascii() and text.isprintable() and " " not in text):
-        raise ValueError("must be printable ASCII without spaces")
+        raise PydanticCustomError("refused", "must be printable ASCII without spaces")
     return text
 
 

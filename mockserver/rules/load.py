@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from mockserver.config.errors import Place, RuleError
 from mockserver.config.source import Document, Mistakes, raise_if_any
 from mockserver.config.timing import PROFILES, Profiles
+from mockserver.config.validation_errors import complaints, in_quotes
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
@@ -18,7 +19,6 @@ from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import Report, compile_when
 from mockserver.rules.schema import RulesFile, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
-from mockserver.rules.validation_errors import complaints
 
 _NONE: Faults = {}
 
@@ -156,7 +156,7 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     try:
         RulesFile.model_validate(head)
     except ValidationError as error:
-        for complaint in complaints(error, RulesFile, "a rules file"):
+        for complaint in complaints(error, RulesFile, in_quotes("a rules file")):
             mistakes.add(complaint.message, complaint.path, key=complaint.key)
     return rules if isinstance(rules, list | tuple) else ()
 
@@ -165,7 +165,7 @@ def _checked(spec: Json, context: CompileContext) -> RuleSpec | None:
     try:
         return RuleSpec.model_validate(spec)
     except ValidationError as error:
-        for complaint in complaints(error, RuleSpec, "a rule"):
+        for complaint in complaints(error, RuleSpec, in_quotes("a rule")):
             context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
         return None
 

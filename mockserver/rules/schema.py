@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from mockserver.config.source import Path
 from mockserver.config.timing import TimingTable
 from mockserver.config.types import Duration, Share
+from mockserver.config.validation_errors import keys_taken
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS
@@ -397,7 +398,7 @@ class RuleSpec(Table):
     """A rule: which requests it matches, and how it answers."""
 
     example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
-    instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.takes() if name != "model"}
+    instead: ClassVar = {name: 'it into "then"' for name in keys_taken(ThenSpec) if name != "model"}
 
     name: str | None = Field(None, min_length=1, max_length=120, description="the rule's name in reports")
     when: Any = Field(None, description="conditions (default: all chats, completions and responses)")

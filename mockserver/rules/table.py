@@ -22,11 +22,6 @@ class Table(BaseModel):
     nullable: ClassVar[frozenset[str]] = frozenset()
     instead: ClassVar[Mapping[str, str]] = {}
 
-    @classmethod
-    def takes(cls) -> tuple[str, ...]:
-        """Return the keys that the table accepts, as written."""
-        return tuple(field.alias or name for name, field in cls.model_fields.items())
-
     @model_validator(mode="before")
     @classmethod
     def _no_key_without_value(cls, table: Json) -> Json:

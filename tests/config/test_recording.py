@@ -60,9 +60,9 @@ def test_flags_that_were_given_several_times() -> None:
     [
         ("scrub: 7", "2:10: scrub must be a list of tables, such as {path: $.user}, not 7"),
         ("scrub: [{}]", "2:11: scrub[0]: give either path or regex"),
-        ("scrub: [{path: 7}]", "2:18: scrub[0].path must be text (in quotes, if it looks like a number), not 7"),
-        ("scrub: [{path: a}]", "2:18: scrub[0].path cannot be read as JSONPath: it must begin with $, as in $.user: "),
-        ("scrub: [{regex: a(}]", '2:19: scrub[0].regex cannot be read as a pattern: missing ) at position 2: "a("'),
+        ("scrub: [{path: 7}]", "2:18: scrub[0].path must be a text, not 7; put it in quotes"),
+        ("scrub: [{path: a}]", "2:18: scrub[0].path: cannot be read as JSONPath: it must begin with $, as in $.user"),
+        ("scrub: [{regex: a(}]", "2:19: scrub[0].regex: cannot be read as a pattern: missing ) at position 2"),
         ("upstream: {openai: 'ftp://a'}", "2:13: upstream must be http(s) addresses without a query, such as"),
         ("upstream: openai", "2:13: upstream must be dialect=URL, such as openai=https://api.openai.com/v1"),
     ],
@@ -74,7 +74,6 @@ def test_mistakes(line: str, said: str) -> None:
 
 
 def test_how_a_table_is_written_in_a_flag() -> None:
-    for name, said in (("match", "{ignore: [temperature]}"), ("limits", "{key: value}")):
-        with pytest.raises(ConfigError) as refused:
-            assemble({name: "a=b"}, {}, [])
-        assert str(refused.value) == f'--{name} must be a table in braces, such as {said}, not "a=b"'
+    with pytest.raises(ConfigError) as refused:
+        assemble({"match": "a=b"}, {}, [])
+    assert str(refused.value) == '--match must be a table, not "a=b"; write {ignore: [temperature]}'

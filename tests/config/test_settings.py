@@ -111,8 +111,8 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
         ("prot: 1", '3: unknown setting "prot"; did you mean "port"?'),
         ('port: "8000"', '9: port must be a whole number, not "8000"'),
         ("port: 70000", "9: port must be at most 65535, not 70000"),
-        ("host: ''", '9: host must be text that is not empty, not ""'),
-        ("host: 127", "9: host must be text (in quotes, if it looks like a number), not 127"),
+        ("host: ''", '9: host must be a text that is not empty, not ""'),
+        ("host: 127", "9: host must be a text, not 127; put it in quotes"),
         ("strict: 1", "11: strict must be true or false, not 1"),
         ("dialect: azur", '12: dialect must be one of azure, openai, not "azur"; did you mean "azure"?'),
         ("unmatched: genrate", '14: unmatched must be generate or error, not "genrate"; did you mean "generate"?'),
@@ -126,8 +126,7 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
         ),
         (
             "allowed_hosts: [mock.test:80]",
-            "18: allowed_hosts must be a list of host names without ports, such as mock.test or *.mock.test, "
-            'not ["mock.test:80"]',
+            '18: allowed_hosts must be a list of host names without ports, such as mock.test, not ["mock.test:80"]',
         ),
         ("control_token: se cret", "18: control_token: must be printable ASCII without spaces"),
         ("keys: {a: 7}", "13: keys.a must be a table of what it may do, such as {} or {allowed: false}, not 7"),
@@ -137,25 +136,25 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
             "limits: {concurent_requests: 1}",
             '12: unknown setting "concurent_requests"; did you mean "concurrent_requests"?',
         ),
-        ("keys: [a, 7]", "13: keys[1] must be text (in quotes, if it looks like a number), not 7"),
+        ("keys: [a, 7]", "13: keys[1] must be a text, not 7; put it in quotes"),
         ("models: {a: {tool: yes}}", '16: unknown setting "tool"; did you mean "tools"?'),
-        ('models: {a: {aliases: ["b*"]}}', '26: models.a.aliases[0] must be a name without *: "b*"'),
-        ('models: {a: {resolved: "b*"}}', '26: models.a.resolved must be a name without *: "b*"'),
+        ('models: {a: {aliases: ["b*"]}}', '26: models.a.aliases[0]: must be a name without *, not "b*"'),
+        ('models: {a: {resolved: "b*"}}', '26: models.a.resolved: must be a name without *, not "b*"'),
         (
             'models: {"a*": {aliases: b}}',
-            '28: models.a*.aliases[0] cannot be an alias of a pattern, only of a name: "b"',
+            "28: models.a*.aliases[0]: only a name has aliases, not a pattern",
         ),
         (
             "models: {a: {aliases: [c, b]}, b: }",
-            '29: models.a.aliases[1] is already the name of a model: "b"',
+            '29: models.a.aliases[1]: "b" is already the name of a model',
         ),
         (
             "models: {a: {aliases: [c]}, b: {aliases: [c]}}",
-            '45: models.b.aliases[0] is already an alias of "a": "c"',
+            '45: models.b.aliases[0]: "c" is already an alias of "a"',
         ),
         (
             "max_body: 10 potatoes",
-            '13: max_body: "10 potatoes" is not a size; write 512KB, 10MB or a whole number of bytes',
+            '13: max_body must be a size such as 10MB, 512KiB or a whole number of bytes, not "10 potatoes"',
         ),
         ("timing: 7", "11: timing must be a table or the name of a profile, not 7"),
         ("timing: {per_token: 1, tokens_per_second: 1}", "11: timing: give per_token or tokens_per_second, not both"),
@@ -193,7 +192,7 @@ def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, sai
     ("name", "value", "said"),
     [
         ("port", "eighty", '--port must be a whole number, not "eighty"'),
-        ("max_body", "big", '--max-body: "big" is not a size; write 512KB, 10MB or a whole number of bytes'),
+        ("max_body", "big", '--max-body must be a size such as 10MB, 512KiB or a whole number of bytes, not "big"'),
         ("unmatched", "x", '--unmatched must be generate or error, not "x"'),
     ],
 )

@@ -99,13 +99,14 @@ def test_a_timing_may_refer_to_a_profile_of_any_other_origin() -> None:
             "timing: {jitter: 120%}",
             '20: timing.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "120%"',
         ),
-        ("timing: fats", '11: unknown profile "fats"; did you mean "fast"?'),
-        ("models: {a: {timing: fats}}", '24: unknown profile "fats"; did you mean "fast"?'),
+        ("timing: fats", '11: timing.profile: unknown profile "fats"; did you mean "fast"?'),
+        ("models: {a: {timing: fats}}", '24: models.a.timing.profile: unknown profile "fats"; did you mean "fast"?'),
         (
             "profiles: {mine: {profile: qqq}}",
-            '30: unknown profile "qqq"; choose one of instant, fast, typical, slow, reasoning, mine',
+            '30: profiles.mine.profile: unknown profile "qqq"; choose one of instant, fast, typical, slow, '
+            "reasoning, mine",
         ),
-        ("profiles: {a: {profile: b}, b: {profile: a}}", '27: profile "a" starts from itself'),
+        ("profiles: {a: {profile: b}, b: {profile: a}}", '27: profiles.a.profile: profile "a" starts from itself'),
     ],
 )
 def test_mistakes_are_told_with_their_place(setting: str, said: str) -> None:

@@ -7,13 +7,13 @@ from pydantic import Field, Tag, ValidationError
 
 from mockserver.config.source import read
 from mockserver.config.types import Duration, Share
+from mockserver.config.validation_errors import complaints, in_quotes
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.json_schema import rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.schema import BESIDE, RuleSpec, fault_schema, fault_table
 from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, either
-from mockserver.rules.validation_errors import complaints
 from tests.kit.rules import KNOWN, loaded, mistakes, then_mistakes
 from tests.rules.test_answer_faults import MADE as FAULTS_MADE
 from tests.rules.test_checks import GOOD
@@ -170,7 +170,7 @@ def test_one_rule_hides_nothing_of_another():
 def test_keys_that_are_no_texts():
     with pytest.raises(ValidationError) as caught:
         RuleSpec.model_validate({"then": {"text": "a", "headers": {3: "x"}}, 4: 5})
-    found = [(c.message, c.path, c.key) for c in complaints(caught.value, RuleSpec, "a rule")]
+    found = [(c.message, c.path, c.key) for c in complaints(caught.value, RuleSpec, in_quotes("a rule"))]
     assert found == [
         ("a key must be a text, not 3", ("then", "headers"), False),
         ("a key must be a text, not 4", (), False),

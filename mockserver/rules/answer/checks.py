@@ -7,6 +7,7 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache
 
 from mockserver.config.source import Path, did_you_mean
+from mockserver.config.validation_errors import keys_taken
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Raw
@@ -61,7 +62,7 @@ def _nothing(keys: Collection[str], then: ContentSpec) -> str:
         return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
     if "retry_after" in keys:
         return '"retry_after" goes with an error; add error: 429'
-    answers = [key for key in OUTCOMES if key in type(then).takes()]
+    answers = [key for key in OUTCOMES if key in keys_taken(type(then))]
     return f"there is no answer here; write one of {', '.join(answers)}"
 
 

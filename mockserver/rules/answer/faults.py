@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from mockserver.config.source import did_you_mean
+from mockserver.config.validation_errors import complaints, in_quotes
 from mockserver.core.action import POSITIONS, Faults, Position, option, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
@@ -20,7 +21,6 @@ from mockserver.core.text import shown
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
 from mockserver.rules.table import Table
 from mockserver.rules.templates import CompileContext
-from mockserver.rules.validation_errors import complaints
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Ta
     try:
         return table.model_validate(stated)
     except ValidationError as error:
-        for complaint in complaints(error, table, f'"{name}"'):
+        for complaint in complaints(error, table, in_quotes(f'"{name}"')):
             context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
         return None
 

@@ -1,0 +1,218 @@
+"""Turns pydantic's validation errors into plain messages: one per cause, at the key it concerns."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeGuard, get_args, get_origin
+
+from pydantic import BaseModel, Tag, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from mockserver.config.source import Path, did_you_mean
+from mockserver.config.types import WrittenAs
+from mockserver.core.text import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong with the value (or the key) at a path below the checked table."""
+
+    message: str
+    path: Path
+    key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How messages name the value at a path and the keys of a table, and the verb for what a value should be."""
+
+    called: Callable[[Path], str]
+    key: str = "key"
+    expects: str = "expects"
+
+
+def in_quotes(whole: str) -> Wording:
+    """Name a value by its key in quotes, and what was checked as a whole by `whole`."""
+
+    def called(path: Path) -> str:
+        keys = [step for step in path if isinstance(step, str)]
+        name = f'"{_cut(keys[-1])}"' if keys else whole
+        return f"an item of {name}" if path and isinstance(path[-1], int) else name
+
+    return Wording(called)
+
+
+def complaints(error: ValidationError, model: type[BaseModel], wording: Wording) -> Iterator[Complaint]:
+    """Yield all that pydantic found wrong with a table."""
+    found = [(details, details["loc"]) for details in error.errors(include_url=False)]
+    misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
+    for details, loc in found:
+        # A missing key next to an unknown one is usually a misspelling of it.
+        if details["type"] != "missing" or loc[:-1] not in misspelt:
+            yield _complaint(details, model, wording)
+
+
+def _complaint(details: ErrorDetails, model: type[BaseModel], wording: Wording) -> Complaint:
+    loc, value, called = details["loc"], details["input"], wording.called
+    annotation, path = _walk(model, loc)
+    match details["type"]:
+        case "extra_forbidden":
+            return Complaint(_unknown(_table_in(_walk(model, loc[:-1])[0]), path, wording), path, key=True)
+        case "missing":
+            example = _example(_walk(model, loc[:-1])[0])
+            return Complaint(f'{called(path[:-1])} needs "{path[-1]}"{example}', path[:-1])
+        case "empty":
+            key = details["ctx"]["key"]
+            return Complaint(f'"{_cut(key)}" has no value; give it one, or leave the key out', (*path, key), key=True)
+        case "refused":
+            return Complaint(f"{called(path)}: {details['msg']}", path)
+        case "union_tag_not_found" | "union_tag_invalid" if isinstance(value, Mapping):
+            return _of_type(value, path, called(path), list(_alternatives(annotation)))
+        case "literal_error" if loc[-1:] == ("[key]",):
+            key = str(path[-1])
+            return Complaint(f'unknown key "{_cut(key)}"{did_you_mean(key, _literals(details))}', path, key=True)
+        case "invalid_key" | "string_type" if details["type"] == "invalid_key" or loc[-1:] == ("[key]",):
+            return Complaint(f"a key must be a text, not {shown(path[-1])}", path[:-1])
+    words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
+    example = _example(annotation) if details["type"] in _OF_TABLES else ""
+    return Complaint(f"{called(path)} {wording.expects} {words}, not {shown(value)}{_hint(details)}{example}", path)
+
+
+def _unknown(table: type[BaseModel] | None, path: Path, wording: Wording) -> str:
+    known = keys_taken(table) if table else ()
+    key, instead = str(path[-1]), getattr(table, "instead", {})
+    if key in instead:
+        return f'unknown {wording.key} "{key}"; write {instead[key]}'
+    takes = f"; {wording.called(path[:-1])} takes {', '.join(known)}" if known else ""
+    return f'unknown {wording.key} "{_cut(key)}"{did_you_mean(key, known) or takes}'
+
+
+def _hint(details: ErrorDetails) -> str:
+    value = details["input"]
+    match details["type"]:
+        case "string_type" if isinstance(value, bool | int | float):
+            return "; put it in quotes"
+        case "literal_error" if isinstance(value, str):
+            known = _literals(details)
+            return "; write it without quotes" if value in known else did_you_mean(value, known)
+    return ""
+
+
+def _literals(details: ErrorDetails) -> list[str]:
+    expected: str = details["ctx"]["expected"]
+    return expected.replace(" or ", ", ").replace("'", "").split(", ")
+
+
+def _one_of(details: ErrorDetails) -> str:
+    names = ["true" if name == "True" else name for name in _literals(details)]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _example(annotation: Any) -> str:
+    example = getattr(_table_in(annotation), "example", "")
+    return f"; write {example}" if example else ""
+
+
+def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[str]) -> Complaint:
+    """Complain about a table with a missing or unknown `type`."""
+    if "type" not in table:
+        return Complaint(f'{called} needs "type": one of {", ".join(types)}', path)
+    name = table["type"]
+    if not isinstance(name, str):
+        return Complaint(f'"type" expects a text, not {shown(name)}', (*path, "type"))
+    hint = did_you_mean(name, types) or f"; it is one of {', '.join(types)}"
+    return Complaint(f'unknown type "{_cut(name)}"{hint}', (*path, "type"))
+
+
+def keys_taken(table: type[BaseModel]) -> tuple[str, ...]:
+    """Return the keys that a table accepts, as written."""
+    return tuple(field.alias or name for name, field in table.model_fields.items())
+
+
+def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:
+    """Return the annotation at a location, and the location without the tags that select among alternatives."""
+    path: Path = ()
+    for step in loc:
+        alternatives = _alternatives(annotation)
+        if step in alternatives:
+            annotation = alternatives[str(step)]
+        elif step != "[key]":
+            path = (*path, step)
+            annotation = _within(annotation, step) if isinstance(step, str) else annotation
+    return annotation, path
+
+
+def _within(annotation: Any, key: str) -> Any:
+    container = next(_containers(annotation), None)
+    if not _is_table(container):
+        return get_args(container)[-1] if container else None
+    for name, field in container.model_fields.items():
+        if key == (field.alias or name):
+            return Annotated[field.annotation, *field.metadata, field]
+    return None
+
+
+def _containers(annotation: Any) -> Iterator[Any]:
+    """Yield the outermost tables and mappings of an annotation."""
+    args = get_args(annotation)
+    if written := next((part for part in args if isinstance(part, WrittenAs)), None):
+        yield from _containers(written.annotation)
+    elif _is_table(annotation) or get_origin(annotation) in (dict, Mapping):
+        yield annotation
+    else:
+        for part in args:
+            yield from _containers(part)
+
+
+def _table_in(annotation: Any) -> type[BaseModel] | None:
+    return next(filter(_is_table, _containers(annotation)), None)
+
+
+def _is_table(annotation: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _alternatives(annotation: Any) -> dict[str, Any]:
+    """Return the alternatives of an annotation by their tags: `<text>`, `<table>` and so on, or the type of a table."""
+    args = () if get_origin(annotation) in (dict, Mapping) else get_args(annotation)
+    if tag := next((part for part in args if isinstance(part, Tag)), None):
+        kind, *others = (part for part in args if part is not tag)
+        return {tag.tag: Annotated[kind, *others] if others else kind}
+    if any(isinstance(part, FieldInfo) and part.discriminator for part in args):
+        return {name: table for table in get_args(args[0]) for name in get_args(table.model_fields["type"].annotation)}
+    found = [_alternatives(part) for part in args]
+    return {name: alternative for alternatives in found for name, alternative in alternatives.items()}
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:60] + "…"
+
+
+def _same(words: str) -> Callable[[ErrorDetails], str]:
+    return lambda _: words
+
+
+def _at_least(details: ErrorDetails) -> str:
+    return f"at least {details['ctx']['ge']:g}"
+
+
+_OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
+# What was expected, by pydantic's name of the error.
+_EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
+    "expected": lambda details: details["msg"],
+    "string_type": _same("a text"),
+    "string_too_short": _same("a text that is not empty"),
+    "string_too_long": lambda details: f"at most {details['ctx']['max_length']} characters",
+    "bool_type": _same("true or false"),
+    "bool_parsing": _same("true or false"),
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), _same("a whole number")),
+    **dict.fromkeys(("float_type", "float_parsing"), _same("a number")),
+    "finite_number": _same("a finite number"),
+    **dict.fromkeys(("model_type", "dict_type", "model_attributes_type"), _same("a table")),
+    **dict.fromkeys(("list_type", "tuple_type"), _same("a list")),
+    "too_short": _same("at least one item"),
+    "literal_error": _one_of,
+    "greater_than": lambda details: f"more than {details['ctx']['gt']:g}",
+    "greater_than_equal": _at_least,
+    "less_than_equal": lambda details: f"at most {details['ctx']['le']:g}",
+}

@@ -25,7 +25,6 @@ def rules() -> str:
 
 @pytest.fixture(scope="session")
 def server(rules: str) -> Iterator[Served]:
-    """The server."""
     with served(rules) as running:
         yield running
 
@@ -56,7 +55,6 @@ def connection(witness: Witness) -> Iterator[httpx2.Client]:
 
 @pytest.fixture
 async def async_connection(witness: Witness) -> AsyncIterator[httpx2.AsyncClient]:
-    """The same for an asynchronous one."""
     hooks = {"response": [witness.listen_async]}
     async with openai.DefaultAsyncHttpxClient(event_hooks=hooks, verify=False) as client:
         yield client
@@ -64,13 +62,11 @@ async def async_connection(witness: Witness) -> AsyncIterator[httpx2.AsyncClient
 
 @pytest.fixture
 def client(server: Served, connection: httpx2.Client) -> Iterator[OpenAI]:
-    """OpenAI's own client."""
     with OpenAI(base_url=server.base("openai"), api_key=KEY, http_client=connection) as client:
         yield client
 
 
 @pytest.fixture
 async def async_client(server: Served, async_connection: httpx2.AsyncClient) -> AsyncIterator[AsyncOpenAI]:
-    """The same, asynchronous."""
     async with AsyncOpenAI(base_url=server.base("openai"), api_key=KEY, http_client=async_connection) as client:
         yield client

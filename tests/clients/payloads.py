@@ -9,19 +9,15 @@ MODEL = "gpt-4o"
 
 
 class Person(BaseModel):
-    """What structured answers hold."""
-
     name: str
     age: int
 
 
 def say(text: str) -> list[ChatCompletionMessageParam]:
-    """A conversation of one message."""
     return [{"role": "user", "content": text}]
 
 
 def tool(name: str, **properties: str) -> ChatCompletionFunctionToolParam:
-    """A strict tool whose parameters are all required."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {key: {"type": kind} for key, kind in properties.items()},

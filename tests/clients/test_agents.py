@@ -14,20 +14,17 @@ from tests.kit.served import Served, served
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Served]:
-    """A server without any rules."""
     with served() as running:
         yield running
 
 
 @pytest.fixture
 def agent(bare: Served, connection: Any) -> Iterator[OpenAI]:
-    """OpenAI's own client of that server."""
     with OpenAI(base_url=bare.base("openai"), api_key=KEY, http_client=connection) as client:
         yield client
 
 
 def function(name: str, description: str, **properties: Any) -> dict[str, Any]:
-    """A function as Responses takes it."""
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {"type": "function", "name": name, "description": description, "parameters": schema, "strict": True}
 

@@ -48,7 +48,6 @@ SHAPES = {401: BRIEF, 404: BRIEF, 429: BRIEF, 422: BRIEF | {"code", "detail"}}
 
 @pytest.fixture
 def azure(server: Served) -> Iterator[ChatCompletionsClient]:
-    """Azure's own client, which tries once."""
     with ChatCompletionsClient(server.base("azure"), KEY, retry_total=0) as client:
         yield client
 
@@ -192,7 +191,6 @@ def test_a_request_is_named_as_the_client_named_it(azure: ChatCompletionsClient)
 
 @pytest.fixture
 async def azure_async(server: Served) -> AsyncIterator[AsyncClient]:
-    """Azure's own asynchronous client, which tries once."""
     transport = AsyncioRequestsTransport()
     async with AsyncClient(server.base("azure"), KEY, transport=transport, retry_total=0) as client:
         yield client

@@ -29,7 +29,6 @@ SETUPS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 @pytest.fixture
 def client(server: Served, connection: httpx2.Client) -> Iterator[AzureOpenAI]:
-    """Azure's class of OpenAI's client."""
     base = server.base("azure_openai")
     with AzureOpenAI(
         azure_endpoint=base, api_key="sk-test", api_version=VERSION, http_client=connection, max_retries=0

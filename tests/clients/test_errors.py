@@ -35,13 +35,11 @@ SHAPES: Mapping[str, set[str]] = {
 
 @pytest.fixture(params=DIALECTS)
 def dialect(request: pytest.FixtureRequest) -> str:
-    """Who answers."""
     return str(request.param)
 
 
 @pytest.fixture
 def once(client: OpenAI, server: Served, dialect: str) -> OpenAI:
-    """A client of the dialect that tries once."""
     return client.with_options(base_url=server.base(dialect), max_retries=0)
 
 

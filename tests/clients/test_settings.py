@@ -28,14 +28,12 @@ rules:
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[Served]:
-    """The server."""
     with served(RULES) as running:
         yield running
 
 
 @pytest.fixture
 def client(other: Served, connection: httpx2.Client) -> Iterator[OpenAI]:
-    """OpenAI's own client with the right key."""
     base = other.base("openai")
     with OpenAI(base_url=base, api_key="sk-right", http_client=connection, max_retries=0) as client:
         yield client

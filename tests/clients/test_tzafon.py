@@ -174,7 +174,6 @@ def openai(server: Served) -> Iterator[OpenAI]:
 
 
 def body(client: Lightcone, **asked: Any) -> Any:
-    """The response as JSON, held against the client's types."""
     raw = client.responses.with_raw_response.create(**asked)
     check_tzafon(raw.read())
     return json.loads(raw.read())

@@ -49,8 +49,6 @@ GOLDEN = Path(__file__).with_name("golden.json")
 
 @dataclass(frozen=True)
 class Request:
-    """One request of the golden set."""
-
     name: str
     path: str
     body: bytes = b""
@@ -65,7 +63,6 @@ def requests() -> tuple[Request, ...]:
 
 
 def rules() -> str:
-    """A rules file with one rule for each feature of each operation, and each failure."""
     listed = [
         {
             "name": name if operation == "chat" else f"{operation} {name}",
@@ -82,7 +79,6 @@ def rules() -> str:
 
 
 def ask_here(asked: Sequence[Request]) -> dict[str, str]:
-    """What each got from one server in this process, all at once."""
     router = app(rules())
 
     async def answer(one: Request) -> str:
@@ -103,7 +99,6 @@ def ask_there(asked: Sequence[Request], url: str) -> dict[str, str]:
 
 
 def shuffled(asked: Sequence[Request], seed: int) -> list[Request]:
-    """The same in another order."""
     return Random(seed).sample(asked, len(asked))
 
 
@@ -149,7 +144,6 @@ def _of_responses() -> Iterator[Request]:
 
 
 def _of_documents() -> Iterator[Request]:
-    """Vectors and judgements, wherever they are served."""
     for dialect in discover().values():
         for operation in dialect.operations:
             if operation.name in _DOCUMENTS and "{" not in operation.path:

@@ -66,7 +66,6 @@ def test_another_interpreter(golden: Told, version: str) -> None:
 
 
 def asked_by(python: Path, environ: Mapping[str, str]) -> Told:
-    """What the requests get in a process of its own, in an order of its own."""
     command = [str(python), "-W", "error", "-m", "tests.determinism.requests", "--shuffle", "3"]
     environ = {**os.environ, **environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=False)

@@ -201,7 +201,6 @@ MODELS = ("gpt-4o", "gpt-4o-mini", "o3-mini", "gpt-5", "gpt-4.1-nano", "gpt-3.5-
 
 
 def unruled() -> Iterator[tuple[str, str, Json]]:
-    """The name, path and body of each request."""
     yield from _chats()
     for name, schema in SCHEMAS.items():
         wanted = {"type": "json_schema", "json_schema": {"name": "wanted", "schema": schema}}

@@ -9,7 +9,6 @@ from tests.kit.served import Served, served
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Served]:
-    """A server without rules."""
     with served() as running:
         yield running
 

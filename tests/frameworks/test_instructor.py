@@ -19,7 +19,6 @@ MODES = [Mode.TOOLS, Mode.JSON, Mode.JSON_SCHEMA, Mode.MD_JSON, Mode.RESPONSES_T
 
 
 def client(mode: Mode = Mode.TOOLS) -> instructor.Instructor:
-    """A client of this mode."""
     return instructor.from_openai(OpenAI(), mode=mode)
 
 

@@ -26,18 +26,15 @@ APIS = {"chat": False, "responses": True}
 
 @pytest.fixture(params=APIS)
 def model(request: pytest.FixtureRequest, address: str) -> ChatOpenAI:
-    """A chat model on either API of OpenAI."""
     return ChatOpenAI(model="gpt-4o", use_responses_api=APIS[request.param])
 
 
 def run(model: ChatOpenAI, prompt: str, **options: Any) -> dict[str, Any]:
-    """What an agent with both tools ends in."""
     agent = create_agent(model, [get_weather, convert_currency], **options)
     return agent.invoke({"messages": [("user", prompt)]}, {"recursion_limit": 10})
 
 
 def called(messages: list[BaseMessage]) -> list[list[tuple[str, dict[str, Any]]]]:
-    """The tools that each answer of the model calls, with their arguments."""
     answers = (message for message in messages if isinstance(message, AIMessage))
     return [[use(call["name"], call["args"]) for call in answer.tool_calls] for answer in answers]
 

@@ -38,12 +38,10 @@ DOLLARS = ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_curre
 
 @pytest.fixture(params=MODELS)
 async def model(request: pytest.FixtureRequest, address: str) -> Model:
-    """A model on either API of OpenAI."""
     return MODELS[request.param]("gpt-4o", AsyncOpenAI())
 
 
 def called(items: list[RunItem]) -> list[tuple[str, Any]]:
-    """The tools that were called, with their arguments."""
     calls = (item.raw_item for item in items if isinstance(item, ToolCallItem))
     return [use(call.name, json.loads(call.arguments)) for call in calls]
 

@@ -25,12 +25,10 @@ FEW = UsageLimits(request_limit=3)
 
 @pytest.fixture(params=MODELS)
 def model(request: pytest.FixtureRequest, address: str) -> Model:
-    """A model on either API of OpenAI."""
     return MODELS[request.param]("gpt-4o")
 
 
 def called(messages: list[ModelMessage]) -> list[tuple[str, object]]:
-    """The tools that were called, with their arguments."""
     parts = (part for message in messages for part in message.parts)
     return [use(part.tool_name, part.args_as_dict()) for part in parts if isinstance(part, ToolCallPart)]
 

@@ -81,7 +81,6 @@ _SMALL = st.recursive(
 
 
 def _copied(value: Json) -> Json:
-    """A copy, to be spoilt further."""
     return json.loads(json.dumps(value))
 
 
@@ -114,7 +113,6 @@ def sound(operation: str) -> tuple[Json, ...]:
 
 @st.composite
 def spoilt(draw: st.DrawFn, operation: str) -> bytes:
-    """The bytes of a sound body with one to four things wrong with it."""
     body = _copied(draw(st.sampled_from(sound(operation))))
     for _ in range(draw(st.integers(1, 4))):
         body = spoil(draw, body)
@@ -151,7 +149,6 @@ def _place(within: Json) -> st.SearchStrategy[Any]:
 
 
 def _cut_up(draw: st.DrawFn, text: bytes) -> bytes:
-    """The bytes with some of them lost, and others in their place."""
     at = draw(st.integers(0, len(text)))
     return text[:at] + draw(st.binary(max_size=6)) + text[at + draw(st.integers(0, 6)) :]
 

@@ -36,12 +36,10 @@ class Place:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters in the path."""
         return tuple(re.findall(r"{(\w+)}", self.path))
 
     @property
     def schema(self) -> Json:
-        """The JSON Schema of the body; None where the operation takes none."""
         found = body_of(self.dialect, self.operation)
         return None if found is None else schema_of(found)
 
@@ -124,7 +122,6 @@ def body_of(dialect: str, operation: Operation) -> tuple[TypeAdapter[Any], ...] 
 
 @cache
 def schema_of(adapters: tuple[TypeAdapter[Any], ...]) -> Json:
-    """One JSON Schema for them all."""
     whole: dict[str, Json] = {"type": "object", "properties": {}, "required": [], "$defs": {}}
     for adapter in adapters:
         adapter.rebuild(force=True)

@@ -49,7 +49,6 @@ def judged(server: Connection, place: Place, request: Request) -> Heard:
 
 
 def checked(server: Connection, request: Request, check: Callable[[Heard], object]) -> Heard:
-    """What a request gets, checked."""
     try:
         answer = server.ask(request)
         check(answer)
@@ -60,7 +59,6 @@ def checked(server: Connection, request: Request, check: Callable[[Heard], objec
 
 
 def refused(answer: Heard, dialect: str) -> Json:
-    """The error as its dialect words it: always JSON, whatever was asked for."""
     assert answer.headers.get("content-type") == JSON, answer.headers
     assert answer.headers.get("content-length") == str(len(answer.body))
     assert answer.headers.get("x-mockserver-source") in SOURCES, answer.headers

@@ -46,7 +46,6 @@ def test_any_bytes(connection: Connection, place: Place) -> None:
 
 
 def target(place: Place) -> bytes:
-    """Where a sound request to the operation goes."""
     path = place.path
     for name in place.parameters:
         path = path.replace(f"{{{name}}}", "resp_1" if name == "response_id" else "x")

@@ -159,7 +159,6 @@ _KEYS = ODD | st.sampled_from(
 
 
 def _fronts() -> st.SearchStrategy[bytes]:
-    """A namespace before the path, most often none."""
     named = ODD.map(lambda name: b"/ns/x" + re.sub(rb"/|%2f", b"", name, flags=re.IGNORECASE))  # no slash is part of it
     return st.one_of(st.just(b""), st.just(b""), st.just(b"/ns/mine"), named)
 

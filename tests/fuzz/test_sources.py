@@ -109,7 +109,6 @@ BODIES: Mapping[str, Json] = {
 
 @st.composite
 def spoilt_rules(draw: st.DrawFn) -> str:
-    """A rules file of a few sound rules with something wrong with them, or with their text."""
     rules = json.loads(json.dumps(draw(st.lists(st.sampled_from(RULES), min_size=1, max_size=3))))
     file: Json = {"version": 1, "settings": {}, "rules": rules}
     for _ in range(draw(st.integers(1, 3))):
@@ -208,7 +207,6 @@ def _is_told(error: MockserverError) -> None:
 
 
 def _load(text: str | bytes) -> None:
-    """Load it; where nothing is wrong with it, have it answer."""
     found = list[Rule]()
     error = _refused(lambda: found.extend(load([read(text, "r.yaml")], KNOWN)))
     if error is not None:
@@ -233,7 +231,6 @@ def _answer(text: str | bytes) -> None:
 
 
 def _started(text: str | bytes) -> Live | None:
-    """A server with these rules; none where its settings are wrong."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "r.yaml"
         file.write_bytes(text.encode() if isinstance(text, str) else text)

@@ -19,7 +19,6 @@ class Request:
 
     @property
     def sent(self) -> bytes:
-        """Its bytes."""
         lines = [self.method.encode() + b" " + self.target + b" HTTP/1.1", b"host: 127.0.0.1"]
         lines += [name + b": " + value for name, value in self.headers]
         if self.body is not None:
@@ -50,7 +49,6 @@ class Connection:
         return answer
 
     def close(self) -> None:
-        """Leave."""
         if self._raw is not None:
             self._raw.socket.close()
             self._raw = None

@@ -39,7 +39,6 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The fenced blocks of a page, in order."""
     for found in _FENCE.finditer(text):
         info = found["info"].strip()
         title = _TITLE.search(info)

@@ -15,7 +15,6 @@ _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
 
 def normal(name: str) -> str:
-    """A distribution's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -17,7 +17,6 @@ def listed() -> dict[str, str]:
 
 
 def classes(module: Path) -> dict[str, ast.ClassDef]:
-    """Return the classes of a module."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 

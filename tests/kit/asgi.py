@@ -16,8 +16,6 @@ from tests.kit.local import Answered, local
 
 @dataclass(frozen=True)
 class App:
-    """A server to ask as ASGI does."""
-
     router: Router
 
     def ask(

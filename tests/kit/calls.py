@@ -10,15 +10,12 @@ from mockserver.core.http import HttpRequest
 
 @dataclass(frozen=True)
 class Web:
-    """The part of a call that is the request's, not the body's."""
-
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "default"
 
 
 def call(*said: str | Message, tools: Sequence[str] = (), web: Web | None = None, **more: Any) -> Call:
-    """A chat call; a plain text is a user's message."""
     web = web or Web()
     headers = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in web.headers.items())
     request = HttpRequest("POST", "/chat/completions", query=web.query, headers=headers, namespace=web.namespace)
@@ -39,6 +36,5 @@ def in_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told(result: str, *, name: str = "get_weather") -> tuple[Message, ...]:
-    """A conversation in whose last place a tool's result stands."""
     asked = Message("assistant", tool_calls=(ToolCall("call_1", name, "{}"),))
     return Message("user", "weather?"), asked, Message("tool", result, tool_call_id="call_1")

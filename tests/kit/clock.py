@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class Ring:
-    """An alarm that has been set."""
-
     clock: "HandClock"
     when: float
     callback: Callable[[], None]
 
     def cancel(self) -> None:
-        """It will not ring."""
         self.clock.alarms.remove(self)
 
 
@@ -27,11 +24,9 @@ class HandClock:
         self.rings = 0
 
     def time(self) -> float:
-        """Seconds since the test began."""
         return self.now
 
     def call_at(self, when: float, callback: Callable[[], None], /) -> Ring:
-        """Ring at this moment."""
         self.alarms.append(Ring(self, when, callback))
         return self.alarms[-1]
 
@@ -42,7 +37,6 @@ class HandClock:
         self._ring(ring, moment if moment > self.now else max(ring.when, self.now))
 
     def go(self, until: float) -> None:
-        """Let time pass up to this moment."""
         while self.alarms and min(alarm.when for alarm in self.alarms) <= until:
             self.step()
         self.now = max(self.now, until)

@@ -15,7 +15,6 @@ JSON = (("content-type", "application/json"),)
 
 
 def episode(asked: Local, path: str, body: Any = None, **how: Any) -> Episode:
-    """The episode of one request and what it gets."""
     answered = asked.ask(path, body, **how)
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     return made(path, data, answered, method=how.get("method", "POST"))
@@ -39,7 +38,6 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
 
 
 def chats(*said: tuple[str, str], stream: bool = False) -> tuple[Episode, ...]:
-    """Chats of OpenAI: what the user says, and what the model answers."""
     return tuple(chat(asked, {"text": answer}, stream=stream) for asked, answer in said)
 
 

@@ -12,7 +12,6 @@ EXAMPLES, GUIDES = ROOT / "examples", ROOT / "docs" / "guides"
 
 
 def guide(example: str) -> Path:
-    """The page about an example: its guide, else its README."""
     page = GUIDES / f"{example}.md"
     return page if page.exists() else EXAMPLES / example / "README.md"
 

@@ -19,8 +19,6 @@ from mockserver.server.routes import find, places
 
 @dataclass(frozen=True)
 class Answered:
-    """What a request got."""
-
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -28,7 +26,6 @@ class Answered:
 
     @property
     def json(self) -> Any:
-        """The body, parsed."""
         return json.loads(self.body)
 
     @property
@@ -40,8 +37,6 @@ class Answered:
 
 @dataclass(frozen=True)
 class Local:
-    """A server to ask in this process."""
-
     live: Live
 
     def ask(  # size: the parts of a request
@@ -53,7 +48,6 @@ class Local:
         method: str = "POST",
         namespace: str = "default",
     ) -> Answered:
-        """One request; a body that is not bytes is sent as JSON."""
         url = urlsplit(path)
         found = find(url.path, places(discover(), self.live.settings.dialect))
         assert found is not None, f"nothing stands at {path}"

@@ -20,13 +20,11 @@ _FORMATS = ("date", "date-time", "email")
 
 
 def rows(name: str) -> list[Row]:
-    """The rows of a file of the corpus."""
     found: list[Row] = yaml.safe_load((CORPUS / f"{name}.yaml").read_text())
     return found
 
 
 def catalogue() -> dict[str, Tool]:
-    """The tools that rows offer, by their names."""
     listed: dict[str, Row] = yaml.safe_load((CORPUS / "offered.yaml").read_text())
     return {name: Tool(name, each["about"], _schema(each["takes"])) for name, each in listed.items()}
 
@@ -46,7 +44,6 @@ def _property(kind: Any) -> Json:
 
 
 def asked(row: Row, tools: Mapping[str, Tool]) -> Call:
-    """The first call of a row's loop."""
     system = [Message("system", row["system"])] if "system" in row else []
     offered = tuple(tools[name] for name in row["tools"])
     return replace(call(*system, row["say"]), tools=offered, tool_choice=ToolChoice(row.get("choice", "auto")))
@@ -68,7 +65,6 @@ def rounds(
 
 
 def uses(turn: Call, seed: Seed) -> tuple[ToolCall, ...]:
-    """The calls of tools that the client carries out in one answer."""
     return tuple(use.call for use in tool_uses(turn, seed) if isinstance(use, ToolUse))
 
 

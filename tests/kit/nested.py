@@ -29,7 +29,6 @@ import_all()  # what a run within a test imports is forgotten at its end, and wo
 
 
 def ini(pytester: pytest.Pytester, **more: str) -> None:
-    """Write the ini file, with more lines than every run has."""
     pytester.makeini("\n".join(["[pytest]", *(f"{name} = {value}" for name, value in {**INI, **more}.items())]))
 
 
@@ -47,7 +46,6 @@ def ran(
 
 
 def inside(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    """What comes of the tests that stand there, in this process."""
     keeper = Keeper()
     result = pytester.runpytest_inprocess(*QUICK, *options, plugins=[keeper])
     keeper.put_back(pytester.path)
@@ -63,7 +61,6 @@ class Keeper:
         self.modules = dict(sys.modules)
 
     def put_back(self, folder: Path) -> None:
-        """Have what does not stand in the folder of the run."""
         for name, module in self.modules.items():
             if not str(getattr(module, "__file__", None) or folder).startswith(str(folder)):
                 sys.modules.setdefault(name, module)

@@ -9,15 +9,12 @@ from mockserver.cli import main
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended and what it said."""
-
     code: int
     out: str
     err: str
 
 
 def run(*arguments: object) -> Ran:
-    """Run `mockserver ARGUMENTS`."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         try:

@@ -24,13 +24,10 @@ class Heard:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.body)
 
 
 class Raw:
-    """One connection to a server, byte for byte."""
-
     def __init__(self, port: int, *, receive_buffer: int = 0) -> None:
         self.socket = socket.socket()
         if receive_buffer:
@@ -52,7 +49,6 @@ class Raw:
         return self
 
     def hear(self, *, to: str = "GET") -> Heard:
-        """The next answer, to a request of this method."""
         head, _, self._held = self._until(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         assert _STATUS.fullmatch(first), f"no status line: {first!r}"
@@ -71,18 +67,15 @@ class Raw:
         return Heard(status, headers, body, body)
 
     def rest(self) -> bytes:
-        """All that comes until the server closes the connection."""
         heard, self._held = self._held, b""
         while piece := self.socket.recv(65536):
             heard += piece
         return heard
 
     def is_empty(self) -> bool:
-        """Whether all that has been received was read."""
         return not self._held
 
     def is_open(self) -> bool:
-        """Whether the connection takes another request."""
         return self.send(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n").hear().status == 200
 
     def _chunks(self) -> tuple[bytes, bytes]:
@@ -121,7 +114,6 @@ def post(body: bytes, *headers: str, path: str = "/v1/chat/completions", version
 
 
 def chunked(*pieces: bytes) -> bytes:
-    """These pieces as a chunked body."""
     return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 

@@ -15,19 +15,15 @@ from tests.kit.raw import Heard, Raw
 
 @dataclass(frozen=True)
 class Recording:
-    """The server, and the cassette `chat` that it records into."""
-
     port: int
     cassette: CassetteFile
 
     def ask(self, request: bytes) -> Heard:
-        """What it answers."""
         with Raw(self.port) as raw:
             return raw.send(request).hear(to="POST")
 
     @property
     def episodes(self) -> tuple[Episode, ...]:
-        """What is on disk."""
         return self.cassette.load() if self.cassette.exists else ()
 
 
@@ -43,7 +39,6 @@ def recording(
 
 @contextmanager
 def replaying(folder: Path) -> Iterator[Recording]:
-    """A server that only plays what was recorded there."""
     stated = {"port": 0, "cassette": "chat", "cassettes": str(folder)}
     with Running(start(Sources((), stated, {}))) as running:
         yield Recording(int(running.address.rpartition(":")[2]), CassetteFile(folder / "chat.yaml"))

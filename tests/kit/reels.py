@@ -20,23 +20,18 @@ STREAM_HEADERS = (("content-type", "text/event-stream"),)
 
 
 class Folder:
-    """A folder of cassettes, which is removed when the tests are over."""
-
     def __init__(self) -> None:
         self.path = Path(mkdtemp())
         atexit.register(rmtree, self.path, ignore_errors=True)
 
     def file(self, name: str) -> CassetteFile:
-        """A cassette of it."""
         return CassetteFile(self.path / f"{name}.yaml")
 
     def store(self) -> CassetteStore:
-        """What a server makes of it."""
         return CassetteStore(self.path, Match())
 
 
 def folder(**held: list[Episode]) -> Folder:
-    """A folder with these cassettes."""
     made = Folder()
     for name, episodes in held.items():
         made.file(name).rewrite(lambda _, episodes=episodes: tuple(episodes))  # type: ignore[misc]
@@ -44,7 +39,6 @@ def folder(**held: list[Episode]) -> Folder:
 
 
 def chat(text: str, **more: Any) -> dict[str, Any]:
-    """A chat request of one user message."""
     return {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **more}
 
 
@@ -67,6 +61,5 @@ def episode(  # size: the parts of an episode
 
 
 def streamed(*frames: str, every: float = 0.1) -> Recorded:
-    """A stream of these events, one after another."""
     beats = tuple((every * at, f"data: {frame}\n\n".encode()) for at, frame in enumerate(frames, 1))
     return Recorded(200, STREAM_HEADERS, frames=beats, took=every * len(frames))

@@ -17,12 +17,9 @@ from mockserver.server.upstreams import Timeouts, UpstreamClient
 
 @dataclass(frozen=True, slots=True)
 class Forwarding(Engine):
-    """An engine that has everything asked upstream."""
-
     forward: Forward = field(default_factory=Forward)
 
     async def plan(self, call: Call) -> Plan:
-        """Ask upstream."""
         return Plan(self.forward, "forwarded")
 
 
@@ -35,7 +32,6 @@ class Kept:
     takes: float = 0.0  # seconds
 
     async def keep(self, cassette: str, episode: Episode) -> str:
-        """Keep it in memory."""
         assert cassette == "chat.yaml"
         await asyncio.sleep(self.takes)
         if self.hindrance is not None:
@@ -46,30 +42,24 @@ class Kept:
 
 @dataclass(frozen=True)
 class Relaying:
-    """The server, what it has recorded."""
-
     running: Running
     live: Live
     kept: Kept
 
     @property
     def address(self) -> str:
-        """Where it listens."""
         return self.running.address
 
     @property
     def port(self) -> int:
-        """The port of that."""
         return int(self.address.rpartition(":")[2])
 
     @property
     def episodes(self) -> list[Episode]:
-        """What was recorded."""
         return self.kept.episodes
 
     @property
     def episode(self) -> Episode:
-        """The one that was recorded."""
         (episode,) = self.kept.episodes
         return episode
 

@@ -27,7 +27,6 @@ KNOWN = {
 
 
 def loaded(text: str, file: str = "r.yaml") -> tuple[Rule, ...]:
-    """The rules of a file."""
     return load([read(text, file)], KNOWN, faults=FAULTS)
 
 
@@ -45,7 +44,6 @@ def then_mistakes(then: str) -> list[str]:
 
 
 def scope(made: Call | None = None, match: Mapping[str, str] | None = None, *, seed: int = 0) -> RenderContext:
-    """A call at the scope that a rule answers it."""
     made = made or call("hello")
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
@@ -55,20 +53,17 @@ def scope(made: Call | None = None, match: Mapping[str, str] | None = None, *, s
 
 
 def respond(then: str, at: RenderContext | None = None) -> RuleAnswer:
-    """What a `then`, written on one line, comes to."""
     (rule,) = loaded(f"rules: [{{name: a rule, then: {then}}}]")
     return rule.then.respond(at or scope())
 
 
 def draft(then: str, at: RenderContext | None = None) -> Draft:
-    """The draft that a `then` comes to."""
     outcome = respond(then, at).outcome
     assert isinstance(outcome, Draft)
     return outcome
 
 
 def parts(then: str, at: RenderContext | None = None) -> tuple[Part, ...]:
-    """The parts of the first choice that a `then` comes to."""
     return draft(then, at).choices[0].parts
 
 
@@ -88,10 +83,8 @@ def rendered(template: str, at: RenderContext | None = None, *groups: str) -> st
 
 
 def context(content: Any = None, *path: str | int) -> CompileContext:
-    """A place in a document that was never a file."""
     return CompileContext(Mistakes(Document.of(content, "r.yaml")), Templates(), "a rule", path)
 
 
 def said(where: CompileContext) -> list[str]:
-    """What was complained of at a context."""
     return [mistake.message for mistake in where.mistakes.found]

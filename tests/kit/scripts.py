@@ -100,19 +100,16 @@ for name, encode in ENCODE.items():
 
 
 def base(up: Upstream, script: str) -> str:
-    """The address at which an upstream says this."""
     assert script in SCRIPTS
     return up.base(script)
 
 
 def heard(relay: Relaying, *requests: bytes, to: str = "POST") -> Heard:
-    """What a relay answers."""
     with Raw(relay.port) as raw:
         return raw.send(*requests).hear(to=to)
 
 
 def ended(relay: Relaying) -> str:
-    """How the last call ended, by the journal."""
     deadline = time.monotonic() + 10
     while not (row := relay.live.journal.rows("default")[-1]).ended:
         assert time.monotonic() < deadline
@@ -121,6 +118,5 @@ def ended(relay: Relaying) -> str:
 
 
 def failed(got: Heard) -> str:
-    """The message of an error."""
     message: str = got.json["error"]["message"]
     return message

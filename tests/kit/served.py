@@ -36,7 +36,6 @@ class Lines(Thread):
         self._lines.put(None)
 
     def next(self) -> str | None:
-        """The next line; None at the end."""
         try:
             return self._lines.get(timeout=PATIENCE)
         except Empty:
@@ -45,8 +44,6 @@ class Lines(Thread):
 
 @dataclass(frozen=True)
 class Served:
-    """A running server."""
-
     address: str  # http://127.0.0.1:port
     pid: int
     log: Lines  # what it writes, a line for each request
@@ -55,17 +52,14 @@ class Served:
 
     @property
     def open_files(self) -> int:
-        """How many files and sockets the process holds."""
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     @property
     def resident(self) -> int:
-        """Bytes of memory that the process holds."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return int(self.address.rpartition(":")[2])
 
     def base(self, dialect: str, namespace: str | None = None) -> str:

@@ -14,8 +14,6 @@ BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "
 
 @dataclass(frozen=True)
 class Got:
-    """What came back, and in how many sends."""
-
     status: int
     headers: dict[str, str]
     body: bytes
@@ -23,14 +21,12 @@ class Got:
 
     @property
     def error(self) -> Any:
-        """The error of a body."""
         return json.loads(self.body)["error"]
 
 
 def request(  # size: the parts of a request
     live: Live, path: str, body: bytes = BODY, *, method: str = "POST", headers: Any = ()
 ) -> Got:
-    """One request through the whole application."""
     sent: list[Any] = []
 
     async def receive() -> Any:

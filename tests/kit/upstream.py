@@ -27,8 +27,6 @@ Script = Sequence[bytes | float | str]
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as the upstream got it."""
-
     script: str
     method: str
     target: str  # without the segment of the script
@@ -36,7 +34,6 @@ class Asked:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The value of a header, None where there is none; it may not be there twice."""
         found = [value for key, value in self.headers if key.lower() == name.lower()]
         assert len(found) < 2, f"{name} came twice: {found}"
         return found[0] if found else None
@@ -44,8 +41,6 @@ class Asked:
 
 @dataclass
 class Upstream:
-    """The running server, seen from a test."""
-
     port: int
     _told: Lines
     _heard: list[Mapping[str, Any]] = field(default_factory=list)
@@ -55,7 +50,6 @@ class Upstream:
         return f"{scheme}://127.0.0.1:{self.port}/{_segment(script)}"
 
     def forget(self) -> None:
-        """Forget what was told before."""
         with socket.create_connection(("127.0.0.1", self.port)) as knocking:
             knocking.sendall(b"MARK\r\n\r\n")
             self._next("mark")
@@ -73,7 +67,6 @@ class Upstream:
         return script
 
     def connection(self) -> int:
-        """The number of the connection on which the next request came."""
         number: int = self._next("asked")["connection"]
         return number
 
@@ -119,7 +112,6 @@ def upstream(scripts: Mapping[str, Script], *shown: Path) -> Iterator[Upstream]:
 
 
 def plain(body: bytes, *headers: str, status: str = "200 OK") -> Script:
-    """An answer with its length."""
     return (_head(status, (f"content-length: {len(body)}", *headers)) + body,)
 
 
@@ -139,7 +131,6 @@ def opened(*headers: str, status: str = "200 OK") -> bytes:
 
 
 def chunk(data: bytes) -> bytes:
-    """One chunk of a body."""
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
@@ -150,7 +141,6 @@ def _head(status: str, headers: Sequence[str], *, kind: bool = True) -> bytes:
 
 
 def _segment(script: str) -> str:
-    """The name of a script as a path may hold it."""
     return script.replace(" ", "-")
 
 
@@ -169,7 +159,6 @@ class _Server:
         self._connections = 0
 
     async def run(self) -> None:
-        """Serve for ever."""
         secured = None
         if self._shown:
             secured = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

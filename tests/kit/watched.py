@@ -17,13 +17,10 @@ _HEADERS = {"host": "127.0.0.1:8000", "content-type": "application/json"}
 
 @dataclass(frozen=True)
 class Watched:
-    """The server, and what answers for it."""
-
     app: App
     live: Live
 
     def chat(self, text: str, *, namespace: str = "", **more: Any) -> Answered:
-        """A chat request of one user message."""
         path = f"/ns/{namespace}/v1/chat/completions" if namespace else "/v1/chat/completions"
         body = {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **more}
         return self.app.ask(path, body, headers=_HEADERS)
@@ -36,19 +33,16 @@ class Watched:
         return self.app.ask(API + path, body, headers={**_HEADERS, **(headers or {})}, method=method)
 
     def get(self, path: str) -> Any:
-        """The JSON that a GET finds."""
         got = self.api(path)
         assert got.status == 200, got.body
         return got.json
 
     def post(self, path: str, body: Any = b"") -> Any:
-        """The JSON that a POST which is granted comes to."""
         got = self.api(path, body)
         assert got.status in (200, 201), got.body
         return got.json
 
     def calls(self, query: str = "") -> list[Any]:
-        """The journal."""
         found: list[Any] = self.get(f"calls{query}")["calls"]
         return found
 

@@ -12,8 +12,6 @@ from tests.kit.strict_responses import check_event, check_response, check_tzafon
 
 @dataclass
 class Heard:
-    """One response, as far as the client has read it."""
-
     path: str
     status: int
     headers: httpx2.Headers
@@ -21,19 +19,15 @@ class Heard:
 
     @property
     def number(self) -> int:
-        """The number of the call in the server's journal."""
         return int(self.headers["x-mockserver-call"])
 
 
 @dataclass
 class Witness:
-    """What a client has heard, response by response."""
-
     heard: list[Heard] = field(default_factory=list)
 
     @property
     def last(self) -> Heard:
-        """The response that came last."""
         return self.heard[-1]
 
     def listen(self, response: httpx2.Response) -> None:
@@ -43,7 +37,6 @@ class Witness:
         response.stream = _Copied(response.stream, heard.body)
 
     async def listen_async(self, response: httpx2.Response) -> None:
-        """The same for an asynchronous client."""
         self.listen(response)
 
     def check(self) -> None:

@@ -50,7 +50,6 @@ async def status(http: httpx.AsyncClient, text: str = "quick") -> int:
 
 
 async def until(http: httpx.AsyncClient, wanted: int) -> None:
-    """Ask until this is the answer."""
     for _ in range(100):
         if await status(http) == wanted:
             return

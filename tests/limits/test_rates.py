@@ -12,8 +12,6 @@ from tests.kit.served import Served
 
 @dataclass(frozen=True)
 class Asking:
-    """Somebody who asks in a namespace."""
-
     server: Served
     namespace: str
 
@@ -35,7 +33,6 @@ def ask(server: Served, namespace: str) -> Asking:
 
 
 def seconds(told: str) -> float:
-    """A duration as OpenAI writes it."""
     total, number = 0.0, ""
     for letter in told.replace("ms", "u"):
         if letter in "hmsu":

@@ -29,7 +29,6 @@ MESSAGES: Any = [{"role": "user", "content": "hi"}]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    """A server that is asked in many namespaces."""
     with served(RULES) as running:
         yield running
 

@@ -36,21 +36,17 @@ LIMITS = st.fixed_dictionaries(
 
 @cache
 def answering() -> Local:
-    """A server that says as many words as it is asked for."""
     rules = [{"when": {"last_user": str(n)}, "then": {"text": "word " * n}} for n in range(1, WORDS + 1)]
     return local(json.dumps({"rules": rules}))
 
 
 @dataclass(frozen=True)
 class Asking:
-    """One who asks under limits, at moments of the test's own choosing."""
-
     limiter: Limiter
     dialect: str
     body: bytes
 
     def ask(self) -> tuple[int, float]:
-        """The status, and the wait that is told."""
         return asyncio.run(self._asked())
 
     async def _asked(self) -> tuple[int, float]:

@@ -26,7 +26,6 @@ def server() -> Iterator[Served]:
 
 
 def sent(server: Served, data: bytes) -> tuple[int, Mapping[str, str], bytes]:
-    """Bytes put on a connection: the status, headers and body that come back."""
     with Raw(server.port) as line:
         heard = line.send(data).hear()
     return heard.status, heard.headers, heard.body
@@ -35,7 +34,6 @@ def sent(server: Served, data: bytes) -> tuple[int, Mapping[str, str], bytes]:
 def asked(
     server: Served, line: str, *fields: str, body: bytes = b"", host: str = "localhost:8000"
 ) -> tuple[int, Mapping[str, str], bytes]:
-    """A request to a control path, with these header fields."""
     method, path = line.split()
     head = (
         f"{method} /__mockserver__{path} HTTP/1.1",

@@ -17,51 +17,16 @@ NUMBERS: Sequence[Json] = (
     *(float("nan"), float("inf"), float("-inf")),
 )
 TEXTS: Sequence[str] = (
-    *(
-        "",
-        " ",
-        "\n",
-        "\x00",
-        "a\x00b",
-        "\x7f",
-        "\x1b[31m",
-        "\ud800",
-        "\udc00\ud800",
-        "\ud83d\ude00",
-        "\ufeff",
-        "\uffff",
-    ),
-    *("\u2028\u2029", "\u202e", "e\u0301", "👩‍👩‍👧", "İ", "ß", "ﬁ", "\U0010ffff", "٣", "²", "a" * 5000, "👩" * 700),
-    *("{{ 7 * 7 }}", "{% for x in y %}", "${x}", "%s%n", "{0.__class__}", "../../etc/passwd", "C:\\", "\\", '"', "'"),
-    *(
-        "<|endoftext|>",
-        "<script>",
-        "null",
-        "true",
-        "1e999",
-        "[[[[",
-        "```json",
-        "data: [DONE]\n\n",
-        "\r\nx: y",
-        "*",
-        "\\*",
-    ),
-    *("resp_1", "gpt-4o", "f", "get_weather", "function", "user", "text", "auto", "required", "none", "json_schema"),
+    *("", " ", "\n", "\x00", "a\x00b", "\x7f", "\x1b[31m", "\ud800", "\udc00\ud800", "\ud83d\ude00", "\ufeff"),
+    *("\uffff", "\u2028\u2029", "\u202e", "e\u0301", "👩‍👩‍👧", "İ", "ß", "ﬁ", "\U0010ffff", "٣", "²", "a" * 5000),
+    *("👩" * 700, "{{ 7 * 7 }}", "{% for x in y %}", "${x}", "%s%n", "{0.__class__}", "../../etc/passwd", "C:\\"),
+    *("\\", '"', "'", "<|endoftext|>", "<script>", "null", "true", "1e999", "[[[[", "```json", "data: [DONE]\n\n"),
+    *("\r\nx: y", "*", "\\*", "resp_1", "gpt-4o", "f", "get_weather", "function", "user", "text", "auto", "required"),
+    *("none", "json_schema"),
 )
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 KEYS: Sequence[str] = (
-    "",
-    "x",
-    "type",
-    "role",
-    "content",
-    "name",
-    "id",
-    "model",
-    "stream",
-    "__proto__",
-    "a.b[0]",
-    "$ref",
+    *("", "x", "type", "role", "content", "name", "id", "model", "stream", "__proto__", "a.b[0]", "$ref"),
 )
 
 

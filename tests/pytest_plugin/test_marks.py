@@ -87,6 +87,7 @@ MARKS = [
 def test_the_closest_mark_wins_key_by_key(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest
+from mockserver.testing import MockServerTestCase
 pytestmark = pytest.mark.mockserver(seed=1, dialect="azure", rules="here.yaml")
 
 def said(server):
@@ -95,6 +96,10 @@ def said(server):
 
 def test_module(mockserver):
     assert said(mockserver) == (1, "azure", "generate", ["here"])
+
+class TestCaseOfOurs(MockServerTestCase):
+    def test_it(self):
+        assert said(self.mockserver) == (0, "openai", "error", [])
 
 @pytest.mark.mockserver(seed=2)
 class TestClass:
@@ -113,7 +118,7 @@ def test_parameter(mockserver, seed):
     ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
     files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}
     files |= {"sub/test_marks.py": tests}
-    ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=4)
+    ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=5)
 
 
 def test_mistaken_marks_are_told_once(pytester: pytest.Pytester) -> None:
@@ -139,18 +144,3 @@ def test_{number}(mockserver, n): ...
         by = f"required by test_it.py::test_{number}[[]0[]] and 2 more"
         result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", told.replace("[", "[[]"), by])
     assert "Traceback" not in result.stdout.str()
-
-
-def test_a_test_case_of_ours_runs_in_a_marked_module(pytester: pytest.Pytester) -> None:
-    tests = """
-import pytest
-from mockserver.testing import MockServerTestCase
-
-pytestmark = pytest.mark.mockserver(seed=3)
-
-class TestCase(MockServerTestCase):
-    def test_it(self):
-        self.mockserver.on().reply("Hi!").times(1)
-        assert greet() == "Hi!"
-"""
-    ran(pytester, tests).assert_outcomes(passed=1)

@@ -1,7 +1,5 @@
 """The fixture, its marks and its options, in runs of pytest within a test."""
 
-import os
-
 import pytest
 
 from tests.kit.nested import BROKEN, RULES, ini, ran
@@ -148,26 +146,6 @@ def test_rules_that_cannot_be_for_the_whole_session(pytester: pytest.Pytester) -
     result = ran(pytester, "def test_a(): pass", files={"broken.yaml": BROKEN})
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.stderr.str().count("broken.yaml:2:12: ") == 1
-
-
-def test_clients_that_are_made_at_import(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.example/v1")
-    tests = """
-def test_one(mockserver):
-    mockserver.on(last_user="hello").reply("Hi!")
-    assert greet(client=client) == "Hi!"
-
-def test_two(mockserver):
-    mockserver.on(last_user="hello").reply("Hello!")
-    assert greet(client=client) == "Hello!"
-"""
-    made = "client = OpenAI(max_retries=0)\ndef pytest_unconfigure(): client.close()"
-    files = {"conftest.py": f"from openai import OpenAI\n{made}"}
-    ini(pytester, mockserver_env="session")
-    ran(pytester, f"from conftest import client\n{tests}", files=files).assert_outcomes(passed=2)
-    assert os.environ["OPENAI_BASE_URL"] == "https://api.example/v1"
-    assert "OPENAI_API_KEY" not in os.environ
 
 
 def test_fixtures_that_change_the_environment_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

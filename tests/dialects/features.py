@@ -69,32 +69,30 @@ def spoken(dialects: Iterable[str], features: Mapping[str, Feature]) -> list[tup
 
 
 def request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
-    """The body that asks for a feature or a failure."""
-    added = FEATURES[name].body if name in FEATURES else {}
-    body = {"model": name, "messages": [{"role": "user", "content": PROMPT}], **added}
-    if stream:
-        body["stream"] = True
-    if usage:
-        body["stream_options"] = {"include_usage": True}
-    return body
+    """The body of a chat that asks for a feature or a failure."""
+    return _body(name, {"messages": [{"role": "user", "content": PROMPT}]}, FEATURES, stream=stream, usage=usage)
 
 
 def text_request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
-    """The body that asks for a feature or a failure."""
-    added = TEXT_FEATURES[name].body if name in TEXT_FEATURES else {}
-    body: dict[str, Json] = {"model": name, "prompt": PROMPT, **added}
-    if stream:
-        body["stream"] = True
-    if usage:
-        body["stream_options"] = {"include_usage": True}
-    return body
+    return _body(name, {"prompt": PROMPT}, TEXT_FEATURES, stream=stream, usage=usage)
 
 
 def response_request(name: str, *, stream: bool = False) -> dict[str, Json]:
-    """The body that asks for a feature or a failure."""
-    added = RESPONSE_FEATURES[name].body if name in RESPONSE_FEATURES else {}
-    body: dict[str, Json] = {"model": name, "input": PROMPT, **added}
-    return {**body, "stream": True} if stream else body
+    return _body(name, {"input": PROMPT}, RESPONSE_FEATURES, stream=stream)
+
+
+def _body(
+    name: str, said: Mapping[str, Json], features: Mapping[str, Feature], *, stream: bool, usage: bool = False
+) -> dict[str, Json]:
+    added = features[name].body if name in features else {}
+    streamed = {"stream": True} if stream else {}
+    return {
+        "model": name,
+        **said,
+        **added,
+        **streamed,
+        **({"stream_options": {"include_usage": True}} if usage else {}),
+    }
 
 
 _CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -40,21 +40,17 @@ class Stream:
 
     @property
     def preamble(self) -> Json:
-        """What comes before the first chunk, with an empty head; None where nothing does."""
         return self.sent[0] if self.sent[0]["object"] == "" else None
 
     @property
     def chunks(self) -> list[Json]:
-        """Every frame between preamble and terminator."""
         return self.sent if self.preamble is None else self.sent[1:]
 
     @property
     def steps(self) -> Iterator[Json]:
-        """The choice of every chunk that has one."""
         return (choice for chunk in self.chunks for choice in chunk["choices"])
 
     def of_each_choice(self) -> Mapping[int, list[Json]]:
-        """The steps by index of their choice."""
         found: dict[int, list[Json]] = {}
         for step in self.steps:
             found.setdefault(step["index"], []).append(step)
@@ -127,8 +123,8 @@ def calls_are_named_once(stream: Stream) -> None:
 def every_choice_ends_once(stream: Stream) -> None:
     for steps in stream.of_each_choice().values():
         finished = [at for at, step in enumerate(steps) if step["finish_reason"] is not None]
-        assert finished == [len(steps) - 1], "the last step of a choice, and no other, tells why it ended"
-        assert steps[-1]["delta"] == {}
+        assert finished == [len(steps) - 1], "the last step of a choice, and no other, says why it ended"
+        assert not steps[-1].get("delta")
 
 
 CHAT_STREAM: tuple[Callable[[Stream], None], ...] = (
@@ -149,12 +145,6 @@ def only_the_end_says_nothing(stream: Stream) -> None:
         assert all(step["text"] for step in steps[:-1])
 
 
-def every_text_ends_once(stream: Stream) -> None:
-    for steps in stream.of_each_choice().values():
-        finished = [at for at, step in enumerate(steps) if step["finish_reason"] is not None]
-        assert finished == [len(steps) - 1], "the last step of a choice, and no other, tells why it ended"
-
-
 TEXT_STREAM: tuple[Callable[[Stream], None], ...] = (
     frames_are_strict,
     done_comes_last_and_once,
@@ -162,7 +152,7 @@ TEXT_STREAM: tuple[Callable[[Stream], None], ...] = (
     a_chunk_has_one_choice,
     choices_appear_in_order,
     only_the_end_says_nothing,
-    every_text_ends_once,
+    every_choice_ends_once,
 )
 
 
@@ -248,7 +238,6 @@ def joined_messages(stream: Stream) -> list[Json]:
 
 
 def plain_messages(answered: Answered) -> list[Json]:
-    """The same of a plain answer."""
     return [_plain_message(choice) for choice in answered.json["choices"]]
 
 
@@ -289,7 +278,6 @@ def joined_texts(stream: Stream) -> list[Json]:
 
 
 def plain_texts(answered: Answered) -> list[Json]:
-    """The same of a plain answer."""
     return [_joined_text([choice]) for choice in answered.json["choices"]]
 
 
@@ -323,18 +311,14 @@ def entries(block: Mapping[str, Json]) -> Iterator[Json]:
 
 @dataclass(frozen=True)
 class Events:
-    """The bytes of a streamed response, and what they say."""
-
     body: bytes
 
     @cached_property
     def parsed(self) -> list[Json]:
-        """The data of every event, parsed."""
         return [json.loads(frame.partition(b"\ndata: ")[2]) for frame in self.body.removesuffix(b"\n\n").split(b"\n\n")]
 
     @property
     def final(self) -> Json:
-        """The response that the last event carries."""
         return self.parsed[-1]["response"]
 
     @property
@@ -343,7 +327,6 @@ class Events:
         return self.parsed[-1]["type"] in ("response.failed", "error")
 
     def of(self, *kinds: str) -> list[Json]:
-        """The events of some kinds, in order."""
         return [event for event in self.parsed if event["type"] in kinds]
 
 

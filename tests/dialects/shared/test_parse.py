@@ -25,29 +25,21 @@ DEEP = b'{"a":' + b"[" * 100 + b"]" * 100 + b"}"
 
 BROKEN = {
     "empty": (b"", "the body is empty."),
-    "blank": (b" \n", "the body is empty."),
     "open": (b"{", "EOF while parsing an object at line 1 column 1."),
     "trailing comma": (b'{"a":1,\n}', "trailing comma at line 2 column 1."),
     "two values": (b"{} {}", "trailing characters at line 1 column 4."),
     "NaN": (b'{"a":NaN}', "expected value at line 1 column 6."),
-    "Infinity": (b'{"a":-Infinity}', "invalid number at line 1 column 7."),
     "1e400": (b'{"a":1e400}', "number out of range at line 1 column 6."),
     "-1E+400": (b'{\n "a": [1,\n -1E+400]}', "number out of range at line 3 column 2."),
     "many digits and an exponent": (b'{"a":' + b"9" * 250 + b"e99}", "number out of range at line 1 column 6."),
-    "huge integer": (b'{"a":' + b"9" * 400 + b"}", "number out of range at line 1 column 6."),
     "absurd integer": (b'{"a":' + b"9" * 5000 + b"}", "number out of range at line 1 column 4307."),
     "lone surrogate": (b'{"a":"\\ud800"}', "lone leading surrogate in hex escape at line 1 column 13."),
-    "lone low surrogate": (b'{"\\udc00":1}', "lone leading surrogate in hex escape at line 1 column 8."),
     "duplicate key": (b'{"a":1,"a":2}', 'Detected duplicate key "a" at line 1 column 12.'),
     "invalid UTF-8": (b'{"a":"\xff"}', "invalid unicode code point at line 1 column 7."),
-    "surrogate in UTF-8": (b'{"a":"\xed\xa0\x80"}', "invalid unicode code point at line 1 column 7."),
     "byte order mark": (b"\xef\xbb\xbf{}", "expected value at line 1 column 1."),
     "depth 101": (DEEP, "it is nested more than 100 levels deep."),
-    "depth 300": (b"[" * 300 + b"]" * 300, "it is nested more than 100 levels deep."),
     "never closed": (b"[" * 300, "it is nested more than 100 levels deep."),
     "array": (b"[]", "expected an object, but got an array instead."),
-    "string": (b'"a"', "expected an object, but got a string instead."),
-    "null": (b"null", "expected an object, but got null instead."),
 }
 
 

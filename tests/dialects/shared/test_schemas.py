@@ -14,57 +14,46 @@ GOOD = {"type": "function", "function": {"name": "good", "parameters": {"type": 
 WHY = "a list of 1,000,000,000 items is not made, only up to 1,000 (at #/properties/a/minItems)."
 
 
-def refused(path: str, body: Any) -> Any:
-    answered = local().ask(path, body)
-    assert answered.status == 400
-    return answered.json["error"]
+FORM = {"type": "json_schema", "json_schema": {"name": "report", "schema": BAD}}
+TOOL = {"type": "function", "function": {"name": "bad", "parameters": BAD}}
+CHOICE = {"type": "function", "function": {"name": "bad"}}
+FORMAT, FUNCTION = f"Invalid schema for response_format 'report': {WHY}", f"Invalid schema for function 'bad': {WHY}"
+FLAT = {"type": "function", "name": "bad", "parameters": BAD}
+FETCHED = (
+    "Invalid schema for response_format 'report': 'https://example.com/a.json' refers to another document, "
+    "and nothing is fetched (at #/properties/a/$ref)."
+)
+REFUSED: dict[str, tuple[str, Any, tuple[str, str, str | None]]] = {
+    "format of a chat": ("openai", {**MESSAGES, "response_format": FORM}, (FORMAT, "response_format", None)),
+    "format of a response": (
+        "openai",
+        {**INPUT, "text": {"format": {"type": "json_schema", "name": "report", "schema": REMOTE}}},
+        (FETCHED, "text.format.schema", "invalid_json_schema"),
+    ),
+    "tool of a chat": (
+        "openai",
+        {**MESSAGES, "tools": [GOOD, TOOL], "tool_choice": CHOICE},
+        (FUNCTION, "tools[1].function.parameters", "invalid_function_parameters"),
+    ),
+    "function of an old chat": (
+        "openai",
+        {**MESSAGES, "functions": [{"name": "bad", "parameters": BAD}], "function_call": {"name": "bad"}},
+        (FUNCTION, "functions[0].parameters", "invalid_function_parameters"),
+    ),
+    "tool of a response": (
+        "openai",
+        {**INPUT, "tools": [FLAT], "tool_choice": "required"},
+        (FUNCTION, "tools[0].parameters", "invalid_function_parameters"),
+    ),
+    "look-alike": ("skytells", {**MESSAGES, "response_format": FORM}, (FORMAT, "response_format", "invalid_parameter")),
+}
 
 
-def test_a_format_of_a_chat() -> None:
-    form = {"type": "json_schema", "json_schema": {"name": "report", "schema": BAD}}
-    assert refused("/openai/v1/chat/completions", {**MESSAGES, "response_format": form}) == {
-        "message": f"Invalid schema for response_format 'report': {WHY}",
-        "type": "invalid_request_error",
-        "param": "response_format",
-        "code": None,
-    }
-
-
-def test_a_format_of_a_response() -> None:
-    form = {"type": "json_schema", "name": "report", "schema": REMOTE}
-    error = refused("/openai/v1/responses", {**INPUT, "text": {"format": form}})
-    assert error["message"] == (
-        "Invalid schema for response_format 'report': 'https://example.com/a.json' refers to another document, "
-        "and nothing is fetched (at #/properties/a/$ref)."
-    )
-    assert (error["param"], error["code"]) == ("text.format.schema", "invalid_json_schema")
-
-
-def test_a_tool_of_a_chat() -> None:
-    tool = {"type": "function", "function": {"name": "bad", "parameters": BAD}}
-    choice = {"type": "function", "function": {"name": "bad"}}
-    error = refused("/openai/v1/chat/completions", {**MESSAGES, "tools": [GOOD, tool], "tool_choice": choice})
-    assert error["message"] == f"Invalid schema for function 'bad': {WHY}"
-    assert (error["param"], error["code"]) == ("tools[1].function.parameters", "invalid_function_parameters")
-
-
-def test_a_function_of_an_old_chat() -> None:
-    asked = {**MESSAGES, "functions": [{"name": "bad", "parameters": BAD}], "function_call": {"name": "bad"}}
-    assert refused("/openai/v1/chat/completions", asked)["param"] == "functions[0].parameters"
-
-
-def test_a_tool_of_a_response() -> None:
-    tool = {"type": "function", "name": "bad", "parameters": BAD}
-    asked = {**INPUT, "tools": [tool], "tool_choice": "required"}
-    assert refused("/openai/v1/responses", asked)["param"] == "tools[0].parameters"
-
-
-@pytest.mark.parametrize(("dialect", "code"), [("crazyrouter", "invalid_parameter"), ("skytells", "invalid_parameter")])
-def test_look_alikes_keep_their_own_code(dialect: str, code: str) -> None:
-    form = {"type": "json_schema", "json_schema": {"name": "report", "schema": BAD}}
-    error = refused(f"/{dialect}/v1/chat/completions", {**MESSAGES, "response_format": form})
-    assert WHY in error["message"]
-    assert error["code"] == code
+@pytest.mark.parametrize(("dialect", "body", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(dialect: str, body: Any, said: tuple[str, str, str | None]) -> None:
+    answered = local().ask(f"/{dialect}/v1/{'responses' if 'input' in body else 'chat/completions'}", body)
+    error = answered.json["error"]
+    assert (answered.status, error["message"], error["param"], error["code"]) == (400, *said)
 
 
 def test_a_schema_of_a_rule_is_nobodys() -> None:

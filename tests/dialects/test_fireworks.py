@@ -8,7 +8,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.dialects.fireworks import DIALECT
-from mockserver.dialects.fireworks.request import completion_options, parse_chat, parse_completion, perf_metrics
+from mockserver.dialects.fireworks.request import parse_chat, parse_completion, perf_metrics
 
 HTTP = HttpRequest("POST", "/completions")
 SCHEMA = {"type": "object", "properties": {"b": {}, "a": {}}}
@@ -28,25 +28,6 @@ def refused(**body: Any) -> Any:
     with pytest.raises(Failure) as caught:
         parse(**body)
     return caught.value.details["detail"]
-
-
-@pytest.mark.parametrize(
-    ("body", "alternatives", "kind"),
-    [
-        ({}, None, "legacy"),
-        ({"logprobs": False}, None, "content"),
-        ({"top_logprobs": 3}, None, "legacy"),
-        ({"logprobs": 0}, 0, "legacy"),
-        ({"logprobs": 1}, 1, "legacy"),
-        ({"logprobs": 2, "top_logprobs": 4}, 4, "legacy"),
-        ({"logprobs": True}, 0, "content"),
-        ({"logprobs": True, "top_logprobs": 4}, 4, "content"),
-    ],
-)
-def test_log_probabilities(body: Any, alternatives: int | None, kind: str) -> None:
-    call = parse(**body)
-    assert call.options.logprobs == alternatives
-    assert completion_options(call, ANSWER).logprobs.kind == kind
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings, Failure, Models, Success
+from mockserver.core.plan import Embeddings, Failure, Models, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.models import (
     AudioPart,
@@ -55,12 +55,11 @@ from mockserver.dialects._shared.fields import (
 )
 from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
 from mockserver.dialects._shared.reply import (
-    chat_reply,
+    chat_renderer,
     json_reply,
     merge_headers,
     request_hex,
     request_uuid,
-    with_headers,
 )
 from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.wire.chat import ChatLayout
@@ -229,12 +228,6 @@ def credential(http: HttpRequest) -> str | None:
     return bearer(http) or (http.header("api-key") or "").strip() or None
 
 
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    answer = replace(outcome, model=outcome.model or MODELS[0])
-    return with_headers(chat_reply(call, answer, CHAT_LAYOUT), _headers(call.http, call))
-
-
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Embeddings)  # noqa: S101
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
@@ -351,14 +344,15 @@ UNSUPPORTED = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
 
+_RENDER_CHAT = chat_renderer(CHAT_LAYOUT, _headers, MODELS[0])
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 
 DIALECT = Dialect(
     name=NAME,
     mounts=("/azure",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, QUERY),
-        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, QUERY),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _RENDER_CHAT, QUERY),
+        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _RENDER_CHAT, QUERY),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("embeddings", "POST", "/models/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),

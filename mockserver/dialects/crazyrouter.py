@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.plan import Failure
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.error_messages import refuse_without_code
@@ -19,12 +19,11 @@ from mockserver.dialects._shared.errors import (
 )
 from mockserver.dialects._shared.parse import Complaint, bearer, read_object
 from mockserver.dialects._shared.reply import (
-    chat_reply,
+    chat_renderer,
     json_reply,
     merge_headers,
     model_operations,
     request_id_header,
-    with_headers,
 )
 from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.wire.chat import ChatLayout
@@ -42,11 +41,6 @@ def _refuse(complaint: Complaint) -> Failure:
     if failure.message is None or complaint.where in failure.message:
         return failure
     return Failure("bad_parameter", f"{failure.message} (parameter: '{complaint.where}')")
-
-
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), request_id_header(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -84,7 +78,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/crazyrouter/v1",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, chat_renderer(CHAT_LAYOUT, request_id_header)),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import REASONS, Answer, Failure, Success
+from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.error_messages import refuse_without_code
@@ -22,13 +22,12 @@ from mockserver.dialects._shared.errors import (
 )
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
-    chat_reply,
+    chat_renderer,
     json_reply,
     merge_headers,
     model_operations,
     request_hex,
     request_id_header,
-    with_headers,
 )
 from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.wire.chat import ChatLayout
@@ -47,11 +46,6 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields are 
     if http.query.get("stream", "").lower() == "true":
         body["stream"] = True
     return parse_chat(http, body, dialect=NAME, refuse=refuse_without_code)
-
-
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), request_id_header(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -158,7 +152,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/skytells/v1",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, chat_renderer(CHAT_LAYOUT, request_id_header)),
         *model_operations(NAME, request_id_header),
     ),
     credential=credential,

@@ -60,6 +60,19 @@ def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | No
     return json_reply(200, completion(answer, layout, extra), answer.headers, tokens=answer.weight)
 
 
+def chat_renderer(
+    layout: ChatLayout, headers: Callable[[HttpRequest, Call | None], Headers], model: str = ""
+) -> Callable[[Call, Success], Reply]:
+    """Return the `render` of a chat; `model` answers where the request names none."""
+
+    def render(call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+        answer = outcome if outcome.model or not model else replace(outcome, model=model)
+        return with_headers(chat_reply(call, answer, layout), headers(call.http, call))
+
+    return render
+
+
 def with_headers(reply: Reply, headers: Headers) -> Reply:
     """The reply with a provider's headers, where it does not have its own."""
     return replace(reply, headers=merge_headers(headers, reply.headers))
@@ -98,7 +111,7 @@ def request_uuid(http: HttpRequest, call: Call | None) -> str:
 
 def openai_rate_limit_headers(standings: Standings) -> Headers:
     """Return limit, rest and reset time of requests and tokens, where they are limited."""
-    return _three(_REQUESTS, standings.requests) + _three(_TOKENS, standings.tokens)
+    return _three("requests", standings.requests) + _three("tokens", standings.tokens)
 
 
 def remaining_rate_limit_headers(standings: Standings) -> Headers:
@@ -107,25 +120,26 @@ def remaining_rate_limit_headers(standings: Standings) -> Headers:
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 
 
-def _three(names: tuple[str, str, str], standing: Standing | None) -> Headers:
+def _three(kind: str, standing: Standing | None) -> Headers:
     if standing is None:
         return ()
     limit, left, reset = standing
     # Rounded up: retrying after this time must not be too early.
     milliseconds = math.ceil(reset * 1000)
     whole = f"{milliseconds}ms" if milliseconds < 1000 else duration(milliseconds / 1000)
-    return (names[0], str(limit)), (names[1], str(left)), (names[2], whole)
+    values = (("limit", str(limit)), ("remaining", str(left)), ("reset", whole))
+    return tuple((f"x-ratelimit-{name}-{kind}", value) for name, value in values)
 
 
-_REQUESTS = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests")
-_TOKENS = ("x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens")
-
-
-MODEL_OWNER = "mockserver"
+def model_object(name: str, created: int) -> dict[str, Json]:
+    """Return a model as a list shows it (`wire/openai.md` section 8)."""
+    return {"id": name, "object": "model", "created": created, "owned_by": "mockserver"}
 
 
 def model_operations(
-    dialect: str, headers: Callable[[HttpRequest, Call | None], Headers]
+    dialect: str,
+    headers: Callable[[HttpRequest, Call | None], Headers],
+    shown: Callable[[str, int], dict[str, Json]] = model_object,
 ) -> tuple[Operation, Operation]:
     """`GET /models` and `GET /models/{model}` of a dialect, whose answers carry its own headers."""
 
@@ -135,17 +149,11 @@ def model_operations(
 
     def render(call: Call, outcome: Success) -> Reply:
         assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
-        return json_reply(200, models_body(call, outcome), headers(call.http, call))
+        listed = [shown(name, outcome.created) for name in outcome.names]
+        body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
+        return json_reply(200, body, headers(call.http, call))
 
     return (
         Operation("models", "GET", "/models", parse, render),
         Operation("model", "GET", "/models/{model:path}", parse, render),
     )
-
-
-def models_body(call: Call, models: Models) -> Mapping[str, Json]:
-    """Return the requested model, or the list of all (`wire/openai.md` section 8)."""
-    listed = [
-        {"id": name, "object": "model", "created": models.created, "owned_by": MODEL_OWNER} for name in models.names
-    ]
-    return listed[0] if call.operation == "model" else {"object": "list", "data": listed}

@@ -1,12 +1,12 @@
 """Tzafon (Lightcone): Responses with computer use, as vLLM serves them (`wire/tzafon-responses.md`)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Models, Success
+from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.errors import (
@@ -21,10 +21,10 @@ from mockserver.dialects._shared.errors import (
 )
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
-    MODEL_OWNER,
-    chat_reply,
+    chat_renderer,
     json_reply,
     merge_headers,
+    model_object,
     model_operations,
     request_id_header,
     with_headers,
@@ -59,22 +59,8 @@ def _render_responses(call: Call, outcome: Success) -> Reply:
     return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), request_id_header(call.http, call))
 
 
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101
-    answer = replace(outcome, model=outcome.model or MODELS[0])
-    return with_headers(chat_reply(call, answer, CHAT_LAYOUT), request_id_header(call.http, call))
-
-
-def _render_models(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Models)  # noqa: S101
-    listed = [_model(name, outcome.created) for name in outcome.names]
-    body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-    return json_reply(200, body, request_id_header(call.http, call))
-
-
 def _model(name: str, created: int) -> dict[str, Json]:
-    own = {"id": name, "object": "model", "created": created, "owned_by": MODEL_OWNER}
-    return {**own, "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
+    return {**model_object(name, created), "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -85,10 +71,6 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         error = "Unauthorized"  # by the server in front of the model, which has its own body
     own = (*request_id_header(http, call), *retry_after(failure))
     return json_reply(resolved.status, {"error": error}, merge_headers(own, failure.headers))
-
-
-def _model_operations() -> Iterator[Operation]:
-    return (replace(operation, render=_render_models) for operation in model_operations(NAME, request_id_header))
 
 
 RESPONSE_LAYOUT = ResponseLayout(
@@ -163,9 +145,11 @@ DIALECT = Dialect(
     mounts=("/tzafon/v1",),
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        Operation(
+            "chat", "POST", "/chat/completions", _parse_chat, chat_renderer(CHAT_LAYOUT, request_id_header, MODELS[0])
+        ),
         *STORED.operations(),
-        *_model_operations(),
+        *model_operations(NAME, request_id_header, _model),
     ),
     credential=bearer,
     fail=_fail,

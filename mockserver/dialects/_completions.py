@@ -4,11 +4,12 @@ Fields that OpenAI does not have belong to the provider's dialect.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from pydantic import TypeAdapter
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
-from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
@@ -16,7 +17,7 @@ from mockserver.dialects._chat.models import Biases, Penalty, Seed, Stops, Strea
 from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.fields import STRING, integer, label, maybe, number, one_of, several, strict_shape
-from mockserver.dialects._shared.parse import Complaint, conflict, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, conflict, unknown_fields, validated
 from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
@@ -159,8 +160,7 @@ def _conflicts(parsed: Body) -> Iterator[Complaint]:
 
 def completion_live_only(body: Body) -> Iterator[Complaint]:
     """Yield what the live API refuses although its published schema allows it."""
-    for key in unknown_keys(body, COMPLETION_FIELDS):
-        yield Complaint("unknown", (key,))
+    yield from unknown_fields(body, COMPLETION_FIELDS)
     if not body["model"]:
         yield conflict("you must provide a model parameter", "model")
 
@@ -173,14 +173,13 @@ def completion_options(call: Call) -> CompletionOptions:
 def text_reply(call: Call, answer: Answer, layout: TextLayout, wanted: CompletionOptions) -> Reply:
     """A completion as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(answer, layout, wanted))
+        return Reply(
+            200,
+            merge_headers(STREAM_HEADERS, answer.headers),
+            frames=chain(text_chunks(answer, layout, wanted), (DONE,)),
+        )
     body = text_completion(answer, layout, wanted)
     return json_reply(200, body, answer.headers, tokens=answer.weight)
-
-
-def _frames(answer: Answer, layout: TextLayout, wanted: CompletionOptions) -> Iterator[Frame]:
-    yield from text_chunks(answer, layout, wanted)
-    yield DONE
 
 
 TEXT_LAYOUT = TextLayout(

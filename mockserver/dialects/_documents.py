@@ -24,7 +24,7 @@ from mockserver.dialects._shared.fields import (
     text_or,
     words,
 )
-from mockserver.dialects._shared.parse import Complaint, conflict, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, conflict, unknown_fields, validated
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -79,7 +79,7 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
     """The Call of OpenAI's body, which is closed, or the 400 that OpenAI returns for it."""
     parsed = validated(EMBEDDING, body, refuse)
-    for found in (*_unknown(body), *_empty(parsed["input"])):
+    for found in (*unknown_fields(body, EMBEDDING_FIELDS), *_empty(parsed["input"])):
         raise refuse(found)
     call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
     if strict and (failure := too_long(call)):
@@ -127,10 +127,6 @@ def encoding_format(call: Call) -> str:
     return requested if isinstance(requested, str) else "float"
 
 
-def _unknown(body: Body) -> Iterator[Complaint]:
-    return (Complaint("unknown", (key,)) for key in unknown_keys(body, EMBEDDING_FIELDS))
-
-
 def _empty(given: Json) -> Iterator[Complaint]:
     if given == "":
         yield conflict("Invalid 'input': input cannot be an empty string.", "input")
@@ -175,11 +171,6 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
         prompts=tuple(map(Prompt, texts)),
         ids=IdShape("modr-", 32, "hex"),
     )
-
-
-def moderation_live_only(body: Body) -> tuple[Complaint, ...]:
-    """Return what the live API refuses although its published schema allows it."""
-    return tuple(Complaint("unknown", (key,)) for key in unknown_keys(body, MODERATION_FIELDS))
 
 
 def moderated_input_types(call: Call) -> tuple[str, ...]:

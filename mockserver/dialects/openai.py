@@ -8,8 +8,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT
-from mockserver.dialects._documents import moderated_input_types, parse_moderations
-from mockserver.dialects._documents import moderation_live_only as live_only_of_moderations
+from mockserver.dialects._documents import MODERATION_FIELDS, moderated_input_types, parse_moderations
 from mockserver.dialects._openai import OpenAIApi
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.errors import (
@@ -21,7 +20,7 @@ from mockserver.dialects._shared.errors import (
     error_rows,
     retry_after,
 )
-from mockserver.dialects._shared.parse import bearer, read_object
+from mockserver.dialects._shared.parse import bearer, read_object, unknown_fields
 from mockserver.dialects._shared.reply import (
     json_reply,
     merge_headers,
@@ -39,7 +38,7 @@ REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
 def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
     call = parse_moderations(http, body, dialect=NAME, refuse=refuse)
-    for complaint in live_only_of_moderations(body) if strict else ():
+    for complaint in unknown_fields(body, MODERATION_FIELDS) if strict else ():
         raise refuse(complaint)
     return call
 

@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import CHAT, CHAT_FIELDS
-from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_fields, validated
 
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
@@ -45,7 +45,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
             bare_functions=_is_deprecated_functions(chat),
             include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
             n=chat.get("n") or 1,
-            max_tokens=_max_tokens(chat),
+            max_tokens=max_tokens(chat),
             stop=stop_sequences(chat.get("stop")),
             logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
             seed=chat.get("seed"),
@@ -58,7 +58,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     )
 
 
-def _max_tokens(chat: Body) -> int | None:
+def max_tokens(chat: Body) -> int | None:
     most = chat.get("max_completion_tokens")
     if most is None:
         most = chat.get("max_tokens")
@@ -269,8 +269,7 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 def chat_live_only(body: Body) -> Iterator[Complaint]:
     """Yield what the live API refuses although its published schema allows it."""
-    for key in unknown_keys(body, CHAT_FIELDS):
-        yield Complaint("unknown", (key,))
+    yield from unknown_fields(body, CHAT_FIELDS)
     if not body["model"]:
         yield conflict("you must provide a model parameter", "model")
     for field in ("max_tokens", "max_completion_tokens"):

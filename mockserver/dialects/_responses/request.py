@@ -18,7 +18,7 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.dialects._responses.input import as_text, input_messages, responses_fingerprint_fields
 from mockserver.dialects._responses.models import RESPONSE, RESPONSE_FIELDS
 from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_keys, validated
+from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_fields, validated
 from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
@@ -162,18 +162,13 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
             f"Ensure you are only providing one of: {both}.",
             "previous_response_id",
         )
-    yield from background_conflicts(body)
-
-
-def background_conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("background") and body.get("store") is False:
         yield conflict("Background mode requires 'store' to be true.", "background")
 
 
 def responses_live_only(body: Body) -> Iterator[Complaint]:
     """What OpenAI's live API refuses although its published schema allows it."""
-    for key in unknown_keys(body, RESPONSE_FIELDS):
-        yield Complaint("unknown", (key,))
+    yield from unknown_fields(body, RESPONSE_FIELDS)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
@@ -227,13 +222,9 @@ def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after
     answer = replace(answer, model=answer.model or layout.unset["model"])
     wanted = response_options(call, layout)
     if call.stream:
-        frames = _since(after, events(answer, layout, wanted))
+        frames = (frame for number, frame in enumerate(events(answer, layout, wanted)) if number > after)
         return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=frames)
     return json_reply(200, response(answer, layout, wanted), answer.headers, tokens=answer.weight)
-
-
-def _since(after: int, frames: Iterable[Frame]) -> Iterator[Frame]:
-    return (frame for number, frame in enumerate(frames) if number > after)
 
 
 def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:

@@ -74,9 +74,6 @@ class ErrorTable:
         place = {"loc": ("body", *map(str, steps)), "value": value}
         return replace(failure, message=message, param=found.param, code=code, details={**failure.details, **place})
 
-    def _template(self, reason: str, failure: Failure) -> str:
-        return COMPLETION_TOO_LONG if "completion" in failure.details else self.messages[reason]
-
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         facts: dict[str, Json] = {
             "limit": 8192,
@@ -94,7 +91,9 @@ class ErrorTable:
         }
         facts |= _rate(failure)
         facts["key"] = mask_key(str(facts["key"]))
-        message = self._template(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
+        # The prompt fits, but not the completion after it.
+        template = COMPLETION_TOO_LONG if "completion" in failure.details else self.messages[reason]
+        message = template.format_map({key: clip(str(value)) for key, value in facts.items()})
         if "nearest" not in failure.details:
             return message
         return f"{message.removesuffix('.')}. Did you mean {failure.details['nearest']}?"

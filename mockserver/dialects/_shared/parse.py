@@ -90,19 +90,14 @@ def validated(adapter: TypeAdapter[Body], body: Json, refuse: Callable[[Complain
     try:
         return adapter.validate_python(body)
     except ValidationError as error:
-        raise refuse(first_complaint(error.errors(include_url=False), body)) from None
-
-
-def first_complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
-    """The first thing that pydantic holds against a body.
-
-    Members of plain unions carry labels such as `<a string>`; tags of tagged unions are the object's own role or type.
-    """
-    return _worst(errors, body, 0)
+        raise refuse(_worst(error.errors(include_url=False), body, 0)) from None
 
 
 def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
-    """The first complaint, if there are no labels from step `start` on; else that of the member that was meant."""
+    """The first complaint, if there are no labels from step `start` on; else that of the member that was meant.
+
+    Members of plain unions carry labels such as `<a string>`; tags of tagged unions are the object's own role or type.
+    """
     first = errors[0]
     labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and _is_label(step)), None)
     if labelled is None:
@@ -287,6 +282,10 @@ def join_words(words: Sequence[str], last: str) -> str:
     if len(words) < 3:
         return f" {last} ".join(words)
     return f"{', '.join(words[:-1])}, {last} {words[-1]}"
+
+
+def unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
+    return (Complaint("unknown", (key,)) for key in unknown_keys(body, known))
 
 
 def unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:

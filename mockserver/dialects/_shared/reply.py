@@ -4,9 +4,10 @@ Knows no envelope and no provider's headers.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain
 
 from pydantic_core import to_json
 
@@ -56,7 +57,8 @@ def _value(value: Json) -> bytes:
 def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Reply:
     """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, layout, extra))
+        frames = chain(chunks(answer, layout, extra, include_usage=call.options.include_usage), (DONE,))
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=frames)
     return json_reply(200, completion(answer, layout, extra), answer.headers, tokens=answer.weight)
 
 
@@ -76,11 +78,6 @@ def chat_renderer(
 def with_headers(reply: Reply, headers: Headers) -> Reply:
     """The reply with a provider's headers, where it does not have its own."""
     return replace(reply, headers=merge_headers(headers, reply.headers))
-
-
-def _frames(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None) -> Iterator[Frame]:
-    yield from chunks(answer, layout, extra, include_usage=call.options.include_usage)
-    yield DONE
 
 
 def merge_headers(own: Headers, over: Headers) -> Headers:

@@ -1,8 +1,9 @@
 """Fireworks' requests become Calls: the fields that OpenAI does not have, and fields that exclude each other."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import inf
 
 from jiter import from_json
@@ -14,7 +15,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
-from mockserver.dialects._chat.request import chat_call, empty_messages, unmet_tool_choice
+from mockserver.dialects._chat.request import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
 from mockserver.dialects._shared.parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
@@ -45,7 +46,8 @@ def detail_of(message: str, param: str | None) -> Detail:
 def validated(adapter: TypeAdapter[Body], body: Mapping[str, Json]) -> Body:
     """The body as its request model reads it, or the 422 that lists all that is wrong with it."""
     try:
-        return adapter.validate_python(_few_keys(body, adapter))
+        few = body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
+        return adapter.validate_python(few)
     except ValidationError as error:
         raise refusal(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
@@ -123,10 +125,6 @@ def shortened(value: Json) -> Json:
     return value
 
 
-def _few_keys(body: Mapping[str, Json], adapter: TypeAdapter[Body]) -> Mapping[str, Json]:
-    return body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(list(body.items())[: _MAX_QUOTED_ITEMS * 2])
-
-
 _VALUE = "value_error"
 _NO_OBJECT = "model_attributes_type"
 _NO_OBJECT_SAID = "Input should be a valid dictionary or object to extract fields from"
@@ -163,7 +161,7 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
     _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
-    call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": _max_tokens(parsed)}, dialect=dialect)
+    call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": max_tokens(parsed)}, dialect=dialect)
     if (field := _repeating(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     messages = _with_images(call.messages, parsed.get("images"))
@@ -275,25 +273,15 @@ def _matched(guess: Sequence[str], answer: Answer) -> int:
 
 
 def _refuse_conflicts(parsed: RequestBody) -> None:
-    for message in _conflicts(parsed):
-        raise refuse(Complaint("conflict", (), got=parsed, message=message))
-
-
-def _conflicts(parsed: RequestBody) -> Iterator[str]:
     for one, other in _PAIRS:
         if parsed.get(one) is not None and parsed.get(other) is not None:
-            yield f"{one} and {other} cannot be specified together"
+            message = f"{one} and {other} cannot be specified together"
+            raise refuse(Complaint("conflict", (), got=parsed, message=message))
 
 
 def _extra_field(key: str, value: Json) -> RequestBody:
     message = "Extra inputs are not permitted"
     return {"loc": ["body", key], "msg": message, "type": "extra_forbidden", "input": shortened(value)}
-
-
-def _max_tokens(parsed: RequestBody) -> int | None:
-    most = parsed.get("max_tokens")
-    most = parsed.get("max_completion_tokens") if most is None else most
-    return None if most is None else max(most, 0)
 
 
 def _repeating(parsed: RequestBody) -> str | None:

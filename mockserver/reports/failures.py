@@ -175,7 +175,7 @@ def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
         name = f" {shown(each.rule.name)}" if "name" in each.rule.spec else ""
-        lines.append(f"  {one_line(each.where + name)}: {_verdict(each)}")
+        lines.append(f"  {one_line(each.rule.where + name)}: {_verdict(each)}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")
@@ -206,7 +206,7 @@ def _nearest(near: Near | None) -> str:
     if near is None:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
-    return f"nearest {one_line(near.where)}: {', '.join(failed) or _why_not(near.rule)}"
+    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or _why_not(near.rule)}"
 
 
 def _verdict(near: Near) -> str:

@@ -14,7 +14,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule
-from mockserver.rules.match.conditions import Condition
+from mockserver.rules.match.conditions import Condition, nearness
 
 MOST_LINES = 12  # results shown of one rule
 _POOL = 24  # rules whose texts are compared in detail
@@ -31,16 +31,6 @@ class Near:
     results: tuple[ConditionResult, ...]
 
     @property
-    def name(self) -> str:
-        """Return the rule's name."""
-        return self.rule.name
-
-    @property
-    def where(self) -> str:
-        """Return its file and line."""
-        return self.rule.where
-
-    @property
     def held(self) -> int:
         """Return how many of its conditions hold."""
         return sum(result.ok for result in self.results)
@@ -50,7 +40,7 @@ def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near,
     """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
-    shares = [(_share(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
+    shares = [(nearness(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
     worst = min(nlargest(limit, shares), default=(0.0, 0))[0]
     ties = [entry for entry in shares if entry[0] >= worst]
     if len(ties) > _POOL:
@@ -79,27 +69,22 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}"
 
 
-def _described(rule: Near) -> Iterator[str]:
-    yield f"  {one_line(rule.where)} {shown(rule.name)}: {_verdict(rule)}"
-    results = rule.results
+def _described(near: Near) -> Iterator[str]:
+    yield f"  {one_line(near.rule.where)} {shown(near.rule.name)}: {_verdict(near)}"
+    results = near.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
     for line in lines(results):
         yield f"    {line}"
-    if len(rule.results) > MOST_LINES:
-        yield f"    ... and {len(rule.results) - MOST_LINES} more"
+    if len(near.results) > MOST_LINES:
+        yield f"    ... and {len(near.results) - MOST_LINES} more"
 
 
-def _verdict(rule: Near) -> str:
-    total = len(rule.results)
-    if rule.held == total:
+def _verdict(near: Near) -> str:
+    total = len(near.results)
+    if near.held == total:
         return "its conditions hold, but its times are used up or its state is another"
-    return f"{rule.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
-
-
-def _share(condition: Condition, call: Call) -> float:
-    held, total = condition.share(call)
-    return held / total if total else 1.0
+    return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
 
 def _shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:

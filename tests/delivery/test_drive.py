@@ -161,13 +161,6 @@ async def test_what_is_late_already_leaves_together() -> None:
     assert [message["body"] for message in connection.sent[1:]] == [b"01", b"234", b"56", b"78"]
 
 
-async def test_a_schedule_may_have_begun_before() -> None:
-    connection = Connection()
-    await played([HEAD, Wait(5), Write(b"1"), Wait(5), Write(b"2")], connection, began=-7.0)
-    assert connection.sent == [START, body(b"1", more=True), body(b"2")]
-    assert connection.times[-1] == pytest.approx(3, abs=1e-9)
-
-
 async def test_a_wait_for_ever_ends_when_the_server_stops() -> None:
     connection, clock = Connection(), HandClock()
     for seconds in (math.inf, 5.0):

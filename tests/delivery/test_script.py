@@ -119,17 +119,6 @@ def test_total_is_kept(reply: Reply, first: float) -> None:
     assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(2.0)
 
 
-def test_raw_bytes_weigh_one_token() -> None:
-    reply = Reply(200, HEADERS, frames=(b"a", b"b"))
-    assert list(script(reply, Pace(Timing(per_token=1.0)))) == [
-        Head(200, HEADERS),
-        Wait(1.0),
-        Write(b"a"),
-        Wait(1.0),
-        Write(b"b"),
-    ]
-
-
 # --- what was recorded
 
 

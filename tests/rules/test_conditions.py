@@ -30,10 +30,8 @@ DAY: dict[str, Any] = {"last_user": {"regex": "(?P<day>What)"}}
         ({"any": [NO, NO]}, None),
         ({"any": [NO, CITY], **YES}, {"city": "Paris"}),
         ({"not": NO}, {}),
-        ({"not": CITY}, None),
         ({"not": {**YES, "stream": True}}, {}),
         ({"not": {"any": [NO, YES]}}, None),
-        ({"not": {"not": YES}}, {}),
         ({"header.absent": {"exists": False}}, {}),
         ({"not": {"header.absent": {"exists": False}}}, None),
     ],
@@ -101,7 +99,6 @@ def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_exp
         ({}, set()),
         ({**YES, "attempt": 2}, {"model", "attempt"}),
         ({"header.x-id": "1", "param.a.b": 1}, {"header", "param"}),
-        ({"tool_result": {"name": "x", "json": {"exists": True}}}, {"tool_result"}),
         ({"any": [YES, {"not": {"turn": 1}}], "all": [{"key": "x"}]}, {"model", "turn", "key"}),
     ],
 )

@@ -38,9 +38,7 @@ MADE = {
         Text("b"),
         Refusal("c"),
     ),
-    "{text: hi, chunks: {size: 1}}": (Text("hi", 1),),
     "{text: hi, chunks: [h, i]}": (Text("hi", ("h", "i")),),
-    "{text: hi, reasoning: hm, chunks: [h, i]}": (Reasoning("hm"), Text("hi", ("h", "i"))),
     "{tool_calls: [{name: f, arguments: {}}], chunks: ['{', '}']}": (ToolUse(ToolCall("", "f", "{}"), ("{", "}")),),
     "{parts: [{text: ab, chunks: [a, b]}, {text: c}], chunks: char}": (Text("ab", ("a", "b")), Text("c", "char")),
 }  # fmt: skip
@@ -87,7 +85,6 @@ def test_arguments_that_fit_the_tool():
 
 BAD = {
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
-    "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": ('24: use "input" or "arguments", not both'),
     "{text: abc, chunks: [a, bd]}": (
         '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'
@@ -148,12 +145,6 @@ def test_complaints_stand_where_they_belong():
     at("then", "text")
     places = [(m.message, m.place.line, m.place.column) for m in there.mistakes.found]
     assert places == [("value", 6, 14), ("key", 6, 7)]
-
-
-def test_complaints_about_a_line_of_a_block():
-    there = at("then", "text")
-    there.refuse_line("here", 2)
-    assert [(m.place.line, m.place.text) for m in there.mistakes.found] == [(5, "        two")]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ MADE = {
             "overloaded", code="x", kind="y", param="n", retry_after=1.0, headers=(("a", "1"), ("b", "2"))
         )
     ),
-    "{error: {reason: rate_limit, status: 503, code: 7}}": Failure("rate_limit", status=503, code=7),
     "{content_filter: {on: prompt, category: jailbreak}, annotate: {prompt: {hate: low}}, headers: {a: b}}": Failure(
         "content_filter",
         details={"safety": (Verdict("jailbreak", filtered=True, detected=True), Verdict("hate", "low"))},
@@ -49,7 +48,6 @@ BAD = {
         "billing, forbidden, model_not_found, unknown_model, timeout, conflict, too_large, unsupported_media_type, "
         "unprocessable, rate_limit, quota, server_error, bad_gateway, overloaded, gateway_timeout"
     ),
-    "{error: {status: 429, retry_after: 1}, retry_after: 2}": ('39: "retry_after" is already inside "error"; keep one'),
     "{error: 429, headers: {'a b': c}}": (
         '30: "a b" is not a valid header name: use only letters, digits and !#$%&\'*+.^_`|~-'
     ),
@@ -65,7 +63,6 @@ BROKEN = {
     "{text: a, failed: true}": Broken(),
     "{text: a, failed: {code: rate_limit_exceeded}}": Broken("rate_limit_exceeded"),
     "{text: a, failed: {message: 'No {{ call.model }}.', event: error}}": Broken(message="No gpt-4o.", event=True),
-    "{echo: true, failed: true}": Broken(),
     "{text: a}": None,
 }
 
@@ -97,7 +94,6 @@ BAD_HEADERS = {
     ("Content-Length", "3"): 'the server writes "content-length" itself; leave it out',
     ("a", "b\r\nc: d"): '"b\\r\\nc: d" is not a valid header value: it must be one line without control characters',
     ("Connection", "close"): 'the server writes "connection" itself; leave it out',
-    ("a", " b"): '" b" is not a valid header value: use ASCII without leading or trailing spaces',
     ("a", "{{ last_user }}"): "templates are not supported here: this is sent unchanged",
     ("a", "bü"): '"bü" is not a valid header value: use ASCII without leading or trailing spaces',
 }
@@ -169,9 +165,6 @@ BAD_TRIPS = {
     ),
     "{content_filter: {on: prompt, category: protected_material_text}}": (
         '40: "protected_material_text" applies to the completion only; write on: completion'
-    ),
-    "{content_filter: {on: prompt, category: jailbreak, severity: high}}": (
-        '51: "jailbreak" is detected or not; it has no severity'
     ),
     "{content_filter: {on: prompt, after_tokens: 3}}": (
         '30: "after_tokens" counts the completion\'s tokens; with on: prompt there is none'

@@ -77,10 +77,8 @@ def test_what_is_not_there_is_none(name: str) -> None:
 @pytest.mark.parametrize(
     ("choice", "value"),
     [
-        (ToolChoice("none"), "none"),
         (ToolChoice("named", ("get_weather",)), "get_weather"),
         (ToolChoice("named", ("a", "b")), "named"),
-        (ToolChoice("required", ("a",)), "required"),
     ],
 )
 def test_tool_choice(choice: ToolChoice, value: str) -> None:
@@ -105,11 +103,6 @@ def test_key(headers: dict[str, str], value: str | None) -> None:
 )
 def test_tool_result(text: str, parsed: Any) -> None:
     assert read("tool_result", call(*told(text))) == {"name": "get_weather", "text": text, "json": parsed}
-
-
-def test_a_result_without_its_call_has_the_name_it_gives_itself() -> None:
-    result = read("tool_result", call(Message("function", "42", name="answer")))
-    assert (result["name"], result["json"]) == ("answer", 42)
 
 
 @pytest.mark.parametrize(

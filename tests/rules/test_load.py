@@ -67,18 +67,6 @@ def test_without_operation_or_path_a_rule_is_for_answers(when, expected):
     assert operations(when) == expected
 
 
-def test_that_a_call_is_for_an_answer_is_told_only_where_it_is_not():
-    (rule,) = loaded("rules: [{when: {model: x}, then: {text: a}}]")
-    assert [finding.field for finding in rule.when.results(call("hi"))] == ["model"]
-    assert rule.when.share(call("hi", model="x")) == (1, 1)
-    other = call("hi", model="x", operation="models")
-    assert [(finding.field, finding.ok) for finding in rule.when.results(other)] == [
-        ("model", True),
-        ("operation", False),
-    ]
-    assert rule.when.share(other) == (1, 2)
-
-
 def test_names_are_taken_once_across_files():
     text = "rules:\n  - {name: a, then: {text: a}}\n"
     with pytest.raises(RuleError) as caught:

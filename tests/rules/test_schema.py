@@ -195,16 +195,12 @@ def test_what_loads_is_valid_for_editors(then):
 WRONG = [
     "version: 2",
     "rule: []",
-    "rules: [{}]",
     "rules: [{then: {text: a}, wen: {}}]",
     "rules: [{then: {items: [{type: drag}]}}]",
     "rules: [{then: {items: [{type: computer_call, action: {type: click, x: 1}}]}}]",
     "rules: [{then: {items: [{type: web_search_call, qury: a}]}}]",
-    "rules: [{then: {moderation: {violens: 1}}}]",
     "rules: [{then: {text: a, failed: false}}]",
     "rules: [{when: {modle: a}, then: {text: a}}]",
-    "rules: [{then: {txt: a}}]",
-    "rules: [{then: {text: a, finish: done}}]",
     "rules: [{then: {error: {status: 99}}}]",
 ]
 

@@ -78,23 +78,22 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class All:
-    """Holds if every part does; without parts it always holds."""
-
+class _Joined:
     parts: tuple["Condition", ...] = ()
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Return the leaves of every part, in order."""
-        leaves: tuple[Leaf, ...] = ()
-        for part in self.parts:
-            leaves += part.leaves
-        return leaves
+        return tuple(leaf for part in self.parts for leaf in part.leaves)
 
     @property
     def uses(self) -> frozenset[str]:
-        """Return the fields that are read."""
         return frozenset(leaf.field.family for leaf in self.leaves)
+
+
+class All(_Joined):
+    """Holds if every part does; without parts it always holds."""
+
+    __slots__ = ()
 
     def holds(self, call: Call) -> Groups | None:
         """Return the named groups of all patterns if every part holds, else None."""
@@ -125,42 +124,31 @@ class All:
         return Either(tuple(part.negated() for part in self.parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
-    """Holds if at least one branch does; without branches it never holds."""
+class Either(_Joined):
+    """Holds if at least one part does; without parts it never holds."""
 
-    branches: tuple["Condition", ...] = ()
-
-    @property
-    def leaves(self) -> tuple[Leaf, ...]:
-        """Return the leaves of every branch, in order."""
-        return tuple(leaf for branch in self.branches for leaf in branch.leaves)
-
-    @property
-    def uses(self) -> frozenset[str]:
-        """Return the fields that are read."""
-        return frozenset(leaf.field.family for leaf in self.leaves)
+    __slots__ = ()
 
     def holds(self, call: Call) -> Groups | None:
-        """Return the named groups of the first branch that holds, or None."""
-        for branch in self.branches:
-            found = branch.holds(call)
-            if found is not None:
-                return found
-        return None
+        """Return the named groups of the first part that holds, or None."""
+        return next((found for part in self.parts if (found := part.holds(call)) is not None), None)
 
     def results(self, call: Call) -> tuple[ConditionResult, ...]:
-        """Return the results of the nearest branch."""
-        return max(self.branches, key=lambda branch: _nearness(branch, call)).results(call) if self.branches else ()
+        """Return the results of the nearest part."""
+        nearest = self._nearest(call)
+        return () if nearest is None else nearest.results(call)
 
     def share(self, call: Call) -> tuple[int, int]:
-        """Return how many conditions of the nearest branch hold, and how many it has."""
-        best = max(self.branches, key=lambda branch: _nearness(branch, call), default=None)
-        return (0, 1) if best is None else best.share(call)
+        """Return how many conditions of the nearest part hold, and how many it has."""
+        nearest = self._nearest(call)
+        return (0, 1) if nearest is None else nearest.share(call)
 
     def negated(self) -> "Condition":
-        """Return the condition that holds when no branch does."""
-        return All(tuple(branch.negated() for branch in self.branches))
+        """Return the condition that holds when no part does."""
+        return All(tuple(part.negated() for part in self.parts))
+
+    def _nearest(self, call: Call) -> "Condition | None":
+        return max(self.parts, key=lambda part: nearness(part, call), default=None)
 
 
 Condition = Leaf | All | Either
@@ -174,9 +162,10 @@ def implied(condition: Condition) -> Condition:
         case All():
             return All(tuple(map(implied, condition.parts)))
         case Either():
-            return Either(tuple(map(implied, condition.branches)))
+            return Either(tuple(map(implied, condition.parts)))
 
 
-def _nearness(condition: Condition, call: Call) -> float:
+def nearness(condition: Condition, call: Call) -> float:
+    """Return the share of a condition that holds, from 0 to 1."""
     held, total = condition.share(call)
     return held / total if total else 1.0

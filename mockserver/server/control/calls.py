@@ -148,11 +148,10 @@ def _why(row: Exchange, call: Call) -> dict[str, Json]:
     answered = next((rule for rule in tried if rule.source == row.source), None)
     if answered is not None:
         return {"findings": list(map(finding_as_json, answered.when.results(call)))}
-    near = nearest(answering(tried), call)
     return {
         "nearest": [
-            {"name": rule.name, "where": rule.where, "findings": list(map(finding_as_json, rule.results))}
-            for rule in near
+            {"name": near.rule.name, "where": near.rule.where, "findings": list(map(finding_as_json, near.results))}
+            for near in nearest(answering(tried), call)
         ]
     }
 

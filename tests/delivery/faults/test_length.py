@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Head, RawWrite, Wait, Write
-from mockserver.delivery.faults.positions import length, with_header, with_true_length
+from mockserver.core.action import Action, Cut, RawWrite, Wait, Write
+from mockserver.delivery.faults.positions import with_true_length
 from tests.delivery.faults.stage import PLAIN_HEAD, STREAM, sized
 
 
@@ -27,10 +27,3 @@ def test_a_length_is_that_of_the_body(actions: list[Action], stated: int) -> Non
 
 def test_where_no_length_is_stated_none_is_added() -> None:
     assert list(with_true_length(STREAM)) == list(STREAM)
-
-
-def test_headers() -> None:
-    head = Head(200, (("Content-Type", "a"), ("b", "c")))
-    assert with_header(head, "content-type", "d") == Head(200, (("Content-Type", "d"), ("b", "c")))
-    assert with_header(head, "e", "f") == Head(200, (("Content-Type", "a"), ("b", "c"), ("e", "f")))
-    assert (length(head.headers), length((("Content-Length", "12"),))) == (None, 12)

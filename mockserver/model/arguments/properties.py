@@ -198,13 +198,3 @@ def _readings(prop: Property) -> Iterable[tuple[str, int, tuple[str, ...]]]:
             yield "letter", ord(word), rest
         elif word.isdecimal() and len(word) < 4:
             yield "number", int(word), rest
-        elif word in _PLACES:
-            yield *_PLACES[word], rest
-
-
-_FAMILIES = (
-    "first second third fourth fifth", "one two three four five", "left right", "lhs rhs", "source target",
-    "minuend subtrahend", "dividend divisor", "numerator denominator", "home away", "start end", "origin destination",
-    "winner loser", "base exponent", "opens closes", "open close", "opening closing", "old new", "from to",
-)  # fmt: skip
-_PLACES = {word: (family, rank) for family in _FAMILIES for rank, word in enumerate(family.split())}

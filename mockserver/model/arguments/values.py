@@ -6,6 +6,7 @@ Every pattern has bounded repetitions, so that each character of a text costs a 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isinf
 
@@ -33,72 +34,24 @@ class Mention:
         return self.start < other.end and other.start < self.end
 
 
-_CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》", "‘": "’", "‚": "‘’"}
-_CLOSING |= {"'": "'", "`": "`", "»": "«"}
-_STOPS = {
-    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\.|\n\n", re.DOTALL)
-    for mark, closing in _CLOSING.items()
-}
-_LONGEST = 4_000
-_MOST_FAILURES = 12  # quotation marks without an end, after which others of their kind are ignored
+_QUOTED = re.compile(
+    r"```(?:(?P<tag>[\w+-]*)[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
+    r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
+    r"|(?<![\w\"'])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){1,300})'(?!\w)"
+    r"|‘(?=\S)((?:[^‘’\n]|’(?=\w)){1,300})’(?!\w)|[„“]([^„“”]{1,4000})[“”]|«([^«»]{1,4000})»|»(?=\S)([^«»]{1,4000})«"
+    r"|‹([^‹›]{1,4000})›|「([^「」]{1,4000})」|『([^『』]{1,4000})』|《([^《》]{1,4000})》|‚([^‚‘’]{1,300})[‘’]"
+)
 
 
 def quoted(text: str) -> Iterator[Mention]:
     """The texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
-    at, failed = 0, dict.fromkeys(_CLOSING, 0)
-    while at < len(text):
-        mark = text[at]
-        if mark not in _CLOSING or failed[mark] > _MOST_FAILURES or not _opens(text, at):
-            at += 1
-            continue
-        found = _fenced(text, at) if text.startswith("```", at) else _between(text, at)
-        if found is None:
-            failed[mark] += 1
-            at += 1
+    for found in _QUOTED.finditer(text):
+        if found["fenced"]:
+            start = found.start("fenced")
+            yield Mention("code", found["fenced"].strip("\n"), start, found.end(), unit=(found["tag"] or "").lower())
         else:
-            yield found
-            at = found.end
-
-
-def _opens(text: str, at: int) -> bool:
-    """Whether a mark may begin a quotation; straight ones and apostrophes do not within or after a word."""
-    if text[at] not in "'\"‘’»":
-        return True
-    glued = at > 0 and (text[at - 1].isalnum() or text[at - 1] in "'\"")
-    return not glued and at + 1 < len(text) and not (text[at] in "'‘»" and text[at + 1].isspace())
-
-
-def _fenced(text: str, at: int) -> Mention | None:
-    close = text.find("```", at + 3)
-    if close < 0:
-        return None
-    first, _, rest = text[at + 3 : close].partition("\n")
-    tag, body = (first.strip(), rest) if rest and len(first.split()) <= 1 else ("", text[at + 3 : close])
-    return Mention("code", body.strip("\n"), close - len(body), close + 3, unit=tag.lower())
-
-
-def _between(text: str, at: int) -> Mention | None:
-    mark = text[at]
-    for found in _STOPS[mark].finditer(text, at + 1, at + _LONGEST):
-        end = found.start()
-        if found[0] == "\n\n" or (text[end] not in _CLOSING[mark]) or (mark in "'‘" and _starts(text, end)):
-            if found[0].startswith("\\"):
-                continue
-            return None
-        if _closes(text, end):
-            kind = "code" if mark == "`" else "quoted"
-            return Mention(kind, text[at + 1 : end], at, end + 1) if end > at + 1 else None
-    return None
-
-
-def _starts(text: str, at: int) -> bool:
-    """Whether an apostrophe begins a quotation rather than ends one."""
-    return text[at - 1].isspace() and at + 1 < len(text) and text[at + 1].isalnum()
-
-
-def _closes(text: str, at: int) -> bool:
-    """Whether a mark ends a quotation: an apostrophe before a letter does not."""
-    return text[at] not in "'’" or not (at + 1 < len(text) and text[at + 1].isalnum())
+            kind = "code" if found["code"] else "quoted"
+            yield Mention(kind, str(found[found.lastindex or 0]), *found.span())
 
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,40}[A-Za-z0-9])?"
@@ -207,43 +160,28 @@ def _finite(written: str) -> float:
 
 
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
-_MOST_FRAGMENTS, _MOST_MEMBERS, _DEEPEST = 16, 200, 24
-_BRACKET = re.compile(
-    r'"(?:[^"\\\n]|\\.){0,4000}+"?|[][{}]'
-)  # the end of a quote is optional, so that each is read once
+_MOST_TRIES, _MOST_MEMBERS, _DEEPEST = 48, 200, 24
+_BRACKET = re.compile(r"[\[{]")
 
 
 def fragments(text: str) -> Iterator[Mention]:
-    """The outermost JSON objects and arrays of a text; reads it once, in pairs of brackets."""
-    tried = 0
-    for start, end in _balanced(text):
-        if tried == _MOST_FRAGMENTS:
+    """The outermost JSON objects and arrays of a text, unless they are nested too deeply."""
+    at = 0
+    for _ in range(_MOST_TRIES):
+        opening = _BRACKET.search(text, at)
+        if opening is None:
             return
-        tried += 1
-        try:
-            value, _ = _decode(text[start:end])
-        except (ValueError, RecursionError):
-            continue
-        yield Mention("json", value, start, end)
+        at = opening.end()
+        with suppress(ValueError, RecursionError):
+            value, end = _decode(text, opening.start())
+            if _depth(value) <= _DEEPEST:
+                yield Mention("json", value, opening.start(), end)
+            at = end
 
 
-def _balanced(text: str) -> Iterator[tuple[int, int]]:
-    """Where the outermost brackets open and close, unless they are nested too deeply."""
-    stack: list[tuple[str, int]] = []
-    deepest = 0
-    for found in _BRACKET.finditer(text):
-        mark = found[0]
-        if mark in "[{":
-            stack.append((mark, found.start()))
-            deepest = max(deepest, len(stack))
-        elif mark in "]}" and stack and stack[-1][0] + mark in ("[]", "{}"):
-            _, start = stack.pop()
-            if not stack:
-                if deepest <= _DEEPEST:
-                    yield start, found.end()
-                deepest = 0
-        elif mark in "]}":
-            stack.clear()
+def _depth(value: Json) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
 
 
 def members(text: str, fragment: Mention) -> Iterator[Mention]:

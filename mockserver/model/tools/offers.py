@@ -6,7 +6,6 @@ Knows words and JSON Schema's properties, neither the conversation nor earlier c
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log
 
 from mockserver.core.call import Tool
@@ -89,7 +88,7 @@ def named_at(offered: OfferedTool, text: str) -> int | None:
 
 def fitness(offered: OfferedTool, said: Sequence[str], mentioned: Mentions) -> float:
     """Return how well a tool fits what the user says, by words and values; THRESHOLD is enough."""
-    heard = frozenset().union(*map(keys, (*said, *_compounds(said))))
+    heard = frozenset().union(*map(keys, said))
     by_words = _name_said(offered, said, heard) + _description_said(offered, said, heard)
     if not by_words:
         return 0.0
@@ -98,13 +97,6 @@ def fitness(offered: OfferedTool, said: Sequence[str], mentioned: Mentions) -> f
         return score
     named = min(2, len(offered.parameters & heard)) * _WEIGHTS["parameter"]
     return score + named + mentioned.evidence(properties_of(offered.tool)) * _WEIGHTS["arguments"]
-
-
-def _compounds(said: Sequence[str]) -> Iterator[str]:
-    """Two words that follow each other as one: `roll back` may name a rollback."""
-    for one, other in pairwise(said):
-        if one.isalpha() and other.isalpha() and one.isascii() and 5 < len(one + other) < 16:
-            yield one + other
 
 
 def _name_said(offered: OfferedTool, said: Sequence[str], heard: Keys) -> float:
@@ -134,8 +126,6 @@ def _description_said(offered: OfferedTool, said: Sequence[str], heard: Keys) ->
         score = max(score, _WEIGHTS["short description"] * met / max(1, whole))
     if any({word, stem(word)} & offered.choices for word in said if weight(word) > _LIGHTEST):
         score += _WEIGHTS["choice"]
-    if "url" in said and "url" in offered.parameters:
-        score += _WEIGHTS["url"]
     return min(_WEIGHTS["description at most"], score)
 
 
@@ -213,7 +203,6 @@ _WEIGHTS = {
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
     "choice": 0.4,
-    "url": 0.5,
     "parameter": 0.1,
     "arguments": 0.25,
     "other verb": -0.35,

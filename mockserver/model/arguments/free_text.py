@@ -97,57 +97,38 @@ def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Pla
 
 _REACH = 4_000
 _POLITE = re.compile(
-    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally|dear"
-    r" \w{1,20})\b[,!. ]*"
-    r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would) (?:like|love)(?: you)? to |i"
-    r" (?:want|need)(?: you)? to "
-    r"|i(?:'d| would) like (?!to )|i (?:want|need) (?!to |you )"
-    r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |use the [\w-]{1,40} tool to |call"
-    r" [\w-]{1,40} to )+",
+    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally)\b[,!. ]*"
+    r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would)? (?:like|love|want|need)(?: you)? (?:to )?"
+    r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |(?:use the|call) [\w-]{1,40} (?:tool )?to )+",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"(?:search|look|browse|google|query|scan)(?: (?:the )?(?:web|internet|docs?|documentation|database"
-    r"|wiki(?:pedia)?|online|through|"
-    r"knowledge base|\w{1,15}))? (?:for|up|about|on) (?:information (?:on|about) )?(?:the (?:term|phrase|keyword) )?"
-    r"|(?:look up|find out|find me|find|google|search|lookup|research|investigate|explain|describe|define|show"
-    r" me|get me|list|fetch)"
-    r" (?:all |some |any )?(?:(?:information|info|details|news|papers|articles|documents|posts|results) (?:on"
-    r"|about|for|regarding) )?"
-    r"|(?:tell me|give me|i want to know|what do you know|what is known|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)"
-    r"(?: (?:more|everything|something|all))? (?:about|on|regarding) "
+    r"(?:search|look|browse|google|query|scan)(?: (?:the )?\w{1,15})? (?:for|up|about|on) (?:information on )?"
+    r"|(?:look up|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch)"
+    r" (?:all |some |any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?"
+    r"|(?:tell me|give me|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about "
     r"|(?:suche?|finde|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
     re.IGNORECASE,
 )
 _SAYING = re.compile(
-    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b|\b(?:say(?:ing"
-    r"|s)?|tell(?:ing|s)?(?: \w{1,20}){1,3}?|stat(?:ing|es)|explain(?:ing)?|inform(?:ing)?(?: \w{1,20}){1,2}?"
-    r"|writing|announc(?:ing|e)"
-    r"|reminding(?: \w{1,20}){1,2}?|let (?:\w{1,20} ){1,3}?know|remind(?: \w{1,20}){1,2}?|text(?: [\w+"
-    r" ()-]{1,30}?)|message(?: \w{1,20}){1,2}?"
-    r"|notify(?: \w{1,20}){1,3}?|reads?|write(?: \w{1,20}){0,3}?) that\b"
-    r"|\b(?:saying|says|stating|reads|reading|dass|diciendo que|disant que|que diga)\b|\bsay\b"
+    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b"
+    r"|\b(?:say|tell|stat|explain|writ|announc|read)(?:s|es|ing)? that\b"
+    r"|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que|disant que|que diga)\b"
     r"|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
     re.IGNORECASE,
 )
 _TELLING = re.compile(
-    r"\b(?:remind|tell|ask|remember|reminder|task|todo|goal|want|need)\b(?: me| us| him| her| \w{1,20})?(?: is)?"
-    r" to ",
-    re.IGNORECASE,
+    r"\b(?:remind|tell|ask|remember|reminder|task|todo|goal|want|need)\b(?: \w{1,20})?(?: is)? to ", re.IGNORECASE
 )
 _REASON = re.compile(r"\b(?:because|since|as|due to|owing to|weil|parce que|porque)\b(?: of)? ", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning|on the topic of|über|sobre)\b ", re.IGNORECASE)
 _COLON = re.compile(r"[:：](?=\s)\s*(?=\S)")
+_QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
 _VERB = re.compile(
-    r"^(?:calculate|compute|evaluate|solve|work out|simplify|what(?:'s| is)|how much is|run|execute|translate"
-    r"|summari[sz]e|analy[sz]e|"
-    r"classify|echo|say|repeat|print|play|draw|generate|create|make|write|add|post|remember|note|save|send|ask"
-    r"|answer|do|plan|"
-    r"rechne|berechne|übersetze|traduis|traduce|tell me|show me|give me|check|get|book|buy|order|open|start"
-    r"|schedule)\b(?: me\b| us\b)?"
-    r"(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query|question"
-    r"|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))?"
-    r" (?:the )?",
+    rf"^(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
+    r"(?: me\b| us\b)?(?: the| an?)?(?: following)?"
+    r"(?: (?:command|text|code|expression|sentence|word|phrase|query|question|message|note|task|todo"
+    r"|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")

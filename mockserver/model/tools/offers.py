@@ -4,7 +4,7 @@ Knows words and JSON Schema's properties, neither the conversation nor earlier c
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -21,15 +21,14 @@ THRESHOLD = 0.7
 class OfferedTool:
     """A tool, and its words with their weights: of its name and of its description.
 
-    `spelling` finds the name as it is written; `parameters` has the keys of their names, `choices` the words of their
-    enums; `verb` is the word of the name that says what the tool does, if one does.
+    `spelling` finds the name as it is written; `parameters` has the keys of their names; `verb` is the word of the name
+    that says what the tool does, if one does.
     """
 
     tool: Tool
     name: Mapping[str, float]
     description: Mapping[str, float]
     parameters: frozenset[str]
-    choices: frozenset[str]
     spelling: re.Pattern[str]
     verb: str
 
@@ -67,7 +66,6 @@ def _offered(tool: Tool, name: Sequence[str], about: Sequence[str], rarity: Mapp
             if weight(word) >= 0.6 and not keys(word) & earlier_call
         },
         parameters,
-        frozenset(_choices(properties)),
         re.compile("|".join(map(_spelling, (_title(tool), *_server_tools(tool)))), re.IGNORECASE),
         next((word for word in name if is_verb(word)), ""),
     )
@@ -117,15 +115,13 @@ def _name_said(offered: OfferedTool, said: Sequence[str], heard: Keys) -> float:
 
 
 def _description_said(offered: OfferedTool, said: Sequence[str], heard: Keys) -> float:
-    """What the text says of the description, of a short one as a share; words of enums and a URL add to it."""
+    """What the text says of the description, of a short one as a share; at most a fixed weight."""
     own = {word: share for word, share in offered.description.items() if not keys(word) & offered.parameters}
     whole = sum(own.values())
     score = _WEIGHTS["description"] * sum(share for word, share in offered.description.items() if keys(word) & heard)
     if whole < _SHORT_DESCRIPTION:
         met = sum(own[word] for word in own if keys(word) & heard)
         score = max(score, _WEIGHTS["short description"] * met / max(1, whole))
-    if any({word, stem(word)} & offered.choices for word in said if weight(word) > _LIGHTEST):
-        score += _WEIGHTS["choice"]
     return min(_WEIGHTS["description at most"], score)
 
 
@@ -173,16 +169,6 @@ def required_of(tool: Tool) -> frozenset[str]:
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
 
-def _choices(properties: Mapping[str, Json]) -> Iterator[str]:
-    for schema in properties.values():
-        listed = schema.get("enum") if isinstance(schema, Mapping) else None
-        for word in (word for value in listed or () if isinstance(value, str) for word in words(value)):
-            if weight(word) > _FAINT:
-                yield stem(word)
-            elif weight(word) > _LIGHTEST and len(word) > 4:  # `running` counts, though `run` is in every interface
-                yield word
-
-
 def _spelling(name: str) -> str:
     """A pattern that finds a name; an everyday word is a name only with a sign of it: `search(`, the search tool."""
     written = re.escape(name)
@@ -192,7 +178,7 @@ def _spelling(name: str) -> str:
 
 
 _PROMISING = 0.2  # score from which arguments are worth looking for
-_FAINT, _LIGHTEST = 0.5, 0.3  # weights of words that tell less than most verbs, and of those that tell hardly anything
+_FAINT = 0.5  # weight of words that tell less than most verbs
 _SHORT_DESCRIPTION = 2.5  # weight of a description that one or two words tell
 _MOST_WORDS, _LONGEST = 80, 900  # words and characters of a description: it begins with what the tool does
 _WEIGHTS = {
@@ -202,7 +188,6 @@ _WEIGHTS = {
     "short description": 0.75,
     "description at most": 0.8,
     "word of a parameter": 0.5,  # other tools may take the same values
-    "choice": 0.4,
     "parameter": 0.1,
     "arguments": 0.25,
     "other verb": -0.35,

@@ -76,7 +76,10 @@ class Handler:
         exchange = self._open(scope, namespace, journal)
         lent = scope.get("extensions", _NOTHING)
         line = Line(receive, send, lent.get(WIRE), lent.get(FAST_PATH), stage=lent.get(IN_PROCESS))
-        reservation = self._reservation(namespace, line)
+        reservation, limiter = None, live.limiter
+        if limiter is not None:
+            patient, headers = line.stage is None or line.stage.patient, self.dialect.rate_limit_headers
+            reservation = Reservation(limiter, namespace, headers, receive, patient=patient)
         ended = CLIENT_LEFT
         try:
             prepared = await self._prepared(scope, receive, exchange, reservation)
@@ -110,7 +113,7 @@ class Handler:
         try:
             operation, key = self.operation(http.method), self.dialect.credential(http)
             admit(key, settings.keys)
-            parse = partial(_parsed, http, operation, settings)
+            parse = lambda: operation.parse(decoded(http, settings.max_body), settings.strict)  # noqa: E731
             call = await _run(parse, large=len(http.body) > LARGE)
             permit(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
@@ -137,13 +140,6 @@ class Handler:
         if operation is not None:
             exchange.operation = operation.name
         return exchange
-
-    def _reservation(self, namespace: str, line: Line) -> Reservation | None:
-        limiter = self.live.limiter
-        if limiter is None:
-            return None
-        patient = line.stage is None or line.stage.patient
-        return Reservation(limiter, namespace, self.dialect.rate_limit_headers, line.receive, patient=patient)
 
     async def _prepared(
         self, scope: Scope, receive: Receive, exchange: Exchange, reservation: Reservation | None
@@ -329,10 +325,6 @@ async def _planned(engine: Engine, call: Call) -> Plan:
         return await engine.plan(call)
     except Failure as failure:
         return Plan(failure, "invalid")
-
-
-def _parsed(http: HttpRequest, operation: Operation, settings: Settings) -> Call:
-    return operation.parse(decoded(http, settings.max_body), settings.strict)
 
 
 def timed_by(http: HttpRequest) -> bool | None:

@@ -168,9 +168,14 @@ def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifesp
 
 THREAD_GRACE = 1  # seconds that open streams get at the end
 _PATIENCE = 30  # seconds that a start may take on a very busy machine
-_TURNS = 5  # of the loop, within which a sent answer is noted
 
 T = TypeVar("T")
+
+
+async def _turns() -> None:
+    """Let the loop turn as often as it takes to note a sent answer."""
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 class Running:
@@ -231,16 +236,12 @@ class Running:
         assert self._loop is not None  # noqa: S101  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 
-    async def _settled(self) -> None:
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-
     async def _hung_up(self, *, all_of_them: bool) -> None:
-        await self._settled()
-        for door in tuple(self._server.server_state.connections):
-            if isinstance(door, ConnectionProtocol) and door.busy and (all_of_them or door.half):
-                door.transport.abort()
-        await self._settled()
+        await _turns()
+        for connection in tuple(self._server.server_state.connections):
+            if isinstance(connection, ConnectionProtocol) and connection.busy and (all_of_them or connection.half):
+                connection.transport.abort()
+        await _turns()
 
     def __enter__(self) -> "Running":
         self.start()
@@ -283,10 +284,9 @@ class _Prompt(uvicorn.Server):
         if self.server_state.tasks:
             await super().shutdown(sockets)
             return
-        for door in tuple(self.server_state.connections):
-            door.shutdown()
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
+        for connection in tuple(self.server_state.connections):
+            connection.shutdown()
+        await _turns()
         for server in self.servers:
             server.close()
         for listener in sockets or ():

@@ -65,15 +65,5 @@ def test_an_odd_path(line: Raw, path: str, status: int) -> None:
     assert heard.headers.get("allow") == ("GET" if status == 405 else None)
 
 
-@pytest.mark.parametrize("noise", [b"", b"\r\n\r\n", b"\x00\xff" * 500, post(HI)[:-20]])
-def test_noise_ends_the_connection_and_harms_nobody(server: Served, noise: bytes) -> None:
-    with Raw(server.port) as line:
-        line.send(noise).socket.shutdown(1)
-        heard = line.rest()
-    assert heard == b"" or heard.startswith(b"HTTP/1.1 4"), heard
-    with Raw(server.port) as line:
-        assert line.send(post(HI)).hear().status == 200
-
-
 def test_a_refusal_keeps_the_connection(line: Raw) -> None:
     assert [heard.status for heard in (line.send(post(b"{") + post(HI)).hear(), line.hear())] == [400, 200]

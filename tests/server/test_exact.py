@@ -116,24 +116,3 @@ def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
 
 
 # --- ids and bytes
-
-
-@pytest.fixture(scope="module")
-def exact() -> Local:
-    return local(RULES, tokenizer="cl100k_base")
-
-
-def test_parts_of_characters_are_told_by_their_bytes(exact: Local) -> None:
-    chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "logprobs": True}
-    content = exact.ask("/v1/chat/completions", chat).json["choices"][0]["logprobs"]["content"]
-    assert bytes(octet for entry in content for octet in entry["bytes"]) == ODD.encode()
-    assert {"token": "\\xa8", "bytes": [0xA8]}.items() <= next(e for e in content if e["bytes"] == [0xA8]).items()
-    legacy = exact.ask("/v1/completions", {"model": "m", "prompt": "hi", "logprobs": 1, "max_tokens": 50}).json
-    logprobs = legacy["choices"][0]["logprobs"]
-    assert "bytes:\\xa8" in logprobs["tokens"]
-    assert [*logprobs["top_logprobs"][0]] == [logprobs["tokens"][0]]
-    responses = {"model": "m", "input": "hi", "include": ["message.output_text.logprobs"], "stream": True}
-    frames = exact.ask("/v1/responses", responses).frames
-    deltas = [frame for frame in frames if frame["type"] == "response.output_text.delta"]
-    assert "".join(delta["delta"] for delta in deltas) == ODD
-    assert [len(delta["logprobs"]) for delta in deltas if delta["delta"] == FACE] == [2, 3]  # a blank has the first

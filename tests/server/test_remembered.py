@@ -62,25 +62,6 @@ def test_a_response_nobody_knows_is_made_up_and_stays_the_same() -> None:
     assert listed.json == {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
 
 
-@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
-def test_what_is_done_to_a_response_that_nobody_knows_holds(dialect: str) -> None:
-    server, path = app(), f"/{dialect}/v1/responses"
-    assert server.ask(f"{path}/resp_1/cancel").json["status"] == "cancelled"
-    assert server.ask(f"{path}/resp_1", method="GET").json["status"] == "cancelled"
-    assert server.ask(f"{path}/resp_2", method="DELETE").json["deleted"] is True
-    assert server.ask(f"{path}/resp_2", method="GET").status == 404
-
-
-@pytest.mark.parametrize(("dialect", "again"), [("openai", 200), ("tzafon", 400)])
-def test_what_is_cancelled_is_over(dialect: str, again: int) -> None:
-    server, path = app(), f"/{dialect}/v1/responses"
-    name = server.ask(path, {"input": "hi", "background": True}).json["id"]
-    assert [server.ask(f"{path}/{name}/cancel").status for _ in range(3)] == [200, again, again]
-    made_up = [server.ask(f"{path}/resp_1/cancel") for _ in range(2)]
-    assert [reply.status for reply in made_up] == [200, again]
-    assert made_up[0].json["background"] is True
-
-
 def test_an_answer_follows_from_what_was_said_not_from_ids() -> None:
     stable, unique = app(), app(ids="unique")
     bodies = []

@@ -1,7 +1,4 @@
-"""The control API: what happened, which rules there are, and a way to change them while the server runs.
-
-Everything is JSON, mistakes too. Who may come in is decided before it.
-"""
+"""The control API: calls, rules, cassettes and state of a running server, as JSON; `access` guards it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ from mockserver.server.snapshot import ClientLeftError, path_of, query_from, rea
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The ASGI application at `CONTROL`: finds the view that is asked for and answers with what it says."""
+    """The ASGI application at `CONTROL`."""
 
     live: Live
 
@@ -38,40 +35,30 @@ class Control:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         method, path = "GET" if scope["method"] == "HEAD" else scope["method"], path_of(scope)
-        views, item = _found(path)
+        views, item = VIEWS.get(path, {}), ""
+        for front in ITEMS:
+            if path.startswith(front) and path != front:
+                views, item = ITEMS[front], path.removeprefix(front)
         if not views:
             near = get_close_matches(path, PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
             hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(PATHS)} below {CONTROL}"
-            raise RefusedError(404, f"nothing stands at {CONTROL}{path[:200]}{hint}")
+            raise RefusedError(404, f"nothing is at {CONTROL}{path[:200]}{hint}")
         if method not in views:
             allow = ", ".join(views)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
         query = query_from(scope["query_string"])
+        namespace = query.get("namespace", DEFAULT)
+        if namespace != ALL and not allowed(namespace):
+            raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; give another ?namespace=")
         try:
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
         kind = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
-        return await views[method](ControlRequest(self.live, _namespace(query), query, item, body=body, kind=kind))
+        return await views[method](ControlRequest(self.live, namespace, query, item, body=body, kind=kind))
 
 
-def _found(path: str) -> tuple[Mapping[str, View], str]:
-    if path in VIEWS:
-        return VIEWS[path], ""
-    for front, views in ITEMS.items():
-        if path.startswith(front) and len(path) > len(front):
-            return views, path.removeprefix(front)
-    return {}, ""
-
-
-def _namespace(query: Mapping[str, str]) -> str:
-    name = query.get("namespace", DEFAULT)
-    if name != ALL and not allowed(name):
-        raise RefusedError(400, f"a namespace has 1 to {LONGEST} printable characters; give another ?namespace=")
-    return name
-
-
-# What stands at each path, by method; below the second ones stands an item of its own.
+# The views at each path, by method; ITEMS end with the name of one item.
 VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/health": {"GET": state.health},
     "/api/ready": {"GET": state.ready},

@@ -100,11 +100,15 @@ async def _of(name: str, asked: ControlRequest) -> dict[str, Json]:
     live, space = asked.live, asked.live.namespaces.get(name)
     entries = await live.store.entries(name)
     rows = live.journal.rows(name)
+    times, attempts = [
+        {key.removeprefix(kind): int(value) for key, value in entries.items() if key.startswith(kind)}
+        for kind in (TIMES, ATTEMPT)
+    ]
     return {
         "namespace": name,
         "state": entries.get(STATE, START),
-        "times": _counted(entries, TIMES),
-        "attempts": _counted(entries, ATTEMPT),
+        "times": times,
+        "attempts": attempts,
         "hits": dict(live.journal.hits(name)),
         "rules_added": len(space.rules),
         "timing": space.timed,
@@ -112,10 +116,6 @@ async def _of(name: str, asked: ControlRequest) -> dict[str, Json]:
         "open": sum(not row.ended for row in rows),
         "stored_answers": len(await live.engine.memory.shelf.values(name)),
     }
-
-
-def _counted(entries: Mapping[str, str], kind: str) -> dict[str, int]:
-    return {key.removeprefix(kind): int(value) for key, value in entries.items() if key.startswith(kind)}
 
 
 async def show_cassette(asked: ControlRequest) -> Response:

@@ -54,34 +54,12 @@ def test_a_namespace_plays_its_own() -> None:
     assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
 
 
-def test_added_rules_stand_before_it() -> None:
-    watched = server(folder(other=[TWO]))
-    put(watched, {"name": "other"})
-    watched.post("rules?namespace=mine", {"name": "two", "when": {"last_user": "two"}, "then": {"text": "ruled"}})
-    assert watched.chat("two", namespace="mine").source == "rule api two"
-    assert watched.api("rules/two?namespace=mine", b"", method="DELETE").status == 200
-    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
-
-
 def test_what_is_recorded_is_said_with_it() -> None:
     watched = server(folder(chat=[ONE]), upstream="openai=http://127.0.0.1:9")
     assert put(watched, {"name": "new", "record": "once"})["forwards"] is True
     assert watched.chat("one", namespace="mine").source == "forwarded"
     assert put(watched, {"name": "chat", "record": "once"})["forwards"] is False
     assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
-
-
-def test_it_outlives_a_reload(tmp_path: Path) -> None:
-    file = tmp_path / "rules.yaml"
-    file.write_text("settings: {cassette: chat}\n")
-    held = folder(chat=[ONE], other=[TWO])
-    watched = server(held, file)
-    put(watched, {"name": "other"})
-    held.file("chat").append(TWO)
-    assert watched.chat("two").source == "unmatched"
-    watched.post("reload")
-    assert watched.chat("two").source == "cassette chat.yaml#2"
-    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
 
 
 def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ def test_waiting_clients_get_a_503_when_it_stops(sent: bytes, tmp_path: Path) ->
     rules = tmp_path / "rules.yaml"
     rules.write_text(ENDLESS)
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", str(rules)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
         assert process.stderr is not None
         port = int(process.stderr.readline().split("http://127.0.0.1:")[1].split()[0])
         with Raw(port) as line:
@@ -68,7 +69,10 @@ def test_waiting_clients_get_a_503_when_it_stops(sent: bytes, tmp_path: Path) ->
             line.socket.settimeout(10)
             heard = line.hear()
         assert process.wait(timeout=10) == 0
-        assert "Traceback" not in process.stderr.read()
+    finally:
+        process.kill()
+        _, log = process.communicate()
+    assert "Traceback" not in log
     assert (heard.status, heard.json["error"]["message"]) == (503, "The server is stopping.")
 
 

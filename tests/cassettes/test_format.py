@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 
 from mockserver.cassettes.format import (
     HEAD,
-    ReadPosition,
     document,
     document_of,
     entries,
     episodes,
-    following,
     rounded,
     summary,
 )
@@ -117,14 +115,6 @@ def test_all_mistakes_are_told_at_once_up_to_a_number() -> None:
     assert complaint(HEAD + "---\na: 1\n" * 100).count("\n") == 19
 
 
-def test_the_place_is_right_within_a_later_document() -> None:
-    text = WHOLE.decode().replace("at: 2000, data", "at: 2000, dada")
-    line = next(number for number, line in enumerate(text.split("\n"), 1) if "dada" in line)
-    assert (
-        complaint(text) == f'c.yaml:{line}:7: an event has one of data, raw, base64  [- {{at: 2000, dada: "[DONE]"}}]'
-    )
-
-
 @given(st.integers(len(HEAD) + 1, len(WHOLE) - 2))
 @thrown(300)
 def test_a_file_that_was_cut_off_is_an_error_but_between_documents(at: int) -> None:
@@ -133,13 +123,6 @@ def test_a_file_that_was_cut_off_is_an_error_but_between_documents(at: int) -> N
         assert len(episodes(WHOLE[:at], "c.yaml")) < 3
     else:
         assert complaint(WHOLE[:at]).startswith("c.yaml:")
-
-
-def test_the_rest_of_a_file_goes_on_where_it_was_left() -> None:
-    first = (HEAD + DOCUMENTS[0]).encode()
-    rest = WHOLE[len(first) :]
-    found = following(rest, "c.yaml", ReadPosition(1, first.count(b"\n")))
-    assert [entry.episode.reply.source for entry in found] == ["cassette c.yaml#2", "cassette c.yaml#3"]
 
 
 def edited(text: str) -> list[bool]:
@@ -317,15 +300,6 @@ def test_how_a_document_looks() -> None:
     episode = replace(episode, request=replace(episode.request, body=json.dumps(asked).encode()))
     hashed = document(episode).splitlines()[-1].strip()
     assert document(episode) == SHOWN.replace("sha256: 0", hashed)
-
-
-def test_times_are_kept_as_far_as_anybody_reads_them() -> None:
-    episode = replace(samples.stream(), at=1_790_000_000.98765)
-    episode = replace(episode, reply=replace(episode.reply, took=0.123456789, frames=((0.0000004, b"x"), (-1.0, b"y"))))
-    kept = rounded(episode)
-    assert (kept.at, kept.reply.took) == (1_790_000_000.988, 0.123457)
-    assert kept.reply.frames == ((0.0, b"x"), (0.0, b"y"))
-    assert rounded(kept) == kept
 
 
 def test_a_head_that_is_no_text_is_refused() -> None:

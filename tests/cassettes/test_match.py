@@ -161,13 +161,6 @@ def test_episodes_are_found_in_their_order() -> None:
     assert [entry.number for entry in held.entries] == [1, 2, 3]
 
 
-def test_what_answers_the_same() -> None:
-    held = library(episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "3"))
-    assert [entry.number for entry in held.alike(episode(chat("a"), "4"))] == [1, 3]
-    assert held.alike(episode(chat("c"), "")) == ()
-    assert held.alike(episode({"messages": 7}, "")) == ()
-
-
 def test_other_episodes_of_the_same_cassette() -> None:
     read = list[Episode]()
 

@@ -124,7 +124,6 @@ def test_what_is_compared_as_well_is_told() -> None:
 @pytest.mark.parametrize(
     ("more", "advice"),
     [
-        ({}, "to ignore it, remove header.x-tenant from match: {also: [...]}; "),
         (
             {"seed": 1, "user": "me"},
             "to ignore it, remove user, header.x-tenant from match: {also: [...]} and set match: {ignore: [seed]}; ",
@@ -139,18 +138,6 @@ def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stand
     held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
     report = told(CHAT, {**TALK, **more}, held)
     assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"
-
-
-def test_the_nearest_is_the_one_that_says_nearly_the_same() -> None:
-    held = library(
-        episode(chat("are you busy"), "{}"), episode(chat("hello", temperature=0.2), "{}"), episode(chat("bye"), "{}")
-    )
-    assert told(CHAT, chat("hallo"), held).splitlines()[1:] == [
-        '  chat.yaml#2, recorded 2026-11-22: openai chat gpt-4o "hello"',
-        '    messages[0] (user): recorded "hello" | request "hallo"',
-        "    temperature: only in the recording: 0.2",
-        "to record it, start with --record new_episodes",
-    ]
 
 
 def test_what_changes_with_every_run_may_be_scrubbed() -> None:
@@ -178,18 +165,10 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
 
 
 CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
-    ({"a": 1}, {"a": 1}, []),
-    ({"temperature": 0.2}, {"temperature": 0.7}, ["temperature: recorded 0.2 | request 0.7"]),
     ({"seed": 1}, {}, ["seed: only in the recording: 1"]),
     ({}, {"seed": 1}, ["seed: only in the request: 1"]),
     ({"n": 1}, {"n": True}, ["n: recorded 1 | request true"]),
     ({"stop": ["a"]}, {"stop": "a"}, ['stop: recorded ["a"] | request "a"']),
-    ({"stop": ["a", "b"]}, {"stop": ["a", "c"]}, ['stop[1]: recorded "b" | request "c"']),
-    (
-        {"messages": [USER]},
-        {"messages": [user("What is the weather in Bergen today?")]},
-        ['messages[0] (user): recorded "… the weather in Oslo today?" | request "… the weather in Bergen today?"'],
-    ),
     (
         {"messages": [user("a")]},
         {"messages": [user([{"type": "text", "text": "a"}])]},
@@ -201,23 +180,11 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         ['messages[0] (system): only in the request: "Be brief"'],
     ),
     (
-        {"messages": [USER, user("Thanks")]},
-        {"messages": [USER]},
-        ['messages[1] (user): only in the recording: "Thanks"'],
-    ),
-    (
-        {"messages": [user("a", name="x")]},
-        {"messages": [user("a", name="y")]},
-        ['messages[0] (user).name: recorded "x" | request "y"'],
-    ),
-    (
         {"messages": [user("a")]},
         {"messages": [{"role": "system", "content": "a"}]},
         ['messages[0] (system).role: recorded "user" | request "system"'],
     ),
-    ({"input": "abc"}, {"input": "abd"}, ['input: recorded "abc" | request "abd"']),
     ({"input": [USER]}, {"input": "abd"}, [f'input: recorded {shown([USER], SHOWN)} | request "abd"']),
-    ({"tools": [FORECAST]}, {"tools": [FORECAST, TIME]}, ["tool time: only in the request"]),
     ({"tools": [TIME, FORECAST]}, {"tools": [TIME]}, ["tool weather: only in the recording"]),
     ({"tools": [FORECAST]}, {}, ["tool weather: only in the recording"]),
     ({"tools": [FORECAST]}, {"tools": [STRICT]}, ["tool weather.strict: only in the request: true"]),
@@ -239,7 +206,6 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         {"tools": [{"type": "x"}]},
         ['tools[0] (x).type: recorded "web_search" | request "x"'],
     ),
-    ({"header.x-tenant": "a"}, {"header.x-tenant": "b"}, ['header.x-tenant: recorded "a" | request "b"']),
 ]
 
 

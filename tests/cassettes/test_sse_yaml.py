@@ -1,13 +1,10 @@
 """Events of a stream as lines of YAML, read by the fast way exactly as by the slow one."""
 
-from textwrap import dedent
-
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.bodies import Style, Verbatim
+from mockserver.cassettes.bodies import Style
 from mockserver.cassettes.nodes import Refused, parse
 from mockserver.cassettes.sse_yaml import (
     Layout,
@@ -19,7 +16,6 @@ from mockserver.cassettes.sse_yaml import (
     read_events_fast,
     seconds_of,
     with_data,
-    yaml_lines,
 )
 from mockserver.core.episode import RecordedEvent
 from tests.cassettes import hostile
@@ -148,46 +144,6 @@ def test_times_stay_as_they_are_once_written(at: float) -> None:
     assert milliseconds(kept) == milliseconds(at)
 
 
-def test_tables_and_lists() -> None:
-    shown = {
-        "a": {"b": {}, "c": [], "d": [Verbatim("1"), Verbatim("2.0")]},
-        "e": [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None],
-        "n": "o\n\n",
-        "p": "  q\nr",
-        "s": "\n\n",
-        "t": "u\r\nv",
-    }
-    assert "\n".join(yaml_lines(shown)) + "\n" == dedent(
-        """\
-        a:
-          b: {}
-          c: []
-          d: [1, 2.0]
-        e:
-          - f: g
-            h:
-              - i
-          -
-            - j
-            -
-              - k
-          - |-
-            l
-            m
-          - null
-        "n": |+
-          o
-
-        p: |2-
-            q
-          r
-        s: "\\n\\n"
-        t: "u\\r\\nv"
-        """
-    )
-    assert yaml.safe_load("\n".join(yaml_lines(shown)))["e"] == [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None]
-
-
 EVENTS = [
     (b'data: {"a":1}\n\n', '{"a":1}', b"data: X\n\n"),
     (b'event: b\r\ndata:{"a":1}\r\nid: 3\r\n\r\n', '{"a":1}', b"event: b\r\ndata:X\r\nid: 3\r\n\r\n"),
@@ -203,9 +159,3 @@ def test_the_data_of_an_event(event: bytes, data: str, changed: bytes) -> None:
     assert data_of(event) == data
     assert with_data(event, data) == event
     assert with_data(event, "X") == changed
-
-
-@pytest.mark.parametrize("event", [b": ping\n\n", b"event: end\n\n", b"", b"metadata: 1\n\n"])
-def test_an_event_without_data(event: bytes) -> None:
-    assert data_of(event) is None
-    assert with_data(event, "x") == event

@@ -67,15 +67,6 @@ def test_only_its_user_may_read_it(cassette: CassetteFile) -> None:
     assert cassette.path.stat().st_mode & 0o777 == 0o640
 
 
-def test_many_threads_and_files_lose_nothing(cassette: CassetteFile) -> None:
-    others = [cassette, CassetteFile(cassette.path), CassetteFile(cassette.path)]
-    with ThreadPoolExecutor(6) as pool:
-        numbers = list(pool.map(lambda at: others[at % 3].append(samples.plain(at)), range(30)))
-    assert sorted(numbers) == list(range(1, 31))
-    found = cassette.load()
-    assert [found[number - 1] for number in numbers] == [samples.plain(at) for at in range(30)]
-
-
 @pytest.mark.parametrize("data", [b"hello\n", b"version: 1\n---\n", b"\x89PNG", b"version: 2\n", "cut"])
 def test_a_file_that_is_not_in_order_stays_as_it_is(cassette: CassetteFile, data: bytes | str) -> None:
     cassette.append(samples.plain(1))
@@ -261,20 +252,6 @@ def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:
             waiting = pool.submit(read)
             os.replace(fresh, path)
         assert waiting.result(10) == b"new"
-
-
-def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(descriptor: int, how: int) -> None:
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(store.fcntl, "flock", refuses)
-    path = tmp_path / "a"
-    path.write_bytes(b"old")
-    with locked(path, alone=False) as held:
-        assert held.read(0) == b"old"
-    words = "a: cannot be locked: No locks available; its content is unchanged"
-    with pytest.raises(CassetteError, match=words), locked(path, alone=True):
-        pass
 
 
 @pytest.mark.parametrize("alone", [True, False])

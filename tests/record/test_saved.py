@@ -13,7 +13,6 @@ import pytest
 from mockserver.cassettes.store import CassetteFile
 from mockserver.server.live import Sources, start
 from mockserver.server.run import Running
-from tests.kit.program import run
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.reels import chat, episode
 from tests.kit.scripts import ANSWER, EVENTS, base
@@ -114,18 +113,6 @@ def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:
         assert len(held(tmp_path)) == 5
         ask(port, "a")
     assert held(tmp_path) == [("a", EVENTS.decode()), ("b", "2"), ("c", plain), ("a", EVENTS.decode())]
-
-
-def test_a_cassette_whose_episodes_are_gone_is_recorded_once_more(up: Upstream, tmp_path: Path) -> None:
-    tape(tmp_path).append(episode(chat("a"), "before"))
-    assert run("cassette", "prune", "chat", "--number", 1, "--cassettes", tmp_path).code == 0
-    for told in ("recorded", ""):
-        with recording(tmp_path, base(up, "plain"), "once") as port:
-            for text in ("a", "b"):
-                assert ask(port, text).body == ANSWER
-                assert ("recorded" in noted(port)) == bool(told)
-            assert cassette(port)["episodes"] == 2
-    assert held(tmp_path) == [("a", ANSWER.decode()), ("b", ANSWER.decode())]
 
 
 @pytest.mark.parametrize("record", ["new_episodes", pytest.param("all", marks=pytest.mark.slow)])

@@ -59,20 +59,3 @@ def test_a_certificate_that_the_environment_trusts(
     plainly, as_stream = relay.episodes
     assert plainly.reply.body == ANSWER
     assert as_stream.reply.bytes == streamed
-
-
-def test_a_certificate_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    others, key = certificate(tmp_path, "127.0.0.9")
-    monkeypatch.setenv("SSL_CERT_FILE", str(others))
-    with (
-        upstream(SCRIPTS, others, key) as stranger,
-        recording(stranger.base("plain", "https"), tmp_path / "tapes") as relay,
-    ):
-        got = relay.ask(HI)
-    assert got.status == 502
-    assert failed(got).startswith(
-        f"The upstream of openai, 127.0.0.1:{stranger.port}, shows a certificate that is not trusted: IP address "
-        "mismatch, certificate is not valid for '127.0.0.1'"
-    )
-    assert "SSL_CERT_FILE" not in failed(got)
-    assert relay.episodes == ()

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import yaml
-
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
-from mockserver.config.yaml_reader import resolve
+from mockserver.cassettes.sse_yaml import yaml_lines
 from mockserver.core.json import Json, compact, parsed
 
 Then = Mapping[str, Json]
@@ -416,7 +414,6 @@ _NOT_TEMPLATES = frozenset(
 )
 
 
-MAX_FLOW = 100  # characters of a table on one line
 MAX_NAME = 120
 
 
@@ -426,8 +423,7 @@ def rules_file(rules: Sequence[RuleDraft]) -> str:
         {"name": name, "when": rule.when, **({} if rule.times is None else {"times": rule.times}), "then": rule.then}
         for rule, name in zip(rules, _names(rules), strict=True)
     ]
-    data = {"version": 1, "rules": listed}
-    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000))
+    return "\n".join((*yaml_lines({"version": 1, "rules": listed}), ""))
 
 
 def _names(rules: Sequence[RuleDraft]) -> list[str]:
@@ -442,42 +438,3 @@ def _names(rules: Sequence[RuleDraft]) -> list[str]:
             name = f"{plain} ({number})"
         names.append(name)
     return names
-
-
-class _Dumper(yaml.SafeDumper):
-    """YAML as people write it: indented lists, small tables on one line, no anchors."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    """A text: bare if YAML 1.1 and 1.2 both read it as a text, as a block if it has several lines, else quoted."""
-    tag = "tag:yaml.org,2002:str"
-    if "\n" in text.rstrip("\n") and all(line.isprintable() and line == line.rstrip() for line in text.split("\n")):
-        return dumper.represent_scalar(tag, text, style="|")
-    return dumper.represent_scalar(tag, text, style=None if text.strip() == text and _is_bare(text) else '"')
-
-
-def _is_bare(text: str) -> bool:
-    try:
-        return isinstance(resolve(text), str)
-    except ValueError:
-        return False
-
-
-def _is_small(value: Json) -> bool:
-    text = repr(value)
-    return len(text) <= MAX_FLOW and "\\n" not in text and not (isinstance(value, Mapping) and "then" in value)
-
-
-_Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(
-    dict, lambda dumper, table: dumper.represent_mapping("tag:yaml.org,2002:map", table, flow_style=_is_small(table))
-)
-_Dumper.add_representer(
-    list, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=_is_small(items))
-)

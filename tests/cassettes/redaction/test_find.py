@@ -1,13 +1,11 @@
 """Credentials are found by their names, in every spelling, and masked."""
 
 import json
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from time import process_time
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mockserver.cassettes.redaction.find import (
     MAX_LETTERS,
@@ -17,7 +15,6 @@ from mockserver.cassettes.redaction.find import (
     credentials_of,
     environment_secrets,
     is_distinctive,
-    mask,
 )
 from mockserver.cassettes.redaction.redact import MAX_VALUES, Secrets, secrets_of
 
@@ -191,10 +188,6 @@ def test_an_escape_before_base64_stays_whole(before: str, front: str, ascii_only
     assert coded[4:-4] not in left
 
 
-def test_of_two_that_begin_alike_each_goes_whole() -> None:
-    assert credentials_of(["abcdef-1", "abcdef-123"]).text("abcdef-123 abcdef-1") == "<API_KEY> <API_KEY>"
-
-
 def test_what_overlaps_base64_goes_with_it() -> None:
     coded = b64encode(b"first-secretABC").decode()
     assert credentials_of(["first-secret", f"{coded[-4:]}!second"]).text(f"{coded}!second") == "<API_KEY>"
@@ -214,36 +207,6 @@ def test_no_more_are_looked_for_than_can_be() -> None:
     assert many.too_many
     assert many.text("value-000000001") == PLACEHOLDER
     assert not credentials_of([KEY]).too_many
-
-
-def test_a_credential_is_masked_in_other_headers_too() -> None:
-    fields = ((b"authorization", f"Bearer {KEY}".encode()), (b"x-note", f"<{KEY}>".encode()))
-    assert secrets_of(fields).headers(fields)[1] == (b"x-note", f"<{MASKED}>".encode())
-
-
-def written(value: str) -> list[str]:
-    """The forms in which a value may stand somewhere."""
-    raw = value.encode()
-    return [
-        value,
-        quote(value, safe=""),
-        quote_plus(value).swapcase(),
-        value.upper(),
-        "".join(f"%{byte:02x}" for byte in raw),
-        "".join(f"\\u{ord(letter):04X}" for letter in value),
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        json.dumps(json.dumps(value))[3:-3],
-        *(b64encode(b"x" * before + raw + b"y" * 5).decode() for before in range(3)),
-        *(urlsafe_b64encode(b"x" * before + raw).decode() for before in range(3)),
-    ]
-
-
-@given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S")), min_size=8, max_size=40))
-def test_every_form_is_masked(value: str) -> None:
-    secrets = Secrets((value,))
-    assert all(mask(value) in secrets.text(form) for form in written(value))
-    assert all(mask(value) in secrets.data(form.encode()).decode() for form in written(value))
 
 
 def test_what_is_not_ascii_is_masked_as_header_and_as_text() -> None:

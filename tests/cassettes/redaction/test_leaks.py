@@ -1,7 +1,6 @@
 """What looks like a secret is reported with its place, unless it is allowed."""
 
 import json
-from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
 
@@ -130,10 +129,6 @@ def test_a_value_is_told_once_and_not_too_many_are() -> None:
     assert len(leaks(asked(body=many))) == MAX_LEAKS
 
 
-def test_what_was_scrubbed_is_no_leak() -> None:
-    assert leaks(asked(query="key=<API_KEY>", body={"api_key": "<API_KEY>", "a": "Bearer <API_KEY>"})) == ()
-
-
 FILES = sorted(path for kind in ("yaml", "json", "txt", "sse") for path in TESTS.rglob(f"*.{kind}"))
 
 
@@ -141,16 +136,3 @@ def test_ordinary_requests_and_answers_do_not_trip() -> None:
     assert len(FILES) > 100
     found = {str(path): leaks(answered(path.read_bytes())) for path in FILES}
     assert not {path: told for path, told in found.items() if told}
-
-
-ORDINARY = {
-    "an image": b64encode(bytes((number * 7919 >> 3) % 256 for number in range(200_000))).decode(),
-    "vectors": [(-1) ** number / (number + 3) for number in range(3_000)],
-    "ids": [f"{name}_{number:032x}" for number, name in enumerate(("call", "resp", "msg", "rs", "fc", "run") * 50)],
-    "logprobs": [{"token": token, "logprob": -0.5, "bytes": [1]} for token in ("The", " secret", " is", " 42") * 50],
-}
-
-
-@pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_data_do_not_trip(name: str) -> None:
-    assert leaks(answered(json.dumps({"data": ORDINARY[name]}).encode())) == ()

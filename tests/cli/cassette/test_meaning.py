@@ -8,30 +8,8 @@ import pytest
 from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.cli.cassette.inspect import unplayable
 from mockserver.core.episode import Episode
-from mockserver.server.cassette_store import parse_episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
-
-
-def test_a_call_of_every_place() -> None:
-    path = "/azure-openai/openai/deployments/mine/chat/completions?api-version=2024-10-21"
-    body = {"messages": [{"role": "user", "content": "a"}]}
-    call = parse_episode(episode(local(), path, body))
-    assert call is not None
-    assert (call.dialect, call.model, call.last_user) == ("azure_openai", "mine", "a")
-    bare = chat("a", {"text": "b"})
-    bare = replace(bare, request=replace(bare.request, path="/v1/chat/completions"))
-    assert parse_episode(bare) is not None
-    assert parse_episode(replace(bare, dialect="tzafon")) is not None
-    for wrong in (
-        replace(bare, dialect="none"),
-        replace(bare, request=replace(bare.request, path="/nowhere")),
-        replace(bare, request=replace(bare.request, method="PUT")),
-        replace(bare, request=replace(bare.request, body=b"[")),
-    ):
-        assert parse_episode(wrong) is None
-        assert list(recorded_calls(wrong, "x#1")) == []
-
 
 PLAYED = chat("a", {"text": "b"})
 DOUBTFUL = [

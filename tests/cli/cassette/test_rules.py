@@ -21,7 +21,7 @@ def test_rules_for_a_file(place: Place) -> None:
     assert run("check", "made.yaml").out == "made.yaml: 2 rules, no mistakes, 0 remarks\n"
     assert run("ask", "Hi", "-r", "made.yaml").out == "Hello\n"
     assert run("ask", "Weather in Bern?", "-r", "made.yaml").out == "It rains in Bern.\n"
-    assert run("ask", "Weather in Bern?", "-r", "made.yaml").err == "(rule made.yaml:6 chat.yaml#1, chat.yaml#2)\n"
+    assert run("ask", "Weather in Bern?", "-r", "made.yaml").err == "(rule made.yaml:9 chat.yaml#1, chat.yaml#2)\n"
     again = place.run("rules", "chat", "-o", "made.yaml")
     assert (again.code, again.err.splitlines()[-1]) == (
         2,
@@ -36,8 +36,11 @@ def test_rules_for_one_episode_on_standard_output(place: Place) -> None:
         "version: 1\n"
         "rules:\n"
         "  - name: chat.yaml#2\n"
-        "    when: {operation: chat, last_user: Ho}\n"
-        "    then: {text: Hullo}\n"
+        "    when:\n"
+        "      operation: chat\n"
+        "      last_user: Ho\n"
+        "    then:\n"
+        "      text: Hullo\n"
     )
 
 

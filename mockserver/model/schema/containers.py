@@ -1,6 +1,6 @@
 """Objects and arrays: which properties or how many items they have, and a value for each."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -45,19 +45,15 @@ class _Object:
     def make(self) -> dict[str, Json]:
         required = self._with_dependents(required_names(self.parts))
         if len(required) > self.most:
-            raise self._too_many(len(required))
+            stated = upper_limit(self.parts, "maxProperties") is not None
+            keyword, why = ("maxProperties", "allowed") if stated else ("required", f"made, {_MAX_PROPERTIES:,}")
+            raise UnsatisfiableError(f"more properties are required than are {why}", keyword)
         known = property_names(self.parts)
         chosen = self._choose(known, required)
         names = [name for name in known if name in chosen] + [name for name in chosen if name not in known]
         values = self._values(names, required)
         self._add_properties(values, known)
         return values
-
-    def _too_many(self, required: int) -> UnsatisfiableError:
-        if upper_limit(self.parts, "maxProperties") is not None:
-            return UnsatisfiableError("more properties are required than are allowed", "maxProperties")
-        why = f"{required:,} properties are required, and an object is made of up to {_MAX_PROPERTIES:,}"
-        return UnsatisfiableError(why, "required")
 
     def _choose(self, known: Sequence[str], required: Sequence[str]) -> dict[str, None]:
         """The names of the properties to make: the required ones and, within the limits, some others."""
@@ -102,7 +98,6 @@ class _Object:
         return self.generation.alternatives.property_schemas(self.parts, name)
 
     def _with_dependents(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The names with all that they require."""
         found = dict.fromkeys(names)
         left = list(names)
         while left:
@@ -116,7 +111,6 @@ class _Object:
         return tuple(found)
 
     def _add_properties(self, values: dict[str, Json], known: Sequence[str]) -> None:
-        """Add properties up to the minimum, and a few to a map."""
         wanted = self.least
         if not known and not values and self._is_map() and self.generation.generous(self.location):
             wanted = max(wanted, 1 + int(self.generation.fraction(self.location, "size") * 2))
@@ -132,7 +126,6 @@ class _Object:
             raise UnsatisfiableError(f"no {self.least:,} properties were found that are allowed", "minProperties")
 
     def _further_names(self, values: Collection[str], known: Sequence[str]) -> Iterator[str]:
-        """Names for more properties: known ones, those of patterns, and any others."""
         for name in known:
             if name not in values and len(self._with_dependents((name,))) == 1 and self._allowed(name):
                 yield name
@@ -161,7 +154,6 @@ class _Object:
         return word(rng) if at < _MAX_MISSES else f"{word(rng)}_{at}"
 
     def _allowed(self, name: str) -> bool:
-        """Whether the object may have a property of this name."""
         possible = self.generation.possible(self._schemas(name)) is not None
         return possible and self.generation.fits(self._name_schemas(), name)
 
@@ -198,22 +190,24 @@ class _Array:
         contained = [part["contains"] for part in self.parts if "contains" in part for _ in range(_times(part))]
         fixed = tuple_length(self.parts)
         length = self._length(fixed, len(sets), len(contained))
-        places = self._places(contained, fixed, length)
+        if len(contained) > length:
+            raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
+        start = min(fixed, length - len(contained))  # behind the fixed items if there is room
         items: list[Json] = []
         seen: set[str] = set()
         for at in range(length):
             if at < len(sets):
                 self.generation.said = sets[at]
+            demanded = contained[at - start : at - start + 1] if at >= start else []
             try:
-                items.append(self._item(at, (*item_schemas(self.parts, at), *places.get(at, ())), seen))
+                items.append(self._item(at, (*item_schemas(self.parts, at), *demanded), seen))
             except UnsatisfiableError:
-                if at < self.least or at in places:
+                if at < self.least or demanded:
                     raise
                 break
         return items
 
     def _length(self, fixed: int, sets: int, contained: int) -> int:
-        """The number of items: a few, unless limits or the prompt say otherwise."""
         length = max(self.least, contained)
         if self.generation.generous(self.location):
             fraction = self.generation.fraction(self.location, "length")
@@ -236,15 +230,7 @@ class _Array:
         sets = self.generation.said.sets(property_views(self.generation, item), listed=True)
         return sets if len(sets) > 1 else ()
 
-    def _places(self, contained: Sequence[Json], fixed: int, length: int) -> Mapping[int, tuple[Json, ...]]:
-        """Where to put each schema that `contains` demands: behind the fixed items if there is room."""
-        if len(contained) > length:
-            raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
-        start = fixed if length - fixed >= len(contained) else length - len(contained)
-        return {start + at: (schema,) for at, schema in enumerate(contained)}
-
     def _item(self, at: int, schemas: Sequence[Json], seen: set[str]) -> Json:
-        """Make an item, with `uniqueItems` one that differs from those seen."""
         location = self.location.below(str(at), "")
         if not any(part.get("uniqueItems") is True for part in self.parts):
             return self.generation.make(schemas, location)

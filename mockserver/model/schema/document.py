@@ -47,9 +47,6 @@ class SchemaDocument:
     _dynamic: dict[str, list[Schema]] = field(default_factory=dict)
     _referring: list[Schema] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self._read()
-
     @property
     def draft(self) -> str:
         """The draft that the schema states; empty if it states none."""
@@ -102,9 +99,8 @@ class SchemaDocument:
         except LookupError:
             raise UnsatisfiableError(f"{reference!r} refers to nothing", place) from None
 
-    def _read(self) -> None:
-        """Visit everything in order: references may lead anywhere."""
-        self._named[""] = self.root
+    def __post_init__(self) -> None:
+        self._named[""] = self.root  # everything is visited in order: references may lead anywhere
         left: list[tuple[Json, str, str, int]] = [(self.root, "#", "", 0)]
         while left:
             here, pointer, base, depth = left.pop()
@@ -124,25 +120,24 @@ class SchemaDocument:
     def _read_part(self, schema: Schema, pointer: str, base: str) -> str:
         """Note one part; returns the base URI of the references in it."""
         self.pointers[id(schema)] = pointer
-        if not _NAMING.isdisjoint(schema) and not (self.ignores_siblings_of_ref and "$ref" in schema):
+        if not (self.ignores_siblings_of_ref and "$ref" in schema):
             base = self._add_names(schema, pointer, base)
         self._bases[id(schema)] = base
-        if any(isinstance(schema.get(keyword), str) for keyword in _REFERENCES if keyword in schema):
+        if any(isinstance(schema.get(keyword), str) for keyword in _REFERENCES):
             self._referring.append(schema)
             if len(self._referring) > _MAX_REFERENCES:
                 raise UnsatisfiableError(f"it has more than {_MAX_REFERENCES:,} references", pointer)
         return base
 
     def _add_names(self, schema: Schema, pointer: str, base: str) -> str:
-        for name in (schema.get("$id"), schema.get("id") if "/draft-04" in self.draft else None):
-            if isinstance(name, str) and name and not name.startswith("#"):
-                base = _resolve(base, name, pointer).removesuffix("#")
-                self._named.setdefault(base, schema)
-            elif isinstance(name, str) and name:
-                self._named.setdefault(base + name, schema)
-        for keyword in ("$anchor", "$dynamicAnchor"):
-            if isinstance(schema.get(keyword), str):
-                self._named.setdefault(f"{base}#{schema[keyword]}", schema)
+        name = schema.get("id" if "/draft-04" in self.draft else "$id")
+        if isinstance(name, str) and name and not name.startswith("#"):
+            base = _resolve(base, name, pointer).removesuffix("#")
+            self._named.setdefault(base, schema)
+        anchors = [f"#{schema[keyword]}" for keyword in ("$anchor", "$dynamicAnchor") if keyword in schema]
+        for anchor in (*anchors, name):
+            if isinstance(anchor, str) and anchor.startswith("#"):
+                self._named.setdefault(base + anchor, schema)
         if isinstance(schema.get("$dynamicAnchor"), str):
             self._dynamic.setdefault(schema["$dynamicAnchor"], []).append(schema)
         return base
@@ -179,7 +174,6 @@ def _shorten(pointer: str) -> str:
 _MAX_DEPTH = 250  # levels of the document; the validator's compiler goes about as deep
 _MAX_POINTER = 200  # characters in messages
 _MAX_REFERENCES = 5_000
-_NAMING = frozenset(("$id", "id", "$anchor", "$dynamicAnchor"))
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows

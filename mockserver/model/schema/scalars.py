@@ -4,11 +4,10 @@ Numbers are fractions: neither decimals nor integers beyond 2^53 are rounded.
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from json import dumps
 from math import ceil, floor, gcd, inf, lcm
-from typing import Any
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random
@@ -85,7 +84,8 @@ def _any_number(parts: Parts, natural: Range, rng: Random) -> Json:
     low, high = _limits(parts, Fraction(1))
     step = Fraction(1) if _MAX_EXACT < low < inf or -inf < high < -_MAX_EXACT else Fraction(1, 100)
     few: list[tuple[tuple[float, float], Fraction]] = []
-    for _ in range(_MAX_DECIMALS):
+    lowest, highest = _limits(parts, _FINEST)
+    while lowest <= highest and step > _FINEST:
         first, last = limits = _limits(parts, step)
         if inf in (-first, last) or last - first >= _MIN_STEPS:
             return _to_json(_draw(limits, _in_steps(natural, step), rng) * step, decimal=True)
@@ -116,9 +116,8 @@ def make_text(parts: Parts, hints: tuple[str, ...], streams: Streams) -> str:
         raise UnsatisfiableError(
             f"a text of {shortest:,} characters is not made, only up to {_MAX_TEXT:,}", "minLength"
         )
-    validators = _validators(parts)
     for text in _candidates(parts, hints, streams, (shortest, longest)):
-        if all(validator.is_valid(text) for validator in validators) and not is_excluded(parts, text):
+        if _is_allowed(parts, text) and not is_excluded(parts, text):
             return text
     raise UnsatisfiableError(*_complaint(parts))
 
@@ -162,16 +161,12 @@ def _encode(content: Part, text: str) -> str:
     return b64encode(text.encode()).decode() if content.get("contentEncoding") == "base64" else text
 
 
-def _validators(parts: Parts) -> list[Any]:
-    """Validators of what candidates may violate; none if there is neither pattern nor format."""
-    found: list[Mapping[str, Json]] = []
-    for part in parts:
-        stated = {keyword: part[keyword] for keyword in ("pattern", "format") if isinstance(part.get(keyword), str)}
-        lengths = {keyword: part[keyword] for keyword in ("minLength", "maxLength") if keyword in part}
-        found.append({**stated, **lengths})
-    if not any("pattern" in keywords or "format" in keywords for keywords in found):
-        return []
-    return [text_validator(keywords) for keywords in found if keywords]
+def _is_allowed(parts: Parts, text: str) -> bool:
+    """Whether a text meets patterns, formats and lengths; there is no need to ask where only lengths are stated."""
+    stated = [{keyword: part[keyword] for keyword in _STATED if keyword in part} for part in parts]
+    if not any("pattern" in keywords or "format" in keywords for keywords in stated):
+        return True
+    return bool(text_validator({"allOf": stated}).is_valid(text))
 
 
 def _complaint(parts: Parts) -> tuple[str, str]:
@@ -181,8 +176,9 @@ def _complaint(parts: Parts) -> tuple[str, str]:
     return f"no text was found {what}", keyword
 
 
+_STATED = ("pattern", "format", "minLength", "maxLength")
 _MAX_BITS = 4_096
-_MAX_DECIMALS = 320
+_FINEST = Fraction(1, 10**320)
 _MIN_STEPS = 20
 _MAX_EXACT = 1 << 53
 _MAX_TEXT = 20_000  # characters

@@ -4,7 +4,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.seed import Seed
@@ -93,6 +93,7 @@ BOUND = st.integers(-(10**20), 10**20) | st.floats(-1e6, 1e6, allow_nan=False) |
 KEYS = st.sampled_from(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, BOUND), st.none() | st.sampled_from([0.1, 0.25, 3, 7.5, 1e-6]), st.booleans())
 def test_any_bounds_give_a_number_or_an_error(bounds: Any, step: Any, whole: bool) -> None:
     schema = {**bounds, **({} if step is None else {"multipleOf": step})}

@@ -1,51 +1,33 @@
 """The language that a text is in or asks for: detected by script, then by stop words; English by default."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 
 from mockserver.model import fillers
-
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """A language of `languages.toml`, which says what the fields mean."""
-
-    names: tuple[str, ...]
-    stop_words: frozenset[str]
-    locale: str
-    words: tuple[str, ...]
-    full_stop: str
-
 
 ENGLISH = "en"
 UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks between words
 
 
+def languages() -> Mapping[str, Mapping[str, str]]:
+    """Return every known language by its code; `languages.toml` says what it has."""
+    return fillers.word_lists("languages")
+
+
 @cache
-def languages() -> dict[str, Language]:
-    """Return every known language by its code."""
-    return {
-        code: Language(
-            tuple(told["names"].split()),
-            frozenset(told["stop_words"].split()),
-            told.get("locale", ""),
-            (*told.get("words", "").split(), *told["stop_words"].split()),
-            told.get("full_stop", "."),
-        )
-        for code, told in fillers.word_lists("languages").items()
-    }
-
-
 def stop_words(code: str) -> frozenset[str]:
     """Return the frequent words of a language."""
-    return languages()[code].stop_words
+    return frozenset(languages()[code]["stop_words"].split())
 
 
+@cache
 def lexicon(code: str) -> tuple[str, ...]:
     """Return Faker's words of a language, or its stop words and a few others if Faker has none."""
     language = languages()[code]
-    return fillers.lexicon(language.locale) if language.locale else language.words
+    if "locale" in language:
+        return fillers.lexicon(language["locale"])
+    return (*language["words"].split(), *language["stop_words"].split())
 
 
 def language_of(text: str) -> str:
@@ -100,7 +82,7 @@ def _codes_by_stop_word() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _codes_by_name() -> dict[str, str]:
-    return {name: code for code, language in languages().items() for name in language.names}
+    return {name: code for code, language in languages().items() for name in language["names"].split()}
 
 
 @cache

@@ -49,10 +49,6 @@ class Speaker:
             yield self.filled(pick(english("endings"), self._rng))
         yield from self.sentences(opened=False)
 
-    def closer(self) -> str:
-        """Return a sentence that ends an answer; an empty text in other languages than English."""
-        return self.filled(pick(english("closers"), self._rng)) if self._topic.language == ENGLISH else ""
-
     def thoughts(self) -> Iterator[str]:
         """Yield what a model thinks before it answers, without end."""
         if self._topic.language != ENGLISH:
@@ -83,7 +79,7 @@ class Speaker:
             if opened and topic.subject:
                 made.insert(rng.randrange(2, 4), f"“{topic.subject}”")
             opened = False
-            yield capitalized(blank(topic).join(made)) + languages()[topic.language].full_stop
+            yield capitalized(blank(topic).join(made)) + languages()[topic.language].get("full_stop", ".")
 
 
 @cache

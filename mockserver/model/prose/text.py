@@ -90,8 +90,6 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
     said = speaker.ended() if has_begun else speaker.sentences(opened=not continues)
     pieces = _up_to(_paragraphs(said, rng, blank(about)), wanted)
-    if "tokens" not in options and wanted > _WORTH_AN_END and (end := speaker.closer()):
-        pieces.append(" " + end)
     return _limited(pieces, call, options)
 
 
@@ -101,10 +99,12 @@ def joint(call: Call) -> str:
 
 
 def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
-    """The pieces that the request's limit leaves, unless a length is stated."""
-    if "tokens" in options or call.options.max_tokens is None or call.options.ignore_eos:
+    """The pieces that fit into the request's limit, but always the first; all if a length is stated."""
+    most = call.options.max_tokens
+    if "tokens" in options or most is None or call.options.ignore_eos:
         return "".join(pieces)
-    return "".join(_within(pieces, call.options.max_tokens))
+    fitting = takewhile(lambda total: total <= most, accumulate(map(_weight, pieces)))
+    return "".join(pieces[: max(1, sum(1 for _ in fitting))])
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
@@ -126,12 +126,6 @@ def _up_to(pieces: Iterator[str], tokens: int) -> list[str]:
         taken.append(next(pieces))
         tokens -= _weight(taken[-1])
     return taken
-
-
-def _within(pieces: list[str], tokens: int) -> list[str]:
-    """The pieces that fit into so many tokens, but always the first."""
-    fitting = takewhile(lambda total: total <= tokens, accumulate(map(_weight, pieces)))
-    return pieces[: max(1, sum(1 for _ in fitting))]
 
 
 def _weight(piece: str) -> int:
@@ -172,7 +166,6 @@ def _block(template: str, said: Iterator[str], rng: Random) -> str:
 MAX_TEXT_TOKENS = 100_000
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
-_WORTH_AN_END = 36  # tokens
 _MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
 _GAP = re.compile(r"\{(\w+)\}")
 _BLOCKS = (

@@ -61,7 +61,7 @@ def test_requested_language(code: str | None, text: str) -> None:
 
 def test_every_language_has_a_name_and_words() -> None:
     for code, language in languages().items():
-        assert language.names
+        assert language["names"]
         assert stop_words(code)
         assert len(lexicon(code)) > 20
     assert set(languages()) == {code for code, _ in TEXTS} | {"az", "fil"}

@@ -61,7 +61,6 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
-    """The text that the prompt orders; prose if it orders none, or if the length is stated or unlimited."""
     about, rng = topic_of(call), seed.stream("prose")
     free = "tokens" in options or call.options.ignore_eos
     rules = system(call)

@@ -45,7 +45,6 @@ def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice 
 
 
 def _described(call: Call, *, anyway: bool = False) -> Described | None:
-    """The JSON that the last user message describes, or the system message."""
     of_user = described(call.last_user, json_anyway=anyway)
     if of_user is not None:
         return of_user

@@ -60,7 +60,6 @@ def _grammar(syntax: str, definition: str) -> Grammar:
 
 
 def _matching(definition: str, seed: Seed, said: Mentions) -> str:
-    """A text that a regular expression matches. Raises PatternTimeoutError."""
     pattern = _pattern(definition)
     mentioned = (phrase for phrase in phrases(said) if fullmatch(pattern, phrase))
     text = next(mentioned, None) or max(find_whole_words(definition, said.text), key=len, default=None)
@@ -72,7 +71,6 @@ def _matching(definition: str, seed: Seed, said: Mentions) -> str:
 
 
 def _derived(syntax: str, definition: str, seed: Seed, said: Mentions) -> str:
-    """A text that a grammar derives. Raises PatternTimeoutError."""
     grammar = _grammar(syntax, definition)
     if grammar.start not in grammar.min_sizes:
         raise Failure("bad_parameter", "Invalid grammar: rule 'start' derives no text.")

@@ -135,17 +135,14 @@ def parse_statements(definition: str) -> Statements:
 
 
 def _parsed(definition: str) -> Node:
-    from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+    from lark.exceptions import UnexpectedInput
 
     try:
         return _parser().parse(definition.rstrip() + "\n")
-    except UnexpectedToken as error:
-        what = f"unexpected {error.token.value!r}" if error.token.value.strip() else "unexpected end of line"
-        raise _invalid_at(what, error.line, error.column) from None
-    except UnexpectedCharacters as error:
-        raise _invalid_at(f"unexpected {error.char!r}", error.line, error.column) from None
     except UnexpectedInput as error:
-        raise _invalid_at("unexpected end", error.line, error.column) from None
+        found = str(getattr(error, "token", getattr(error, "char", "")))
+        what = f"unexpected {found!r}" if found.strip() else "unexpected end of line"
+        raise _invalid_at(what, error.line, error.column) from None
 
 
 @cache
@@ -360,7 +357,6 @@ class _RuleCompiler:
         return name
 
     def _symbol(self, node: Node) -> str:
-        """The name of a symbol that derives what a node does."""
         match node.data:
             case "name":
                 return self._named(node.children[0])

@@ -113,7 +113,6 @@ def _values(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, PromptToken
 
 
 def _without_overlaps(mentions: Iterable[Mention]) -> Iterator[Mention]:
-    """Of mentions that overlap only the first and shortest."""
     end = 0
     written = (each for each in mentions if each.kind != "duration" or not isinstance(each.value, int))
     for mention in sorted(written, key=lambda each: (each.start, each.end)):

@@ -155,7 +155,6 @@ def _parse(pattern: str) -> Tree:
 
 
 def _python_syntax(pattern: str) -> Iterator[str]:
-    """The pattern piece by piece, as Python writes it."""
     depth = 0
     for piece in _PIECE.finditer(pattern):
         depth += piece[0].startswith("(") - (piece[0] == ")")
@@ -176,7 +175,6 @@ def _python_syntax(pattern: str) -> Iterator[str]:
 
 
 def _python_class(text: str) -> str:
-    """A class of characters, its brackets included."""
     negation, inner = ("^", text[2:-1]) if text.startswith("[^") else ("", text[1:-1])
     if not inner:
         if not negation:

@@ -154,14 +154,12 @@ def chosen(request: FormatRequest, rng: Random) -> str | None:
 
 
 def _picked(options: list[str], spoken: str, rng: Random) -> str:
-    """The option that the text names, or one by chance."""
     words = set(re.findall(r"[\w+-]+", spoken.lower()))
     named = [option for option in options if option.lower() in words and option.lower() not in ("yes", "no")]
     return named[0] if len(named) == 1 else options[rng.randrange(len(options))]
 
 
 def _options(text: str) -> tuple[list[str], str]:
-    """The options of a text, and what else it says."""
     for cue in _CUES:
         for found in cue.finditer(text):
             parts = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]

@@ -71,7 +71,6 @@ def _by_stop_words(words: list[str]) -> str:
 
 @cache
 def _codes_by_stop_word() -> dict[str, tuple[str, ...]]:
-    """The languages of Latin letters that use a word."""
     of_script = {code for _, codes, _ in _SCRIPTS for code in codes} - {"vi"}
     codes: dict[str, tuple[str, ...]] = {}
     for code in (code for code in languages() if code not in of_script):

@@ -43,7 +43,6 @@ def _ends_as_question(about: Topic) -> bool:
 
 
 def _statements(call: Call) -> Iterator[_Statement]:
-    """The statements of the conversation, the last message first."""
     read = 0
     for message in reversed(call.messages):
         if message.role in ("tool", "function") or read > 100_000:
@@ -62,7 +61,6 @@ def _is_statement(said: str) -> bool:
 
 
 def _best(said: str, sentences: Sequence[_Statement], *, yes: bool) -> _Statement | None:
-    """The first sentence that shares most with the question."""
     keys, mine = _keys(said), _MINE.search(said) is not None
     needed = keys & _keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
     fitting = [
@@ -112,7 +110,6 @@ def _unknown(call: Call) -> str | None:
 
 
 def _keys(text: str) -> frozenset[str]:
-    """What the content words of a text are compared by."""
     language = language_of(text)
     silent = stop_words(ENGLISH) | stop_words(language) | _SILENT
     if language in UNSPACED:

@@ -72,7 +72,6 @@ class Speaker:
         return [template for template in templates if _gaps(template) <= self._filled.keys() | _ALWAYS]
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
-        """Sentences of a language's words without end; if `opened`, the first names the subject."""
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)
         while True:
             made = [pick(words, rng) for _ in range(rng.randrange(5, 12))]

@@ -108,7 +108,6 @@ def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
-    """The length of the text in tokens."""
     wanted = call.options
     natural = int(rng.randrange(20, 80) * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:

@@ -120,7 +120,6 @@ def _order() -> re.Pattern[str]:
 
 @cache
 def _telling() -> re.Pattern[str]:
-    """An order to tell something, up to what it is to be about."""
     verbs = "|".join(english("telling", "orders"))
     return re.compile(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+)?")
 

@@ -153,7 +153,6 @@ def _resolve(base: str, reference: str, place: str) -> str:
 
 
 def _follow_pointer(found: Json, fragment: str) -> Json:
-    """Raises LookupError."""
     for step in fragment.split("/")[1:]:
         step = step.replace("~1", "/").replace("~0", "~")
         if isinstance(found, list) and step.isdecimal() and step.isascii():
@@ -228,7 +227,6 @@ def _list(schema: Schema, keyword: str) -> list[Json]:
 
 
 def _required_within(schema: Schema) -> Iterator[Json]:
-    """What every object or array of a schema must contain."""
     properties = schema.get("properties")
     for name in _list(schema, "required"):
         yield properties.get(name, True) if isinstance(properties, Mapping) else True

@@ -46,7 +46,6 @@ class Generator(Generation):
         return self._first_possible(parts, schemas, location)
 
     def _first_possible(self, parts: Parts, schemas: Sequence[Json], location: Location) -> Json:
-        """A value of the first combination of alternatives that has one."""
         first: UnsatisfiableError | None = None
         said = self.said
         order = partial(self.order_options, location)
@@ -146,7 +145,6 @@ class Generator(Generation):
         return _rotated(found, location.rejections // 2)  # try each type twice
 
     def _with_pointer(self, error: UnsatisfiableError, parts: Parts) -> UnsatisfiableError:
-        """The error with a pointer to the keyword that it names."""
         if error.pointer.startswith("#"):
             return error
         pointers = self.compiled.document.pointers
@@ -173,7 +171,6 @@ def _is_null(option: Option) -> bool:
 
 
 def _descriptions(parts: Parts) -> tuple[str, ...]:
-    """What the schema calls the value and says of it."""
     texts = [part.get(keyword) for keyword in ("title", "description") for part in parts]
     return tuple(text[:_MAX_DESCRIPTION] for text in texts if isinstance(text, str))
 

@@ -39,7 +39,6 @@ def has_prompt_values(parts: Parts) -> bool:
 
 
 def _items_of_lists(generation: Generation, parts: Parts, names: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    """The properties of the items of each list of objects."""
     for name in names:
         values = generation.possible(generation.alternatives.property_schemas(parts, name))
         if values and allowed_types(values) == ("array",):

@@ -123,7 +123,6 @@ def make_text(parts: Parts, hints: tuple[str, ...], streams: Streams) -> str:
 
 
 def _candidates(parts: Parts, hints: tuple[str, ...], streams: Streams, lengths: tuple[int, float]) -> Iterator[str]:
-    """Texts to try, the most plausible first."""
     patterns, formats = _texts(parts, "pattern"), _texts(parts, "format")
     content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
     for attempt in range(_MAX_ATTEMPTS):

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from mockserver.core.call import Call, Message, Tool, ToolCall
+from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.reports.calls import (
     MAX_LISTED,
@@ -105,6 +105,15 @@ def test_a_conversation_with_tools_and_ids_that_vary() -> None:
         '    takes {"properties": {"city": {}}, "type": "object"}\n'
         '  logit_bias: {"a": 2, "b": 1}\n'
         "  temperature: 0.5\n"
+    )
+
+
+def test_what_a_request_continues() -> None:
+    conversations = [asked(raw={"conversation": conversation}) for conversation in ("conv_1", {"id": "conv_1"})]
+    assert snapshot([*conversations, asked(previous="resp_1", prompts=(Prompt("Once"),))]) == (
+        "call 1: openai chat gpt-4o\n  in the conversation id-1\n\n"
+        "call 2: openai chat gpt-4o\n  in the conversation id-1\n\n"
+        "call 3: openai chat gpt-4o\n  goes on from id-2\n  prompt: Once\n"
     )
 
 

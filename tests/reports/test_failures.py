@@ -7,6 +7,7 @@ from mockserver.reports.failures import (
     PlayedCassette,
     problem,
     server_report,
+    too_few_answers,
     unmatched,
     unplayed_episodes,
     unplayed_summary,
@@ -98,3 +99,16 @@ def test_a_run_is_told_of_what_no_test_has_played() -> None:
         "a.yaml: 1 of 1 episode not played: #1",
         "b.yaml: 2 of 3 episodes not played: #2 to #3",
     ]
+
+
+def test_rules_that_could_not_answer() -> None:
+    [rule] = rules({"times": 1})
+    refused = received(None, source="invalid", status=400, error="No such temperature.")
+    assert too_few_answers(rule, 1, [refused]).text.splitlines()[1:] == [
+        "  no other call could match it; 1 call received in total",
+        "  call 1: chat -> invalid (400)",
+        "    No such temperature.",
+    ]
+    asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
+    [problem] = unmatched([asked], asked.rules)
+    assert 'its conditions hold, but its scenario is not in state "paid"' in problem.text

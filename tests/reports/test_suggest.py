@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mockserver.cassettes.redaction.redact import Secrets
@@ -82,6 +82,7 @@ def test_credentials_stand_in_no_rule(said: str, wanted: dict[str, str]) -> None
     assert when(call(said), Secrets((SECRET,))) == {"last_user": wanted}
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=200), st.lists(st.text(max_size=30), max_size=5), st.text(max_size=20))
 def test_it_fits_whatever_is_asked(said: str, tools: list[str], model: str) -> None:
     for asked in (call(said, tools=tools, model=model), call(*told(said), model=model)):

@@ -29,7 +29,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "echo 'import sys; print(__name__, __file__, sys.argv, sys.path[0]); sys.exit(3)' > one.py && python one.py a",
         "mkdir -p in && echo 'x = 1' > in/two.py && echo 'import two; print(two.x)' > in/one.py && python in/one.py",
         *("mockserver ask 'hello there' -r rules.yaml | head -1", "mockserver ask hello -r nowhere.yaml"),
-        "mockserver bark",
         "echo 'def test_it(mockserver): mockserver.on()' > test_it.py; pytest -q -p no:asyncio > out; head -4 out",
     ],
 )

@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mockserver.config.errors import Mistake, MockserverError, Place
-from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, collector_at_rest, parse
+from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, parse
 from mockserver.core.json import Json
-
-__all__ = ["Document", "Mistakes", "Path", "collector_at_rest", "did_you_mean", "raise_if_any", "read"]
 
 Path = tuple[str | int, ...]
 
@@ -98,10 +96,6 @@ class Mistakes:
     def full(self) -> bool:
         """Whether there are too many to report more."""
         return len(self.found) >= MAX_MISTAKES
-
-    def raise_if_any(self, error: type[MockserverError]) -> None:
-        """Raise `error` with all of them in the order of the file, if there are any."""
-        raise_if_any((self,), error)
 
 
 def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import RuleError
-from mockserver.config.source import Document, Mistakes, read
+from mockserver.config.source import Document, Mistakes, raise_if_any, read
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, DraftChoice, RenderContext, RuleAnswer
 from mockserver.core.json import Json
@@ -78,7 +78,7 @@ def rendered(template: str, at: RenderContext | None = None, *groups: str) -> st
     document = Document.of({"rules": [{"then": {"text": template}}]}, "r.yaml")
     context = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
     compiled = context.text(template)
-    context.mistakes.raise_if_any(RuleError)
+    raise_if_any((context.mistakes,), RuleError)
     return compiled.make(at or scope())
 
 

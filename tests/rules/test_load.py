@@ -1,13 +1,11 @@
 from time import perf_counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from mockserver.config.errors import MockserverError, RuleError
+from mockserver.config.errors import RuleError
 from mockserver.config.source import Document, read
 from mockserver.rules.answer.checks import GENERATIVE
-from mockserver.rules.load import Rule, State, load
+from mockserver.rules.load import State, load
 from tests.kit.calls import call
 from tests.kit.rules import KNOWN, loaded, scope
 
@@ -149,37 +147,3 @@ def test_what_a_rule_keeps_does_not_hold_its_file():
     gc.collect()
     assert rules[0].then.respond(scope()).outcome
     assert kept() is None
-
-
-WORDS = st.sampled_from(
-    ["rules", "version", "settings", "name", "when", "then", "times", "state", "text", "json", "refusal", "tool_calls",
-     "parts", "choices", "error", "generate", "echo", "raw", "steps", "one_of", "weight", "content_filter", "on",
-     "prompt", "completion", "category", "severity", "annotate", "chunks", "size", "timing", "usage", "headers",
-     "arguments", "auto", "status", "retry_after", "body", "frames", "is", "becomes", "last_user", "model", "dialect",
-     "openai", "plain", "regex", "(?P<x>a)", "{{ match.x }}", "{{ last_user }}", "{{ fake.name }}", "{% if", "2s", "*"]
-)  # fmt: skip
-SCALARS = WORDS | st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=4),
-    max_leaves=16,
-)
-THENS = st.dictionaries(WORDS, VALUES, min_size=1, max_size=3)
-RULES = st.fixed_dictionaries({"then": THENS | VALUES}, optional={"when": VALUES, "name": VALUES, "times": VALUES})
-FILES = VALUES | st.fixed_dictionaries({"rules": st.lists(RULES | VALUES, max_size=3)})
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=2_000)
-@given(FILES)
-def test_any_structure_loads_or_is_refused(content):
-    try:
-        rules = load([Document.of(content, "<test>")], KNOWN)
-    except RuleError as error:
-        assert_told(error)
-    else:
-        assert all(isinstance(rule, Rule) for rule in rules)
-
-
-def assert_told(error: MockserverError) -> None:
-    assert error.mistakes
-    assert all(mistake.message for mistake in error.mistakes)

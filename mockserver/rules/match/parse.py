@@ -12,8 +12,6 @@ from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import FIELDS, Field, expression, find
 from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
 
-__all__ = ["FIELDS", "GROUPS", "KINDS", "MODIFIERS", "PREDICATES", "Path", "Report", "compile_when"]
-
 Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
 
 

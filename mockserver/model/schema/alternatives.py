@@ -39,16 +39,8 @@ class Alternatives:
         if key not in memory:
             if len(memory) > _MAX_MEMORY:
                 memory.clear()
-            found: Parts | UnsatisfiableError
-            try:
-                found = flatten(self.compiled.document, schemas)
-            except UnsatisfiableError as error:
-                found = error
-            memory[key] = schemas, found  # with the schemas, so that no other object gets their identity
-        found = memory[key][1]
-        if isinstance(found, UnsatisfiableError):
-            raise found
-        return found
+            memory[key] = schemas, flatten(self.compiled.document, schemas)  # no other object gets their identity
+        return memory[key][1]  # type: ignore[no-any-return]
 
     def property_schemas(self, parts: Parts, name: str) -> tuple[Json, ...]:
         """All schemas for the property of this name; matching many patterns counts as work."""

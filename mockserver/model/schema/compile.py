@@ -30,7 +30,6 @@ class CompiledSchema:
     min_depths: MinDepths
     memory: dict[Any, Any] = field(default_factory=dict)  # what generating instances found out about its parts
     _cost: ValidationCost = field(init=False)
-    _costs: dict[int, float] = field(default_factory=dict)
     _part_validators: dict[str, Any] = field(default_factory=dict)
     _registry: Any = None
 
@@ -40,9 +39,7 @@ class CompiledSchema:
     def affordable(self, value: Json) -> bool:
         """Whether validating a value does not block the server."""
         depth, size = depth_and_size(value)
-        if depth not in self._costs:
-            self._costs[depth] = self._cost.of(self.document.root, depth)
-        return size * self._costs[depth] <= _MAX_COST
+        return size * self._cost.of(self.document.root, depth) <= _MAX_COST
 
     def allows(self, schema: Json, value: Json) -> bool:
         """Whether a part of the schema allows a value; True where only the whole schema can tell."""

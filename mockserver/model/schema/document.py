@@ -180,29 +180,38 @@ _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every me
 
 @dataclass(slots=True)
 class MinDepths:
-    """How deep the smallest instances of a document's schemas are nested, estimated when first needed."""
+    """How deep the smallest instances of a document's schemas are nested, found when first needed.
+
+    What is kept is exact, whichever schema was asked for first: answers must not depend on earlier requests.
+    """
 
     document: SchemaDocument
     _known: dict[int, float] = field(default_factory=dict)
-    _open: set[int] = field(default_factory=set)
-    _steps_left: int = 20_000
+    _open: dict[int, int] = field(default_factory=dict)  # the schemas being searched, with their levels
+    _led_to: float = inf  # the lowest level of an open schema that the search came back to
+    _steps_left: int = 50_000
 
     def of(self, schema: Json) -> float:
         """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
         if not isinstance(schema, Mapping):
             return inf if schema is False else 0
-        if id(schema) in self._known:
-            return self._known[id(schema)]
-        if id(schema) in self._open:
+        key, level = id(schema), len(self._open)
+        if key in self._known:
+            return self._known[key]
+        if key in self._open:
+            self._led_to = min(self._led_to, self._open[key])
             return inf
-        if len(self._open) > _MAX_LEVEL or not self._steps_left:
+        if level > _MAX_LEVEL or not self._steps_left:
+            self._led_to = -1
             return 0
         self._steps_left -= 1
-        self._open.add(id(schema))
+        outer, self._led_to = self._led_to, inf
+        self._open[key] = level
         depth = self._depth(schema)
-        self._open.remove(id(schema))
-        if id(schema) in self.document.pointers and (depth < inf or not self._open):
-            self._known[id(schema)] = depth
+        del self._open[key]
+        if self._led_to >= level and key in self.document.pointers:
+            self._known[key] = depth
+        self._led_to = min(outer, self._led_to if self._led_to < level else inf) if level else inf
         return depth
 
     def _depth(self, schema: Schema) -> float:

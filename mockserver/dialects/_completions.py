@@ -63,6 +63,7 @@ USUAL_TOKENS = 16
 
 
 def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+    """The Call of a completion's body, or the 400 that OpenAI returns for it."""
     parsed = validated(COMPLETION, body, refuse)
     for found in _conflicts(parsed):
         raise refuse(found)
@@ -127,6 +128,7 @@ def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict
 
 
 def too_many(parsed: Body) -> str | None:
+    """What is wrong with the number of choices that all prompts together ask for."""
     choices = (parsed.get("n") or 1) * len(prompts_of_list(parsed["prompt"]))
     if choices <= MAX_COMPLETION_CHOICES:
         return None
@@ -135,6 +137,7 @@ def too_many(parsed: Body) -> str | None:
 
 
 def too_long(call: Call) -> str | None:
+    """What is wrong with prompts that each choice is to repeat."""
     tokens = call.options.n * call.prompt_tokens
     if tokens <= MAX_ECHOED_TOKENS:
         return None
@@ -142,6 +145,7 @@ def too_long(call: Call) -> str | None:
 
 
 def prompts_of_list(prompt: Json) -> Sequence[Json]:
+    """One value for each prompt."""
     several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
     return prompt if several else (prompt,)
 
@@ -166,6 +170,7 @@ def completion_live_only(body: Body) -> Iterator[Complaint]:
 
 
 def completion_options(call: Call) -> CompletionOptions:
+    """What OpenAI's fields ask to be shown."""
     shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
 

@@ -112,6 +112,7 @@ def embeddings_call(  # size: what was sent, and what of it is valid
 
 
 def too_long(call: Call) -> Failure | None:
+    """The refusal of a call one of whose inputs is longer than the live service takes."""
     longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None
@@ -123,6 +124,7 @@ def too_long(call: Call) -> Failure | None:
 
 
 def encoding_format(call: Call) -> str:
+    """How the client wants its vectors."""
     requested = call.raw.get("encoding_format")
     return requested if isinstance(requested, str) else "float"
 
@@ -174,6 +176,7 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
 
 
 def moderated_input_types(call: Call) -> tuple[str, ...]:
+    """What was sent to be judged: text, image."""
     given = call.raw["input"]
     if isinstance(given, list) and isinstance(given[0], dict):
         kinds = {"image" if part["type"] == "image_url" else "text" for part in given}

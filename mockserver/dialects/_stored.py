@@ -42,6 +42,7 @@ def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
 
 
 def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
+    """A number of the query, or None where it has none of that name."""
     text = http.query.get(name)
     if text is None:
         return None
@@ -55,6 +56,7 @@ def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: in
 
 
 def boolean_parameter(http: HttpRequest, name: str) -> bool:
+    """Whether the query says yes."""
     return http.query.get(name, "").lower() in ("true", "1")
 
 
@@ -186,6 +188,7 @@ class StoredResponses:
     final: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
+        """Return the operations on a stored response, and those that only count or compact one."""
         one = "/responses/{response_id}"
         return (
             Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._count),

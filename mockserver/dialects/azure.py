@@ -163,6 +163,7 @@ def refuse_as_azure(complaint: Complaint) -> Failure:
 
 
 def as_text(value: Json) -> str:
+    """Return a value as `detail.value` shows it: a string, or JSON of any other value."""
     return clip(value if isinstance(value, str) else to_json(value).decode(), 1000)
 
 
@@ -225,6 +226,7 @@ _OF_THE_MODEL = EFFECTIVE | {
 
 
 def credential(http: HttpRequest) -> str | None:
+    """The bearer token, or the key in `api-key`; key clients send both."""
     return bearer(http) or (http.header("api-key") or "").strip() or None
 
 

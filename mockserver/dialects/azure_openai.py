@@ -38,6 +38,7 @@ Parse = Callable[[HttpRequest, bool], Call]
 
 
 def credential(http: HttpRequest) -> str | None:
+    """The key in `api-key`, or the bearer token of Entra ID."""
     return (http.header("api-key") or "").strip() or bearer(http)
 
 

@@ -124,6 +124,7 @@ def chat_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
+    """Return the token counts that the provider shows."""
     full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -140,6 +141,7 @@ def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
 
 
 def pick(full: Mapping[str, Json], keys: Sequence[str]) -> Object:
+    """Return the keys that are in `full`, in the order of `keys`."""
     return {key: full[key] for key in keys if key in full}
 
 
@@ -149,4 +151,5 @@ def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout
 
 
 def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+    """Return the fingerprint as the provider shows it, or None."""
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None

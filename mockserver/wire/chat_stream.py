@@ -57,6 +57,7 @@ class ChunkTemplate:
         self._around: dict[int, tuple[bytes, bytes]] = {}
 
     def fill(self, index: int, value: Json) -> bytes:
+        """Return the chunk of a choice with `value` in it."""
         around = self._around.get(index)
         if around is None:
             before, _, after = to_json(self._chunk(index, _PLACEHOLDER)).partition(_PLACEHOLDER_BYTES)

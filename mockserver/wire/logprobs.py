@@ -24,6 +24,7 @@ def logprobs_block(choice: Choice) -> Block | None:
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
+    """Yield for each piece of the text the log probabilities of the tokens that end within it."""
     for span in spans(pieces, [logprob.token for logprob in logprobs]):
         yield {"content": [_token_logprob(logprob) for logprob in logprobs[span]], "refusal": None}
 
@@ -53,12 +54,14 @@ class LogprobsShape:
 
 
 def offset_logprobs(choice: Choice) -> list[OffsetLogprob]:
+    """Return the choice's log probabilities with the offset of each token; empty where it has none."""
     logprobs = choice.logprobs or ()
     offsets = accumulate((len(logprob.token) for logprob in logprobs), initial=0)
     return list(zip(offsets, logprobs, strict=False))
 
 
 def ending_within(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Iterator[list[OffsetLogprob]]:
+    """Yield for each piece of the text the tokens that end within it."""
     return (list(tokens[span]) for span in spans(pieces, [logprob.token for _, logprob in tokens]))
 
 

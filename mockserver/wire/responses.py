@@ -74,6 +74,7 @@ class ItemKind:
 
 
 def item_kind(name: str) -> ItemKind:
+    """Return the row of a kind; a plain one for an unknown kind."""
     return ITEM_KINDS.get(name, _OTHER)
 
 
@@ -134,6 +135,7 @@ def response(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -
 def response_of_items(
     answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: Sequence["OutputItem"]
 ) -> dict[str, Json]:
+    """Return the body that shows items which are built already."""
     status = status_of(answer, layout)
     ended = status in ("completed", "incomplete")
     full: dict[str, Json] = {
@@ -154,11 +156,13 @@ def response_of_items(
 def response_in_progress(
     answer: Answer, layout: ResponseLayout, options: ResponseOptions, *, queued: bool = False
 ) -> dict[str, Json]:
+    """Return the body as the first events of a stream show it."""
     started = replace(answer, phase="queued" if queued else "in_progress", broken=None)
     return response_of_items(started, layout, options, ())
 
 
 def status_of(answer: Answer, layout: ResponseLayout) -> Status:
+    """Return the status that the provider shows."""
     match answer:
         case Answer(phase="queued"):
             return "queued" if layout.queued else "in_progress"
@@ -170,6 +174,7 @@ def status_of(answer: Answer, layout: ResponseLayout) -> Status:
 
 
 def response_usage(usage: Usage, layout: ResponseLayout) -> dict[str, Json]:
+    """Return the token counts that the provider shows."""
     full = {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},

@@ -30,6 +30,8 @@ from mockserver.wire.logprobs import (
 
 @dataclass(frozen=True, slots=True)
 class TextLayout:
+    """Which keys a provider shows, in which order, and its finish reasons."""
+
     completion: tuple[str, ...]
     choice: tuple[str, ...]
     usage: tuple[str, ...]

@@ -70,29 +70,25 @@ def spoken(dialects: Iterable[str], features: Mapping[str, Feature]) -> list[tup
 
 def request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
     """The body of a chat that asks for a feature or a failure."""
-    return _body(name, {"messages": [{"role": "user", "content": PROMPT}]}, FEATURES, stream=stream, usage=usage)
+    body = {"messages": [{"role": "user", "content": PROMPT}], **_added(FEATURES, name)}
+    return {"model": name, **body, **_streamed(stream=stream, usage=usage)}
 
 
 def text_request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
-    return _body(name, {"prompt": PROMPT}, TEXT_FEATURES, stream=stream, usage=usage)
+    return {"model": name, "prompt": PROMPT, **_added(TEXT_FEATURES, name), **_streamed(stream=stream, usage=usage)}
 
 
 def response_request(name: str, *, stream: bool = False) -> dict[str, Json]:
-    return _body(name, {"input": PROMPT}, RESPONSE_FEATURES, stream=stream)
+    return {"model": name, "input": PROMPT, **_added(RESPONSE_FEATURES, name), **_streamed(stream=stream)}
 
 
-def _body(
-    name: str, said: Mapping[str, Json], features: Mapping[str, Feature], *, stream: bool, usage: bool = False
-) -> dict[str, Json]:
-    added = features[name].body if name in features else {}
-    streamed = {"stream": True} if stream else {}
-    return {
-        "model": name,
-        **said,
-        **added,
-        **streamed,
-        **({"stream_options": {"include_usage": True}} if usage else {}),
-    }
+def _added(features: Mapping[str, Feature], name: str) -> Mapping[str, Json]:
+    return features[name].body if name in features else {}
+
+
+def _streamed(*, stream: bool, usage: bool = False) -> dict[str, Json]:
+    options = {"stream_options": {"include_usage": True}} if usage else {}
+    return {**({"stream": True} if stream else {}), **options}
 
 
 _CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

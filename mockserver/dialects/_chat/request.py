@@ -19,6 +19,7 @@ Refuse = Callable[[Complaint], Failure]
 
 
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
+    """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it."""
     chat = validated(CHAT, body, refuse)
     for found in chat_conflicts(chat):
         raise refuse(found)
@@ -59,6 +60,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
 
 
 def max_tokens(chat: Body) -> int | None:
+    """How many tokens the client allows, under either name."""
     most = chat.get("max_completion_tokens")
     if most is None:
         most = chat.get("max_tokens")
@@ -159,6 +161,7 @@ def tool_name(tool: Body) -> str:
 
 
 def stop_sequences(stop: Json) -> tuple[str, ...]:
+    """The stop sequences of a body: one, several or none."""
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
@@ -192,6 +195,7 @@ def _tool_with_schema_as_text(tool: Body) -> Body:
 
 
 def schema_as_text(holder: Body, key: str) -> Body:
+    """Return an object whose schema is text: the order of its keys counts."""
     return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
@@ -233,6 +237,7 @@ def _unmet_options(body: Body) -> Iterator[Complaint]:
 
 
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
+    """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _unmet_choice(body, "tool_choice", "tools", _chosen_names(choice))
@@ -260,6 +265,7 @@ def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) ->
 
 
 def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+    """Messages of the assistant that say nothing and call nothing."""
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or message.get("content") is not None:
             continue

@@ -17,6 +17,7 @@ Body = Mapping[str, Json]
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:
+    """The conversation that an `input` holds: a text is what the user says."""
     if given is None:
         return ()
     return (Message("user", given),) if isinstance(given, str) else tuple(_turns(given))
@@ -62,6 +63,7 @@ def _other_messages(item: Body) -> Iterator[Message]:
 
 
 def message_of(role: str, content: Json) -> Message:
+    """A message of a text, or of parts in the forms of Responses."""
     if isinstance(content, str):
         return Message(role, content)
     given = content if isinstance(content, list) else ()
@@ -156,6 +158,7 @@ def _of_call(item: Body) -> str:
 
 
 def as_text(value: Json) -> str:
+    """A text as it is, nothing as the empty text, any other value as JSON."""
     return value if isinstance(value, str) else "" if value is None else to_json(value).decode()
 
 
@@ -187,6 +190,7 @@ _SILENT = frozenset({"reasoning"})
 
 
 def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
+    """The fields that a Call's fingerprint is made of (product rules: determinism)."""
     kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}

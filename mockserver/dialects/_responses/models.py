@@ -76,6 +76,7 @@ def _tool_tag(tool: Any) -> str:
 
 # Tools, choices and formats are flat, unlike chat's.
 def function_tool(name: Any) -> Any:
+    """A function that the model may call."""
     return shape(
         type=words("function"), name=name, description=maybe(str), parameters=maybe(Object), strict=maybe(bool)
     )

@@ -28,6 +28,8 @@ Body = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class ResponsesRequest:
+    """How a dialect takes a Responses request: its model, its conflicts, its messages and its ids."""
+
     dialect: str
     body: TypeAdapter[Any]
     conflicts: Callable[[Body], Iterator[Complaint]]
@@ -36,6 +38,7 @@ class ResponsesRequest:
 
 
 def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Call:
+    """The Call of a Responses body, or the Failure that the dialect returns for it."""
     parsed = validated(spec.body, body, spec.refuse)
     for found in spec.conflicts(parsed):
         raise spec.refuse(found)
@@ -153,6 +156,7 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 
 
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
+    """Fields that exclude or need each other (`wire/openai.md` section 6)."""
     if body.get("stream_options") is not None and not body.get("stream"):
         yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:

@@ -19,6 +19,8 @@ from mockserver.dialects._shared.unsupported_features import UNSUPPORTED_MESSAGE
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
+    """How a dialect answers one reason: status, type, code, and the field that is named."""
+
     status: int
     kind: str | None = None
     code: str | int | None = None
@@ -27,6 +29,8 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderError:
+    """A failure as one provider says it."""
+
     status: int
     message: str
     kind: str | None
@@ -252,6 +256,7 @@ def gateway_rows(**own: ErrorRow) -> Rows:
 
 
 def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
+    """Return a row for every reason: its own, or that of its status."""
     return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}
 
 

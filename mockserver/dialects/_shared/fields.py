@@ -51,14 +51,17 @@ def maybe(kind: Type) -> Type:
 
 
 def words(*allowed: str) -> Type:
+    """One of these strings."""
     return Literal[allowed]
 
 
 def number(least: float, most: float, **more: Any) -> Type:
+    """A float within bounds."""
     return Annotated[float, Field(ge=least, le=most, **more)]
 
 
 def integer(least: int | None = None, most: int | None = None) -> Type:
+    """An integer within bounds."""
     return Annotated[int, Field(ge=least, le=most)]
 
 
@@ -68,6 +71,7 @@ def checked(kind: Type, *checks: Any) -> Type:
 
 
 def mapping(kind: Type) -> Type:
+    """An object whose values are of one type."""
     return dict[str, kind]
 
 
@@ -82,6 +86,7 @@ def label(name: str, kind: Type) -> Type:
 
 
 def one_of(*members: Type) -> Type:
+    """A union."""
     return reduce(or_, members)
 
 

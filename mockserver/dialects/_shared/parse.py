@@ -53,6 +53,7 @@ class Complaint:
 
     @property
     def where(self) -> str:
+        """The path as providers write it: `messages[0].role`."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
 
 
@@ -81,6 +82,7 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
 
 
 def bearer(http: HttpRequest) -> str | None:
+    """The token of `Authorization: Bearer ...`, or None."""
     scheme, _, token = (http.header("authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
@@ -113,6 +115,7 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
 
 
 def json_type(value: Json) -> str:
+    """The JSON type of a value, with its article."""
     return _KINDS.get(type(value), "null")
 
 
@@ -279,16 +282,19 @@ def steps_of(param: str | None) -> list[str]:
 
 
 def join_words(words: Sequence[str], last: str) -> str:
+    """Words as a sentence lists them: `a`, `a or b`, `a, b, or c`."""
     if len(words) < 3:
         return f" {last} ".join(words)
     return f"{', '.join(words[:-1])}, {last} {words[-1]}"
 
 
 def unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
+    """Yield a complaint for each key that a request model does not know."""
     return (Complaint("unknown", (key,)) for key in unknown_keys(body, known))
 
 
 def unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
+    """The keys of a body that its request model does not know, in their order."""
     return tuple(key for key in body if key not in known)
 
 

@@ -81,10 +81,12 @@ _MANY = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
+    """An integer within bounds."""
     return checked(int, BeforeValidator(whole), Field(ge=least, le=most), Tag("int"))
 
 
 def number(least: float, most: float) -> Any:
+    """A float within bounds."""
     return checked(float, BeforeValidator(_number), Field(ge=least, le=most))
 
 

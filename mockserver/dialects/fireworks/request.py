@@ -26,6 +26,7 @@ Detail = Mapping[str, Json]
 
 
 def refusal(*details: Detail) -> Failure:
+    """The 422 that lists these details."""
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
@@ -36,6 +37,7 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def detail_of(message: str, param: str | None) -> Detail:
+    """Return a detail with a message of its own."""
     return {
         "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps_of(param))],
         "msg": message,
@@ -157,6 +159,7 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
+    """The Call of a completion's body, or the 422 that lists what is wrong with it."""
     parsed = validated(COMPLETION, body)
     _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
@@ -222,6 +225,7 @@ def _effort(parsed: RequestBody) -> str | None:
 
 
 def completion_options(call: Call, answer: Answer) -> CompletionOptions:
+    """What a completion's body asks to be shown."""
     body = call.raw
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(

@@ -48,6 +48,7 @@ def _with_role(message: Body) -> Body:
 
 
 def parse_chat(http: HttpRequest, body: Body) -> Call:
+    """The Call of a chat body."""
     chat = validated(CHAT, body, refuse)
     for found in _lonely(chat):
         raise refuse(found)

@@ -29,9 +29,8 @@ from mockserver.model.prose.text import (
     words,
 )
 from mockserver.model.structured import json, ordered, schema
-from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results
+from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
 from mockserver.model.tools.offers import properties_of
-from mockserver.model.tools.transcript import with_quoted_calls
 from mockserver.model.vocabulary import excerpt
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.model.tools.transcript import with_quoted_calls
+from mockserver.model.tools import with_quoted_calls
 from tests.kit.calls import call
 
 ASKED = Message("user", "What is the weather in Paris?")

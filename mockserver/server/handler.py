@@ -360,9 +360,7 @@ def _is_small(reply: Reply, body: bytes) -> bool:
     return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_REMEMBERED
 
 
-@lru_cache(maxsize=1024)
-def _printable(source: str) -> str:
-    return printable(source)
+_printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold it
 
 
 _NOTHING: Mapping[str, Any] = {}

@@ -132,10 +132,6 @@ class Limiter:
         name = fingerprint(key or "", known.name)
         return Charge(rates, tuple(f"{rate.kind} {rate.window} {name}" for rate in rates))
 
-    async def clear(self, namespace: str) -> None:
-        """Forget what requests of a namespace have used; requests that are being served keep their slots."""
-        await self.buckets.clear(namespace)
-
 
 @dataclass(frozen=True, slots=True)
 class Charge:

@@ -153,7 +153,7 @@ class Live:
         """Forget all of a namespace: its rules, counters, scenario, answers and calls."""
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
-        await self._limiter.clear(namespace)
+        await self._limiter.buckets.clear(namespace)  # requests that are being served keep their slots
         await self.store.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
 

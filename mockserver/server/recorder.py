@@ -26,14 +26,10 @@ from mockserver.server.snapshot import Decoding, codings_of
 
 @dataclass(frozen=True, slots=True)
 class RecordingPolicy:
-    """How recordings are redacted; `live` does the same to a request that is to be looked up."""
+    """How recordings are redacted, and live requests before they are looked up."""
 
     scrubber: Redactor
     allowed: tuple[str, ...] = ()
-
-    def live(self, sent: Sent) -> Sent:
-        """A request as it would have been recorded; the very object, if that is the same."""
-        return self.scrubber.request(sent)
 
     def kept(self, episode: Episode) -> Episode:
         """What is recorded of an episode. Raises CassetteError if something in it looks like a secret."""

@@ -137,7 +137,7 @@ class Player:
         """A call as it would have been recorded, and what it is looked up by."""
         if self.keeping is not None:
             sent = sent_of(call.http)
-            scrubbed = self.keeping.live(sent)
+            scrubbed = self.keeping.scrubber.request(sent)
             again = None if scrubbed is sent else parse_sent(call.dialect, scrubbed)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))

@@ -6,6 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote_plus
 
@@ -128,15 +129,11 @@ class CredentialFields:
         """Headers without credentials; schemes and the names of cookies stay."""
         return tuple((name, self._header(name, value)) for name, value in headers)
 
-    def query(self, query: bytes) -> bytes:
-        """A query without credentials."""
-        return self._pairs(query)
-
     def body(self, body: bytes) -> bytes:
         """The body of a request without credentials."""
-        if _may_have_fields(body):
+        if _ENDING.search(body):
             body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
-        return self._pairs(body) if _is_form(body) else body
+        return self.query(body) if _FORM.match(body) else body
 
     def _header(self, name: bytes, value: bytes) -> bytes:
         if not _is_secret_header(name):
@@ -146,7 +143,8 @@ class CredentialFields:
         parts = _parts(name, value)
         return value.strip()[: -len(parts[0])] + self._plain(parts[0]) if parts and parts[0] else value
 
-    def _pairs(self, query: bytes) -> bytes:
+    def query(self, query: bytes) -> bytes:
+        """A query, or a form, without credentials."""
         return b"&".join(map(self._pair, query.split(b"&"))) if b"=" in query else query
 
     def _pair(self, pair: bytes) -> bytes:
@@ -195,17 +193,13 @@ def _in_pairs(query: bytes) -> Iterator[str]:
 
 
 def _in_body(body: bytes) -> Iterator[str]:
-    for found in _FIELD.finditer(body) if _may_have_fields(body) else ():
+    for found in _FIELD.finditer(body) if _ENDING.search(body) else ():
         value = _unescaped(found[2])
         yield value
         if said := _SAID.fullmatch(value):
             yield said[1]
-    if _is_form(body):
+    if _FORM.match(body):
         yield from _in_pairs(body)
-
-
-def _may_have_fields(body: bytes) -> bool:
-    return _ENDING.search(body) is not None  # quick, as most bodies have no name of a credential
 
 
 def _unescaped(text: bytes) -> str:
@@ -223,10 +217,6 @@ def _is_secret_header(name: bytes) -> bool:
 
 def _is_secret_parameter(name: bytes) -> bool:
     return len(name) <= _LONGEST_NAME and _PARAMETER.fullmatch(unquote_plus(name.decode("latin-1"))) is not None
-
-
-def _is_form(body: bytes) -> bool:
-    return _FORM.match(body) is not None
 
 
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
@@ -249,7 +239,7 @@ _PARAMETER = re.compile(
 )
 _BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")
 _SAID = re.compile(r"(?:bearer|basic|token|apikey) +(.+)", re.IGNORECASE | re.DOTALL)
-# The end of such a name, the quickest check first.
+# The end of such a name, the quickest check first, as most bodies have none.
 _ENDING = re.compile(
     rb'"(?<=[yntdl]")(?:(?<=key")|(?<=token")|(?<=secret")|(?<=password")|(?<=passwd")|(?<=credential")'
     rb'|(?<=authorization"))',
@@ -346,7 +336,9 @@ class Credentials:
         from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only if there is something to find
 
         plain, coded = dict[bytes, _CredentialPattern](), dict[bytes, _CredentialPattern]()
-        for value in self._within_bounds():
+        for value, total in zip(self.values, accumulate(map(len, self.values)), strict=True):
+            if total > MAX_LETTERS:
+                break
             instead = self.instead(value)
             for form in as_bytes(spellings(value)):
                 plain.setdefault(form.lower(), _CredentialPattern(instead))
@@ -357,14 +349,6 @@ class Credentials:
         quick = Implementation.ContiguousNFA  # others take seconds for long values
         found = BytesAhoCorasick(tuple(patterns), MatchKind.LeftmostLongest, implementation=quick)
         return _Finder(found, tuple(patterns.values()))
-
-    def _within_bounds(self) -> Iterator[str]:
-        total = 0
-        for value in self.values:
-            total += len(value)
-            if total > MAX_LETTERS:
-                return
-            yield value
 
 
 @dataclass(frozen=True, slots=True)

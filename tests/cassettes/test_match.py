@@ -111,11 +111,6 @@ def test_the_version_of_an_api_is_not_compared_unless_it_is_said() -> None:
     assert key(one, match) != key(other, match)
 
 
-def test_what_changes_a_kept_chat_is_compared() -> None:
-    one, other = (asked({"metadata": {"a": value}}, f"{CHAT}/chatcmpl_1") for value in "bc")
-    assert key(one, NONE) != key(other, NONE)
-
-
 def far(one: Any, other: Any) -> float:
     first, second = (traits(call, view(call, NONE)) for call in (asked(one), asked(other)))
     assert first.distance(second) == second.distance(first)

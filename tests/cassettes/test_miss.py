@@ -107,15 +107,6 @@ def test_the_nearest_episode_is_told(name: str, update: bool) -> None:
     assert report + "\n" == golden.read_text()
 
 
-def test_an_empty_cassette_says_so() -> None:
-    again = "to record it, start with --record new_episodes"
-    assert told(CHAT, TALK, library()) == f"no episode of chat.yaml answers this request: it has none; {again}"
-    broken = library(episode({"messages": 7}, "{}"))
-    assert told(CHAT, TALK, broken).startswith(
-        "no episode of chat.yaml answers this request: it has only requests that their dialects refuse"
-    )
-
-
 def test_what_is_compared_as_well_is_told() -> None:
     held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=Match(also=("header.x-tenant",)))
     assert '    header.x-tenant: only in the recording: "acme"\n' in told(CHAT, TALK, held)

@@ -22,9 +22,6 @@ THERE = b'data: {"choices":[{"delta":{"content":" there"}}]}\n\n'
 DONE = b"data: [DONE]\n\n"
 EVENTS = HELLO + THERE + DONE
 ANSWER = b'{"id":"chatcmpl-1","choices":[]}'
-SUNNY = (
-    b'{"id":"chatcmpl-1","choices":[],"owned_by":"sunshine","text":"The weather at sunshine corp: sunshine all day"}'
-)
 HUGE = b'{"filler":"' + b"x" * 20_000_000 + b'"}'
 ECHO = b'{"you sent":"{{authorization}} {{cookie}}"}'
 ENDLESS = opened("content-type: text/event-stream", "transfer-encoding: chunked") + chunk(HELLO)
@@ -76,16 +73,12 @@ SCRIPTS: dict[str, Any] = {
     ),
     "failing": plain(b"<h1>502</h1>", "content-type: text/html", status="502 Bad Gateway"),
     "no key": plain(b'{"error":{"message":"Incorrect API key provided"}}', status="401 Unauthorized"),
-    "no path": plain(b'{"detail":"Not Found"}', status="404 Not Found"),
-    "no model": plain(b'{"error":{"code":"model_not_found"}}', status="404 Not Found"),
     "elsewhere": plain(b"", "location: http://127.0.0.1:1/", status="307 Temporary Redirect"),
     "nothing": (opened(status="204 No Content"),),
     "models": plain(b'{"object":"list","data":[]}'),
     "head": (opened("content-length: 27"),),
     "huge": plain(HUGE),
     "echo": (opened("connection: close") + ECHO, "close"),
-    "noted": (opened("connection: close") + b'{"you noted":"{{x-note}}"}', "close"),
-    "of an organization": plain(SUNNY, "openai-organization: sunshine", "openai-project: proj_sun"),
     "odd heads": plain(
         *(ANSWER, "Date: Mon, 01 Jan 2001 00:00:00 GMT", "Connection: keep-alive, x-hop", "x-hop: 1"),
         *("Keep-Alive: timeout=5", "Proxy-Authenticate: Basic", "X-Mockserver-Source: another", "X-Request-Id: Req_1"),

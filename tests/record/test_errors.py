@@ -41,14 +41,6 @@ def test_what_tells_of_the_key_is_relayed_and_not_recorded(up: Upstream, caplog:
         assert relay.episode.reply.status == 401
 
 
-def test_of_what_is_not_there_only_the_model_is_recorded(up: Upstream) -> None:
-    with relaying(base(up, "no path")) as relay:
-        assert heard(relay, HI).status == 404
-        assert relay.episodes == []
-    with relaying(base(up, "no model")) as relay:
-        assert heard(relay, HI).status == relay.episode.reply.status == 404
-
-
 def test_an_upstream_that_does_not_listen() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

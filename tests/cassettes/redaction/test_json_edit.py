@@ -97,11 +97,6 @@ def test_what_is_told_in_pieces(name: str) -> None:
     assert [lane.text for lane in joined_deltas([json.dumps(event) for event in events])] == told
 
 
-@pytest.mark.parametrize("data", [None, "[DONE]", '{"delta', '"delta"', "[" * 100_000 + '"delta"', ""])
-def test_other_data(data: str | None) -> None:
-    assert joined_deltas([data, data]) == ()
-
-
 def test_pieces_are_changed_where_they_stand() -> None:
     events = [json.dumps(chat(text), indent=2) for text in ("xA", "B", "Cy", "z")]
     (lane,) = joined_deltas(events)

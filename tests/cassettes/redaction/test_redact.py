@@ -149,14 +149,6 @@ def test_what_holds_no_secret_stays_to_the_byte() -> None:
     assert redact_reply(Recorded(200, (), body), AWAY, MAIL).body is body
 
 
-def test_the_end_of_a_stream_stays_whatever_the_rules_say() -> None:
-    rules = RedactionRules((Scrub(regex=".+"),))
-    assert left(stream(b"data: x\n\n", b"data: [DONE]\n\n"), NOBODY, rules) == [
-        b"data: <scrubbed>\n\n",
-        b"data: [DONE]\n\n",
-    ]
-
-
 @pytest.mark.parametrize(
     ("pieces", "told"),
     [

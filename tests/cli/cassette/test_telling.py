@@ -36,13 +36,3 @@ def test_an_error_that_is_a_word_among_others_is_told_by_these() -> None:
     assert headline("x#1", tripped).endswith(" -> 400: error content_filter No.")
     bare = replace(tripped, reply=Recorded(400, (), b'{"error": "Bad Request"}'))
     assert headline("x#1", bare).endswith(" -> 400: error Bad Request")
-
-
-def test_what_says_nothing_is_counted() -> None:
-    server = local("")
-    asked = {"model": "text-embedding-3-small", "input": ["a", "b"]}
-    assert headline("x#1", episode(server, "/openai/v1/embeddings", asked)).endswith(" -> 200: 2 embeddings")
-    judged = episode(server, "/openai/v1/moderations", {"input": "a"})
-    assert headline("x#1", judged).endswith(" -> 200: 1 moderation")
-    empty = replace(judged, reply=Recorded(204))
-    assert headline("x#1", empty).endswith(" -> 204: -")

@@ -65,13 +65,6 @@ def test_a_profile_may_start_from_the_built_in_one_of_its_name() -> None:
     assert profiles({"slow": "slow"}) == {"slow": PROFILES["slow"]}
 
 
-def test_built_in_profiles_go_from_nothing_to_a_lot() -> None:
-    firsts = [timing.first_token or 0.0 for timing in PROFILES.values()]
-    assert firsts == sorted(firsts)
-    assert PROFILES["instant"].at_once
-    assert not any(timing.at_once for name, timing in PROFILES.items() if name != "instant")
-
-
 def settings(*texts: str, flags: Mapping[str, Any] | None = None) -> Settings:
     return assemble(flags or {}, {}, [read(text, f"{number}.yaml") for number, text in enumerate(texts)])
 

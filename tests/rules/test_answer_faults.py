@@ -101,23 +101,6 @@ def test_faults_of_steps_and_branches() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("then", "draws"),
-    [
-        ("{text: a}", ()),
-        ("{faults: [cut, {reset: {after_tokens: 3}}]}", ()),
-        (
-            "{steps: [{faults: [{cut: {times: 1, probability: 1%}}]}]}",
-            ("probability of the fault cut", "times of the fault cut"),
-        ),
-        ("{one_of: [{then: {faults: [{reset: {probability: 1%}}]}}]}", ("probability of the fault reset",)),
-    ],
-)
-def test_what_depends_on_the_order_of_calls(then: str, draws: tuple[str, ...]) -> None:
-    (rule,) = loaded(f"rules: [{{then: {then}}}]")
-    assert rule.then.order_dependent == draws
-
-
 TEXT = Text("Let me see.")
 
 

@@ -101,11 +101,6 @@ def test_the_seed_and_the_name_decide_and_nothing_else_does():
     assert len({chosen(alone, name, seed) for name in "abcd" for seed in (0, 1)}) > 4
 
 
-def test_steps_and_branches_go_into_each_other():
-    then = "{steps: [{one_of: [{then: {text: a}}]}, {one_of: [{then: {steps: [{text: b}, {text: c}]}}]}]}"
-    assert [text(then, conversation(turns)) for turns in (0, 1)] == ["a", "c"]
-
-
 BAD = {
     "{text: a, model: '{{ call.model }}'}": "17: templates are not supported here: this is sent unchanged",
     "{generate: prose, chunks: [a]}": "26: pieces need a text known at load; use token, word, char or {size: 7}",

@@ -93,19 +93,6 @@ def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_exp
     assert condition.share(asked) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("when", "uses"),
-    [
-        ({}, set()),
-        ({**YES, "attempt": 2}, {"model", "attempt"}),
-        ({"header.x-id": "1", "param.a.b": 1}, {"header", "param"}),
-        ({"any": [YES, {"not": {"turn": 1}}], "all": [{"key": "x"}]}, {"model", "turn", "key"}),
-    ],
-)
-def test_uses(when: dict[str, Any], uses: set[str]) -> None:
-    assert compiled(when).uses == uses
-
-
 def compiled(when: dict[str, Any]) -> Condition:
     mistakes: list[object] = []
     condition = compile_when(when, lambda message, path: mistakes.append((path, message)))

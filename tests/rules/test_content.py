@@ -145,10 +145,3 @@ def test_complaints_stand_where_they_belong():
     at("then", "text")
     places = [(m.message, m.place.line, m.place.column) for m in there.mistakes.found]
     assert places == [("value", 6, 14), ("key", 6, 7)]
-
-
-@pytest.mark.parametrize(
-    ("key", "line", "called"), [("text", 1, "r.yaml:4"), ("text", 2, "r.yaml:5"), ("model", 3, "r.yaml:6")]
-)
-def test_how_lines_are_called(key, line, called):
-    assert at("then", key).where()(line) == called

@@ -13,9 +13,6 @@ from mockserver.rules.templates import (
     Compiled,
     Fake,
     Table,
-    combined,
-    constant,
-    gathered,
     plain,
     providers,
 )
@@ -24,14 +21,6 @@ from tests.kit.rules import rendered, scope
 
 HERE = scope(call("hi"))
 LATE = Compiled(lambda at: at.call.last_user)
-
-
-def test_what_is_known_stays_known():
-    made = combined(
-        constant(2).into(lambda n: n + 1), gathered((constant("a"), constant("b"))), lambda n, texts: (n, *texts)
-    )
-    assert made.known == ((3, "a", "b"),)
-    assert made.make(HERE) == (3, "a", "b")
 
 
 DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}

@@ -25,22 +25,6 @@ def test_bytes_come_no_faster_than_told(rate: float) -> None:
         assert written(found) == written(whole)
 
 
-@pytest.mark.parametrize(
-    ("at", "fast"),
-    [
-        (Position("after_frames", 2), len(OPEN.data + ONE.data)),
-        (Position("after_bytes", 5), 5),
-        (Position("before_done"), len(written(STREAM[:5]))),
-    ],
-    ids=lambda value: getattr(value, "where", ""),
-)
-def test_slow_from_there_on(at: Position, fast: int) -> None:
-    found = streamed(Slow(at, 1.0))
-    first = next(n for n, action in enumerate(found) if isinstance(action, Wait))
-    assert len(written(found[:first])) == fast
-    assert written(found) == written(STREAM)
-
-
 def test_a_sign_of_life_before_each_event() -> None:
     expected = [HEAD, *[each for write in STREAM[1:] for each in (SIGN, write)]]
     assert streamed(KeepAlive()) == expected

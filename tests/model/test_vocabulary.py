@@ -3,51 +3,19 @@
 import pytest
 
 from mockserver.model.vocabulary import (
-    ends,
     excerpt,
     keys,
     parts,
     prepositions,
-    singular,
     stem,
     word_list,
     words,
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "head", "tail", "read"),
-    [
-        ("", 0, 0, ""),
-        ("abcd", 2, 2, "abcd"),
-        ("abcde", 2, 2, "ab\nde"),
-        ("abcde", 1, 3, "a\ncde"),
-        ("abcde", 1, 0, "a\n"),
-        ("abcde", 0, 1, "\ne"),
-    ],
-)
-def test_both_ends_are_read(text: str, head: int, tail: int, read: str) -> None:
-    assert ends(text, head, tail) == read
-
-
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:
     assert excerpt("a" * 5000 + "b" * 50_000 + "c" * 9000) == "a" * 2000 + "\n" + "c" * 8000
     assert excerpt("short") == "short"
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("Cities", "city"),
-        ("days", "day"),
-        ("address", "address"),
-        ("addresses", "address"),
-        ("status", "status"),
-        ("is", "is"),
-    ],
-)
-def test_singulars(word: str, expected: str) -> None:
-    assert singular(word) == expected
 
 
 @pytest.mark.parametrize(

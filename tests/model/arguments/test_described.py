@@ -154,20 +154,3 @@ TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 )
 def test_shape(example: Any, schema: Any) -> None:
     assert shape(example) == schema
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("name", "string"),
-        ("item_count", "integer"),
-        ("numberOfRooms", "integer"),
-        ("price", "number"),
-        ("is_open", "boolean"),
-        ("tags", "array"),
-        ("address", "string"),
-    ],
-)
-def test_a_key_without_a_value_has_the_type_that_its_name_suggests(name: str, kind: str) -> None:
-    properties: dict[str, Any] = shape({name: None})["properties"]
-    assert properties[name]["type"] == kind

@@ -69,13 +69,6 @@ def test_later_texts_fill_what_the_first_leaves() -> None:
     assert filled(said, properties) == {"city": "Rome", "days": 4, "unit": "celsius"}
 
 
-def test_evidence_is_the_share_that_is_mentioned() -> None:
-    said = mentions("weather in Paris for 3 days")
-    assert said.evidence({"city": {"type": "string"}, "days": {"type": "integer"}}) == 1
-    assert said.evidence({"city": {"type": "string"}, "email": {"type": "string"}}) == 0.5
-    assert said.evidence({"email": {"type": "string"}}) == 0
-
-
 def test_a_long_text_is_read_at_both_ends() -> None:
     text = "Weather in Paris. " + "and so on " * 100_000 + "The days: 3"
     assert len(mentions(text).text) < 21_000
@@ -161,12 +154,6 @@ def test_reading_is_linear(unit: str) -> None:
     assert _work(long) < 24 * max(_work(short), 0.0005)  # eight times the text; sixty-four if it were quadratic
 
 
-def test_what_a_later_text_says_clearly_is_better_than_what_the_first_might_mean() -> None:
-    said = mentions("21 degrees celsius and sunny in Paris", "My name is Ada Lovelace, I am 36 years old.")
-    made = filled(said, {"name": "string", "age": "integer"}, required=("name", "age"))
-    assert made == {"name": "Ada Lovelace", "age": 36}
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -180,12 +167,6 @@ def test_what_a_later_text_says_clearly_is_better_than_what_the_first_might_mean
 )
 def test_names_are_read_with_the_small_words_they_are_written_with(text: str, names: list[str]) -> None:
     assert [m.value for m in read(text) if m.kind == "name" and m.value not in ("Können", "Book", "Fly")] == names
-
-
-def test_a_later_text_does_not_say_again_what_was_given() -> None:
-    text = "the train between Hamburg and Munich"
-    made = filled(mentions(text, text), {"station_1": "string", "station_2": "string"}, ("station_1", "station_2"))
-    assert made == {"station_1": "Hamburg", "station_2": "Munich"}
 
 
 def test_what_a_list_takes_is_not_given_to_what_stands_beside_it() -> None:

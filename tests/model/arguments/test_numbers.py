@@ -54,18 +54,6 @@ def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
     assert (first.kind, first.unit) == (kind, unit)
 
 
-def test_a_currency_and_a_unit_are_mentions_of_their_own() -> None:
-    found = [(m.kind, m.value) for text in ("5 km", "$5", "20 EUR") for m in numbers(text)]
-    assert ("unit", "km") in found
-    assert ("currency", "USD") in found
-    assert ("currency", "EUR") in found
-
-
-@pytest.mark.parametrize(("digits", "value"), [("1'000", 1000), ("1,5", 1.5), ("1,500", 1500), ("007", 7)])
-def test_separators(digits: str, value: float) -> None:
-    assert value_of(digits) == value
-
-
 def test_too_large_a_number_is_none() -> None:
     with pytest.raises(OverflowError):
         value_of("1e999")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments.assigning import read_properties
-from mockserver.model.arguments.properties import in_order, item_of, read_property
+from mockserver.model.arguments.properties import in_order, read_property
 from mockserver.model.arguments.values import Mention
 
 
@@ -58,12 +58,6 @@ def test_types_and_choices(schema: Any, types: tuple[str, ...], choices: tuple[A
 def test_examples_of_a_description_are_hints() -> None:
     prop = read_property("genre", {"type": "string", "description": "Music genre, e.g. rock, jazz or `pop`"}, 0)
     assert {"rock", "jazz", "pop"} <= prop.hints
-
-
-def test_items_are_named_as_their_array() -> None:
-    item = item_of(read_property("emails", {"type": "array", "items": {"type": "string"}}, 0))
-    assert (item.semantic_type, item.types) == ("email", ("string",))
-    assert item_of(read_property("x", {"type": "array", "prefixItems": [{"type": "integer"}]}, 0)).types == ("integer",)
 
 
 def test_what_something_is_taken_from_comes_first() -> None:

@@ -56,9 +56,3 @@ def test_phrases(text: str, names: list[str], others: list[str]) -> None:
 
 def of_kind(text: str, kind: str) -> list[Any]:
     return [mention.value for mention in read(text) if mention.kind == kind]
-
-
-def test_a_city_is_followed_by_its_state_and_postal_code() -> None:
-    text = "I live in Springfield, IL 62704 with Ann"
-    assert (of_kind(text, "state"), of_kind(text, "zip")) == (["IL"], ["62704"])
-    assert "Springfield" in of_kind(text, "name")

@@ -15,20 +15,6 @@ def test_clauses_stand_between_signs_and_joining_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "later"),
-    [
-        ("do this and that", [False, False]),
-        ("do this, then that", [False, True]),
-        ("do this. After that do that", [False, True]),
-        ("do this; finally do that", [False, True]),
-        ("do this. Once you have it do that", [False, True]),
-    ],
-)
-def test_what_is_to_come_later(text: str, later: list[bool]) -> None:
-    assert [clause.later for clause in clauses(text)] == later
-
-
-@pytest.mark.parametrize(
     ("text", "wanted", "denied"),
     [
         ("don't search the web", "", " search the web"),

@@ -2,7 +2,7 @@
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.offers import THRESHOLD, fitness, named_at, offered_tools, properties_of
+from mockserver.model.tools.offers import THRESHOLD, fitness, named_at, offered_tools
 from mockserver.model.vocabulary import words
 
 WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})
@@ -20,15 +20,6 @@ def test_words_of_the_name_suffice() -> None:
 
 def test_examples_of_a_description_say_nothing() -> None:
     assert fit(WEATHER, "tell me of Paris") == 0
-
-
-def test_what_all_tools_share_tells_little() -> None:
-    assert fit(TICKETS[0], "jira", TICKETS[1]) < fit(TICKETS[0], "ticket", TICKETS[1])
-
-
-def test_another_deed_counts_against_a_tool() -> None:
-    delete = Tool("delete_user")
-    assert fit(delete, "delete user 5") > THRESHOLD > fit(delete, "update user 5")
 
 
 def test_hints_add_to_the_description() -> None:
@@ -55,22 +46,7 @@ def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
     assert fit(server, "what is an mcp") < THRESHOLD
 
 
-def test_parameters_of_odd_schemas() -> None:
-    assert properties_of(Tool("a", parameters=True)) == properties_of(Tool("a")) == {}
-    assert properties_of(Tool("a", parameters={"properties": []})) == {}
-
-
-def test_a_name_of_light_words_must_lead() -> None:
-    assert fit(Tool("Read"), "read notes.txt") >= THRESHOLD
-    assert fit(Tool("Read"), "tell me of Rome") == 0
-
-
 def test_a_namespace_is_no_part_of_the_name() -> None:
     issues = (Tool("mcp__github__create_issue"), Tool("mcp__github__list_issues"))
     assert fit(issues[0], "create an issue", issues[1]) >= THRESHOLD
     assert fit(Tool("home.lights.set"), "set the lights") >= THRESHOLD
-
-
-def test_a_short_description_that_is_met_suffices() -> None:
-    assert fit(Tool("helper", "Ask about the weather."), "what is the weather in Paris") >= THRESHOLD
-    assert fit(Tool("helper", "Anything open."), "open question") < THRESHOLD

@@ -15,6 +15,9 @@ ANSWERS = (
 )
 
 BAD = {
+    "{content_filter: {on: completion}}": (
+        '0: "content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+    ),
     "{}": f"0: there is no answer here; write one of {ANSWERS}",
     "{retry_after: 2s}": '0: "retry_after" goes with an error; add error: 429',
     "{text: a, json: {}}": '10: use "text" or "json", not both',
@@ -140,6 +143,9 @@ def wrong(when, then):
 
 
 USES = {
+    "{tool_calls: [{name: a, input: b}]}": ("3:35: " + CANNOT + "calls of custom tools; openai can"),
+    "{parts: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
+    "{parts: [{tool_call: {name: a, input: b}}]}": ("3:42: " + CANNOT + "calls of custom tools; openai can"),
     "{refusal: a}": "3:12: " + CANNOT + "a refusal; openai can",
     "{text: a, annotations: [{}]}": "3:21: " + CANNOT + "annotations; openai can",
     "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "filter severities; skytells can",
@@ -156,6 +162,8 @@ def test_what_a_dialect_cannot_send(then, mistake):
 
 
 UNKNOWN = {
+    "{dialect: {in: [azure, opnai]}}": '2:34: unknown dialect "opnai"; did you mean "openai"?',
+    "{dialect: [azure, opnai]}": '2:29: unknown dialect "opnai"; did you mean "openai"?',
     "{dialect: openia}": '2:21: unknown dialect "openia"; did you mean "openai"?',
     "{dialect: zzz}": '2:21: unknown dialect "zzz"; it is one of openai, skytells, azure, plain',
     "{dialect: {equals: azur}}": '2:30: unknown dialect "azur"; did you mean "azure"?',

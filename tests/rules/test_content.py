@@ -16,6 +16,8 @@ def use(name, arguments, identity="", kind="function"):
 
 
 MADE = {
+    "{text: hi, reasoning: hm, chunks: [h, i]}": (Reasoning("hm"), Text("hi", ("h", "i"))),
+    "{text: hi, chunks: {size: 1}}": (Text("hi", 1),),
     "{text: hi}": (Text("hi"),),
     "{json: {a: 1}}": (Text('{"a":1}'),),
     "{json: null}": (Text("null"),),
@@ -84,6 +86,10 @@ def test_arguments_that_fit_the_tool():
 
 
 BAD = {
+    "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
+    "{parts: [{text: ab, chunks: [a]}]}": (
+        '28: these pieces do not join to the text: after 1 character they have nothing more, the text has "b"'
+    ),
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": ('24: use "input" or "arguments", not both'),
     "{text: abc, chunks: [a, bd]}": (

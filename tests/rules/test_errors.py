@@ -40,6 +40,8 @@ def test_each_call_gets_a_failure_of_its_own():
 
 
 BAD = {
+    "{error: {message: x}}": '8: "error" needs a status, such as {status: 429, message: Slow down}',
+    "{error: {status: 429, retry_after: 1}, retry_after: 2}": '39: "retry_after" is already inside "error"; keep one',
     "{error: 200}": ("8: 200 is not an error status; write 400 to 599, or a table with a status and a message"),
     "{error: rate_limt}": '8: unknown error "rate_limt"; did you mean "rate_limit"?',
     "{error: '429'}": '8: unknown error "429"; write the number without quotes',

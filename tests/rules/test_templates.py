@@ -160,6 +160,7 @@ def test_what_templates_come_to(template, text):
 
 
 BROKEN = {
+    "{{ match.ciity }}": 'no regular expression of "when" has a group "ciity"; did you mean "city"?',
     "{{ last_user is not defind }}": 'there is no test "defind" in templates',
     "{{ last_user": "this template cannot be read: unexpected end of input, expected end of variable block",
     "{{ lastuser }}": 'there is no "lastuser" in templates; did you mean "last_user"?',
@@ -185,6 +186,8 @@ def test_what_is_wrong_is_found_when_the_rules_are_loaded(template, message):
 
 
 FAILS = {
+    "{{ body.get }}": "this is no value; a method wants its parentheses",
+    "{{ body.clear() }}": "'Table' object has no attribute 'clear'",
     "{{ body|tojson(1000000000) }}": "tojson takes an indent of 0 to 16",
     "{{ body.a.b }}": "`body.a` is undefined",
     "{{ last_user|int }}": "invalid float literal",

@@ -109,11 +109,17 @@ def _answers() -> str:
 
 def _beside() -> str:
     rows = [
-        (f"`{key}`", about, ", ".join(f"`{answer}`" for answer, kind in OUTCOMES.items() if key in BESIDE[kind]))
+        (f"`{key}`", about, _goes_with([answer for answer, kind in OUTCOMES.items() if key in BESIDE[kind]]))
         for key, about in _keys(ThenSpec).items()
         if any(key in beside for beside in BESIDE.values())
     ]
     return _table(("key", "meaning", "goes with"), rows)
+
+
+def _goes_with(answers: Sequence[str]) -> str:
+    others = [answer for answer in OUTCOMES if answer not in answers]
+    named, before = (others, "all but ") if len(others) < len(answers) else (answers, "")
+    return before + ", ".join(f"`{answer}`" for answer in named)
 
 
 def _generators() -> str:

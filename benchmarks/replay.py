@@ -18,7 +18,7 @@ import vcr
 from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.server.cassette_store import CassetteStore
 
 EPISODES, STEP, TURNS = 1_000, 100, 5
@@ -44,7 +44,7 @@ class Tapes:
 
     def load(self) -> None:
         """Read ours, until everything is there to be played."""
-        size = CassetteStore(self.folder, Match()).load("tape").size
+        size = CassetteStore(self.folder, MatchSettings()).load("tape").size
         if size != EPISODES:
             raise RuntimeError(f"{size} episodes were loaded, not {EPISODES}")
 

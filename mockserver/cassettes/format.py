@@ -17,7 +17,7 @@ from mockserver.cassettes import sse_yaml
 from mockserver.cassettes.bodies import Verbatim, as_yaml, read_body, read_style, read_text
 from mockserver.cassettes.nodes import Node, Refused, parse
 from mockserver.cassettes.sse_yaml import flow, yaml_lines
-from mockserver.config.errors import CassetteError, Mistake, Place
+from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
@@ -99,7 +99,7 @@ class _Document:
         text = lines[line]
         if len(text) > MAX_QUOTE:
             text = text[:MAX_QUOTE] + "…" if column < MAX_QUOTE else ""
-        return Mistake(refused.words, Place(self.file, self.line + line + 1, column + 1, text))
+        return Mistake(refused.words, SourceLocation(self.file, self.line + line + 1, column + 1, text))
 
 
 def _decoded(data: bytes, file: str) -> str:
@@ -107,7 +107,7 @@ def _decoded(data: bytes, file: str) -> str:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        place = Place(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        place = SourceLocation(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
         raise CassetteError(
             Mistake(f"not a cassette: the byte 0x{data[error.start]:02x} is not UTF-8", place)
         ) from None
@@ -138,7 +138,10 @@ def _checked_head(documents: Sequence[_Document]) -> int:
         if document.text.startswith("---"):
             break
     raise CassetteError(
-        Mistake(f"not a cassette: the file is empty; a cassette begins with {_BEGIN}", Place(documents[0].file, 1, 1))
+        Mistake(
+            f"not a cassette: the file is empty; a cassette begins with {_BEGIN}",
+            SourceLocation(documents[0].file, 1, 1),
+        )
     )
 
 

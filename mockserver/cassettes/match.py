@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json
@@ -40,7 +40,7 @@ class Traits:
         return far + 1 - ((front + back) / most if most else 1.0)
 
 
-def view(call: Call, match: Match) -> View:
+def view(call: Call, match: MatchSettings) -> View:
     """The fields that must be equal: those with meaning that are not ignored, and those of `also`."""
     compared = dict(_of_meaning(call))
     for name in match.ignore:
@@ -50,7 +50,7 @@ def view(call: Call, match: Match) -> View:
     return {name: value for name, value in compared.items() if value is not None}
 
 
-def key(call: Call, match: Match) -> str:
+def key(call: Call, match: MatchSettings) -> str:
     """The key for look-up, equal for requests that one episode answers."""
     return fingerprint(call.dialect, call.operation, call.stream, view(call, match))
 
@@ -128,7 +128,7 @@ class IndexedEpisode:
 class EpisodeIndex:
     """The episodes of one cassette by what they answer; `file`: its name for people, such as `chat.yaml`."""
 
-    def __init__(self, file: str, read: ParseCall, match: Match) -> None:
+    def __init__(self, file: str, read: ParseCall, match: MatchSettings) -> None:
         self.file, self.read, self.match = file, read, match
         self.size = 0  # number of episodes
         self.unread: list[int] = []  # numbers of episodes whose requests are refused

@@ -13,7 +13,7 @@ import click
 
 from mockserver.cli.child import Completed, run_captured
 from mockserver.cli.options import rules_option, server_sources, setting_flags
-from mockserver.config.errors import ConfigError, MockserverError, Place
+from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.server.live import Sources, start
 from mockserver.testing.calls import Calls
@@ -79,7 +79,7 @@ def _matrix(options: dict[str, Any]) -> FaultMatrix:
         raise ConfigError(f'--times must be "all" or a whole number of at least 1, not {times!r}')
     try:
         options |= {"times": None if times == "all" else int(times), "errors": errors or None, "expect": expect}
-        return FaultMatrix.of(Place(_FLAGS, 1, 1), *faults, **options)
+        return FaultMatrix.of(SourceLocation(_FLAGS, 1, 1), *faults, **options)
     except MockserverError as error:
         raise ConfigError(*(mistake.message for mistake in error.mistakes)) from None
 

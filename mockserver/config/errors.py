@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """A place in a file: 1-based line and column, and the text of that line."""
 
     file: str
@@ -26,7 +26,7 @@ class Mistake:
     """One mistake, and its place if it is in a file."""
 
     message: str
-    place: Place | None = None
+    place: SourceLocation | None = None
 
     def __str__(self) -> str:
         if self.place is None:

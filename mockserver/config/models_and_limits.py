@@ -87,7 +87,7 @@ _RATES: Mapping[str, tuple[Kind, Window]] = {
 }
 
 
-class Key(BaseModel):
+class KeySettings(BaseModel):
     """What an API key may do."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="key")
@@ -115,20 +115,23 @@ def _keys(value: Json) -> Json:
 
 
 Keys = Annotated[
-    Mapping[str, Key] | None,
+    Mapping[str, KeySettings] | None,
     BeforeValidator(_keys),
     WithJsonSchema(
         {
             "anyOf": [
                 TEXTS,
-                {"type": "object", "additionalProperties": {"anyOf": [Key.model_json_schema(), {"type": "null"}]}},
+                {
+                    "type": "object",
+                    "additionalProperties": {"anyOf": [KeySettings.model_json_schema(), {"type": "null"}]},
+                },
             ]
         }
     ),
 ]
 
 
-class Model(BaseModel):
+class ModelSettings(BaseModel):
     """The properties of a model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="model")
@@ -164,7 +167,7 @@ def _models(value: Json) -> Json:
     return {str(name): properties or {} for name, properties in value.items()}
 
 
-def _unique_names(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
+def _unique_names(models: Mapping[str, ModelSettings] | None) -> Mapping[str, ModelSettings] | None:
     owners: dict[str, str] = {}
     errors = [
         found for name, model in (models or {}).items() for found in _alias_errors(name, model, owners, models or {})
@@ -175,7 +178,7 @@ def _unique_names(models: Mapping[str, Model] | None) -> Mapping[str, Model] | N
 
 
 def _alias_errors(
-    name: str, model: Model, owners: dict[str, str], models: Collection[str]
+    name: str, model: ModelSettings, owners: dict[str, str], models: Collection[str]
 ) -> Iterator[InitErrorDetails]:
     if model.resolved is not None and "*" in model.resolved:
         yield _error((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
@@ -198,9 +201,9 @@ def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetail
     return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
 
 
-_PROPERTIES = Model.model_json_schema()
+_PROPERTIES = ModelSettings.model_json_schema()
 Models = Annotated[
-    Mapping[str, Model] | None,
+    Mapping[str, ModelSettings] | None,
     BeforeValidator(_models),
     AfterValidator(_unique_names),
     WithJsonSchema(

@@ -11,7 +11,7 @@ from mockserver.config.types import Several, steps, texts
 from mockserver.core.json import Json
 
 
-class Match(BaseModel):
+class MatchSettings(BaseModel):
     """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="match")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
 from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
-from mockserver.config.recording import UPSTREAM_KEY, Match, Scrubs, Upstreams
+from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
 from mockserver.config.types import Hosts, Instant, Origins, Several, Size, Token
@@ -107,8 +107,8 @@ class Settings(BaseModel):
         default_factory=dict,
         description="The provider's base URL, by dialect: openai=https://api.openai.com/v1.",
     )
-    match: Match = Field(
-        default_factory=Match,
+    match: MatchSettings = Field(
+        default_factory=MatchSettings,
         description="Which request fields to ignore, or to compare as well, when looking for a recording.",
     )
     scrub: Scrubs = Field((), description="What to remove from recordings, in addition to credentials.")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mockserver.config.errors import Mistake, MockserverError, Place
+from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, parse
 from mockserver.core.json import Json
 
@@ -21,7 +21,7 @@ class Document:
     file: str
     _lines: tuple[str, ...] | None = None
     _root: Spot = NOWHERE
-    _within: Place | None = None
+    _within: SourceLocation | None = None
 
     @classmethod
     def of(cls, data: Json, file: str) -> "Document":
@@ -29,11 +29,11 @@ class Document:
         return cls(data, file)
 
     @classmethod
-    def at(cls, data: Json, place: Place) -> "Document":
+    def at(cls, data: Json, place: SourceLocation) -> "Document":
         """A document written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
 
-    def place(self, path: Path, *, key: bool = False) -> Place | None:
+    def place(self, path: Path, *, key: bool = False) -> SourceLocation | None:
         """The place of the value at `path`, or of its key; of the nearest ancestor if the path does not exist."""
         if self._lines is None:
             return self._within
@@ -47,7 +47,7 @@ class Document:
                 line, column = key_line, key_column
         return _place(self.file, self._lines, line, column)
 
-    def inside(self, path: Path, line: int) -> Place | None:
+    def inside(self, path: Path, line: int) -> SourceLocation | None:
         """The place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
         place = self.place(path)
         if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
@@ -85,7 +85,7 @@ class Mistakes:
         """Note a mistake at the value (or the key) at `path`."""
         self.add_place(message, self.document.place(path, key=key))
 
-    def add_place(self, message: str, place: Place | None) -> None:
+    def add_place(self, message: str, place: SourceLocation | None) -> None:
         """Note a mistake at a place of the document."""
         if self.full:
             self.beyond += 1
@@ -129,13 +129,13 @@ def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
     return None
 
 
-def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> Place:
+def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceLocation:
     """A place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
     line = min(line, len(lines) - 1)
     text = lines[line]
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…" if column < _SHOWN else ""
-    return Place(file, line + 1, column + 1, text)
+    return SourceLocation(file, line + 1, column + 1, text)
 
 
 def _at(problem: Problem) -> tuple[int, int]:

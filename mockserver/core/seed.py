@@ -50,7 +50,7 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class WallClock:
     """The time in answers: frozen at `at` (Unix seconds), or real if `at` is None."""
 
     at: int | None = FROZEN_AT

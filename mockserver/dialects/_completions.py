@@ -16,41 +16,41 @@ from mockserver.core.tokens import APPROX
 from mockserver.dialects._chat.models import Biases, Penalty, Seed, Stops, StreamOptions
 from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
 from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.fields import STRING, integer, label, maybe, number, one_of, several, strict_shape
+from mockserver.dialects._shared.fields import STRING, body_shape, integer, labelled, list_of, number, optional, union
 from mockserver.dialects._shared.parse import Complaint, conflict, unknown_fields, validated
 from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
 
 MAX_PROMPTS = 2048
-Tokens = several(int, 1)
-Prompts = one_of(
+Tokens = list_of(int, 1)
+Prompts = union(
     STRING,
-    label("<an array of strings>", several(str, 1, MAX_PROMPTS)),
-    label("<an array of integers>", Tokens),
-    label("<an array of integer arrays>", several(Tokens, 1, MAX_PROMPTS)),
+    labelled("<an array of strings>", list_of(str, 1, MAX_PROMPTS)),
+    labelled("<an array of integers>", Tokens),
+    labelled("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
 )
 
 # `POST /completions` (`wire/openai.md` section 5).
-CompletionBody = strict_shape(
+CompletionBody = body_shape(
     model=str,
     prompt=Prompts | None,
-    best_of=maybe(integer(0, 20)),
-    echo=maybe(bool),
-    frequency_penalty=maybe(Penalty),
-    logit_bias=maybe(Biases),
-    logprobs=maybe(integer(0, 5)),
-    max_tokens=maybe(integer(0)),
-    n=maybe(integer(1, 128)),
-    presence_penalty=maybe(Penalty),
-    seed=maybe(Seed),
-    stop=maybe(Stops),
-    stream=maybe(bool),
-    stream_options=maybe(StreamOptions),
-    suffix=maybe(str),
-    temperature=maybe(number(0, 2)),
-    top_p=maybe(number(0, 1)),
-    user=maybe(str),
+    best_of=optional(integer(0, 20)),
+    echo=optional(bool),
+    frequency_penalty=optional(Penalty),
+    logit_bias=optional(Biases),
+    logprobs=optional(integer(0, 5)),
+    max_tokens=optional(integer(0)),
+    n=optional(integer(1, 128)),
+    presence_penalty=optional(Penalty),
+    seed=optional(Seed),
+    stop=optional(Stops),
+    stream=optional(bool),
+    stream_options=optional(StreamOptions),
+    suffix=optional(str),
+    temperature=optional(number(0, 2)),
+    top_p=optional(number(0, 1)),
+    user=optional(str),
 )
 COMPLETION = TypeAdapter(CompletionBody)
 COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)

@@ -13,16 +13,16 @@ from mockserver.dialects._chat.models import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.fields import (
-    by_key,
-    by_tag,
+    body_shape,
     integer,
-    label,
-    maybe,
-    several,
+    labelled,
+    list_of,
+    literal,
+    optional,
     shape,
-    strict_shape,
+    tagged_by,
     text_or,
-    words,
+    union_by,
 )
 from mockserver.dialects._shared.parse import Complaint, conflict, unknown_fields, validated
 
@@ -36,33 +36,33 @@ def _embedding_input_tag(value: Any) -> str:
 
 
 def _few(kind: Any) -> Any:
-    return several(kind, 1, MAX_INPUTS)
+    return list_of(kind, 1, MAX_INPUTS)
 
 
 Tokens = _few(integer(0))
-Inputs = by_tag(
+Inputs = union_by(
     _embedding_input_tag,
-    label("<strings>", _few(str)),
-    label("<numbers>", Tokens),
-    label("<arrays>", _few(Tokens)),
+    labelled("<strings>", _few(str)),
+    labelled("<numbers>", Tokens),
+    labelled("<arrays>", _few(Tokens)),
 )
-Dimensions = maybe(integer(1, MAX_DIMENSIONS))
+Dimensions = optional(integer(1, MAX_DIMENSIONS))
 
 # `POST /embeddings` (`wire/openai.md` section 8).
-EmbeddingBody = strict_shape(
+EmbeddingBody = body_shape(
     input=text_or("<an array>", Inputs),
     model=str,
-    encoding_format=maybe(words("float", "base64")),
+    encoding_format=optional(literal("float", "base64")),
     dimensions=Dimensions,
-    user=maybe(str),
+    user=optional(str),
 )
 # The same of Azure's own API (`wire/azure-inference.md` section 5).
-AzureEmbeddingBody = strict_shape(
+AzureEmbeddingBody = body_shape(
     input=_few(str),
-    model=maybe(str),
-    encoding_format=maybe(words("base64", "binary", "float", "int8", "ubinary", "uint8")),
+    model=optional(str),
+    encoding_format=optional(literal("base64", "binary", "float", "int8", "ubinary", "uint8")),
     dimensions=Dimensions,
-    input_type=maybe(words("text", "query", "document")),
+    input_type=optional(literal("text", "query", "document")),
 )
 EMBEDDING, AZURE_EMBEDDING = TypeAdapter(EmbeddingBody), TypeAdapter(AzureEmbeddingBody)
 EMBEDDING_FIELDS = frozenset(EmbeddingBody.__annotations__)
@@ -147,11 +147,11 @@ def _moderation_input_tag(value: Any) -> str:
     return "<parts>" if isinstance(value, list) and value and isinstance(value[0], dict) else "<strings>"
 
 
-Part = by_key("type", TextPart, shape(type=words("image_url"), image_url=shape(url=str)))
-ModerationInputs = by_tag(_moderation_input_tag, label("<strings>", _few(str)), label("<parts>", _few(Part)))
+Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
+ModerationInputs = union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part)))
 
 # `POST /moderations` (`wire/openai.md` section 8).
-ModerationBody = strict_shape(input=text_or("<an array>", ModerationInputs), model=maybe(str))
+ModerationBody = body_shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
 MODERATION = TypeAdapter(ModerationBody)
 MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
 

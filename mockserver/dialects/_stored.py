@@ -17,7 +17,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._chat.models import Metadata
 from mockserver.dialects._responses.input import item_type
 from mockserver.dialects._responses.request import error_event, responses_reply
-from mockserver.dialects._shared.fields import strict_shape
+from mockserver.dialects._shared.fields import body_shape
 from mockserver.dialects._shared.parse import Complaint, clip, conflict, read_object, validated
 from mockserver.dialects._shared.reply import json_reply, with_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
@@ -78,7 +78,7 @@ def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
 
 
 Body = Callable[[Call, Answer], Mapping[str, Json]]
-UPDATE = TypeAdapter(strict_shape(metadata=Metadata | None))
+UPDATE = TypeAdapter(body_shape(metadata=Metadata | None))
 
 
 def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], refuse: Refuse) -> tuple[Operation, ...]:

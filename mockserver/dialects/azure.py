@@ -39,19 +39,19 @@ from mockserver.dialects._shared.errors import (
     retry_after,
 )
 from mockserver.dialects._shared.fields import (
-    by_key,
-    checked,
+    body_shape,
     integer,
-    label,
-    maybe,
+    labelled,
+    list_of,
+    literal,
+    not_null,
     number,
-    one_of,
-    several,
+    optional,
     shape,
-    strict_shape,
+    tagged_by,
     text_or,
-    unset,
-    words,
+    union,
+    with_checks,
 )
 from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
 from mockserver.dialects._shared.reply import (
@@ -66,45 +66,45 @@ from mockserver.wire.chat import ChatLayout
 from mockserver.wire.documents import embeddings
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
-TextPart = shape(type=words("text"), text=unset(str), content=unset(str))
+TextPart = shape(type=literal("text"), text=not_null(str), content=not_null(str))
 ImagePart = shape(
-    type=words("image", "image_url"),
-    content=unset(str),
-    detail=maybe(words("auto", "low", "high")),
-    image_url=unset(ImageUrl),
+    type=literal("image", "image_url"),
+    content=not_null(str),
+    detail=optional(literal("auto", "low", "high")),
+    image_url=not_null(ImageUrl),
 )
-Parts = several(by_key("type", TextPart, ImagePart, AudioPart), 1)
+Parts = list_of(tagged_by("type", TextPart, ImagePart, AudioPart), 1)
 Message = shape(
-    role=words("system", "user", "assistant", "tool", "developer"),
-    content=maybe(text_or("<an array of objects>", Parts)),
-    tool_calls=maybe(several(FunctionToolCall)),
-    tool_call_id=maybe(str),
-    name=maybe(str),
-    refusal=maybe(str),
-    function_call=maybe(FunctionCall),
+    role=literal("system", "user", "assistant", "tool", "developer"),
+    content=optional(text_or("<an array of objects>", Parts)),
+    tool_calls=optional(list_of(FunctionToolCall)),
+    tool_call_id=optional(str),
+    name=optional(str),
+    refusal=optional(str),
+    function_call=optional(FunctionCall),
 )
 # `POST /chat/completions` (`wire/azure-inference.md`).
-AzureChatBody = strict_shape(
-    messages=several(Message, 1),
-    model=maybe(str),
-    frequency_penalty=maybe(Penalty),
-    presence_penalty=maybe(Penalty),
-    max_tokens=maybe(integer(0)),
-    response_format=maybe(ResponseFormat),
-    seed=maybe(int),
-    stop=maybe(text_or("<an array of strings>", several(str))),
-    stream=maybe(bool),
-    temperature=maybe(checked(float, Field(ge=0))),
-    top_p=maybe(number(0, 1)),
-    tools=maybe(several(FunctionTool)),
-    tool_choice=maybe(one_of(ToolMode, label("<an object>", NamedFunction))),
+AzureChatBody = body_shape(
+    messages=list_of(Message, 1),
+    model=optional(str),
+    frequency_penalty=optional(Penalty),
+    presence_penalty=optional(Penalty),
+    max_tokens=optional(integer(0)),
+    response_format=optional(ResponseFormat),
+    seed=optional(int),
+    stop=optional(text_or("<an array of strings>", list_of(str))),
+    stream=optional(bool),
+    temperature=optional(with_checks(float, Field(ge=0))),
+    top_p=optional(number(0, 1)),
+    tools=optional(list_of(FunctionTool)),
+    tool_choice=optional(union(ToolMode, labelled("<an object>", NamedFunction))),
 )
 _OF_CHAT = (
     *("n", "stream_options", "logprobs", "top_logprobs", "max_completion_tokens", "parallel_tool_calls"),
     *("functions", "function_call", "reasoning_effort", "verbosity"),
 )
 _PASSED_THROUGH = {key: ChatBody.__annotations__[key] for key in _OF_CHAT}
-PassedThrough = strict_shape(**_PASSED_THROUGH | {"max_completion_tokens": maybe(integer(0))})
+PassedThrough = body_shape(**_PASSED_THROUGH | {"max_completion_tokens": optional(integer(0))})
 AZURE_CHAT, PASSED = TypeAdapter(AzureChatBody), TypeAdapter(PassedThrough)
 AZURE_FIELDS = frozenset(AzureChatBody.__annotations__)
 EFFECTIVE = frozenset(PassedThrough.__annotations__)

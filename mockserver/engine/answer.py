@@ -31,7 +31,7 @@ from mockserver.core.plan import (
     tokens_of,
     words_of,
 )
-from mockserver.core.seed import Clock, Seed
+from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import Chunks, Tokenizer, ended
 from mockserver.model.scores import dimensions_of, embedding, judgement, logprobs
 
@@ -44,7 +44,7 @@ class Author:
     """What ids and timestamps come from: seed, clock, and a mark that makes ids unique (empty: ids follow the call)."""
 
     seed: Seed
-    clock: Clock
+    clock: WallClock
     mark: str = ""
 
     def sign(self, shape: IdShape, identity: str) -> str:

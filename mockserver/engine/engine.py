@@ -24,7 +24,7 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
-from mockserver.core.seed import Clock, Seed
+from mockserver.core.seed import Seed, WallClock
 from mockserver.core.store import CassettePlayer, Store
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, counted, document, joined, singles
@@ -63,7 +63,7 @@ class Policy:
     """The settings that concern answers."""
 
     seed: Seed = Seed()
-    clock: Clock = Clock()
+    clock: WallClock = WallClock()
     unmatched: Literal["generate", "error"] = "generate"
     unique_ids: bool = False
     models: Catalogue = field(default_factory=Catalogue)

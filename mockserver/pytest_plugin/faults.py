@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.config.errors import MockserverError, Place
+from mockserver.config.errors import MockserverError, SourceLocation
 from mockserver.reports.calls import NO_CALLS
 from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit
 from mockserver.testing.transport.in_process import EndlessError
@@ -115,7 +115,9 @@ def _matrix(node: pytest.Item) -> FaultMatrix:
         path, line, _ = node.reportinfo()
         try:
             made = FaultMatrix.of(
-                Place(str(path).removeprefix(f"{node.config.rootpath}/"), (line or 0) + 1, 1), *mark.args, **mark.kwargs
+                SourceLocation(str(path).removeprefix(f"{node.config.rootpath}/"), (line or 0) + 1, 1),
+                *mark.args,
+                **mark.kwargs,
             )
         except MockserverError as error:
             raise pytest.Collector.CollectError(f"@pytest.mark.{MARK}: {error}") from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from mockserver.config.errors import Place, RuleError
+from mockserver.config.errors import RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, raise_if_any
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import complaints, in_quotes
@@ -42,7 +42,7 @@ class Rule:
     times: int | None
     state: State | None
     spec: Mapping[str, Json]
-    place: Place | None = None
+    place: SourceLocation | None = None
     slow: bool = False  # it answers with a function of the user, which may take long
 
     @property

@@ -67,7 +67,7 @@ def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
     return Compiled(lambda scope: tuple([make(scope) for make in makers]))
 
 
-class Table(Mapping[str, Json]):
+class TableView(Mapping[str, Json]):
     """A read-only view of a table and its values; renders as JSON."""
 
     __slots__ = ("_table",)
@@ -91,10 +91,10 @@ class Table(Mapping[str, Json]):
 def plain(value: Json) -> Json:
     """Return the value as a template sees it."""
     match value:
-        case str() | None | bool() | int() | float() | Table():
+        case str() | None | bool() | int() | float() | TableView():
             return value
         case Mapping():
-            return Table(value)
+            return TableView(value)
         case Sequence():
             return tuple(map(plain, value))
     return str(value)
@@ -111,7 +111,7 @@ def shown(value: Json) -> str:
 
 
 def _bare(value: object) -> Json:
-    if isinstance(value, Table):
+    if isinstance(value, TableView):
         return dict(value)
     raise TypeError
 

@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.models_and_limits import Key
+from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.http import host_of, is_address, is_everywhere, is_loopback, matches
 from mockserver.core.http import origin as canonical
 from mockserver.core.plan import Failure
@@ -20,7 +20,7 @@ from mockserver.engine.catalogue import Catalogue, fits
 from mockserver.server.live import Live
 from mockserver.server.routes import tidy
 
-ListedKeys = Mapping[str, Key]
+ListedKeys = Mapping[str, KeySettings]
 
 
 def admit(key: str | None, keys: ListedKeys | None) -> None:

@@ -12,7 +12,7 @@ from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 from mockserver.server.namespaces import LONGEST, allowed
-from mockserver.server.routes import FastRouter, Place, nearest, owner, places, tidy
+from mockserver.server.routes import Endpoint, FastRouter, nearest, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
@@ -65,7 +65,7 @@ class Unknown:
     """The application at every other path: the dialect's 404 that names the nearest known path."""
 
     live: Live
-    known: tuple[Place, ...]
+    known: tuple[Endpoint, ...]
     app: Router | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

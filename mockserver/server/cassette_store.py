@@ -11,7 +11,7 @@ from threading import RLock
 from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
 from mockserver.config.errors import CassetteError, Mistake, RuleError
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.http import HttpRequest
@@ -19,7 +19,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule
-from mockserver.server.routes import Place, find, operation_for, places
+from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
 
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
@@ -28,7 +28,7 @@ _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 class CassetteStore:
     """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
-    def __init__(self, folder: str | Path, match: Match) -> None:
+    def __init__(self, folder: str | Path, match: MatchSettings) -> None:
         self._folder, self._match = Path(folder), match
         self._lock = RLock()
         self._files: dict[Path, CassetteFile] = {}  # each knows what it has read before
@@ -36,7 +36,7 @@ class CassetteStore:
         self._stale: dict[str, set[Episode]] = {}  # episodes that are replaced when they are recorded again
         self._loaded: dict[str, EpisodeIndex] = {}
 
-    def reloaded(self, match: Match) -> "CassetteStore":
+    def reloaded(self, match: MatchSettings) -> "CassetteStore":
         """The same files with nothing loaded; what this run knows of them stays."""
         store = CassetteStore(self._folder, match)
         store._lock, store._files = self._lock, self._files
@@ -208,6 +208,6 @@ def parse_sent_strictly(dialect: str, sent: Sent) -> Call | None:
 
 
 @cache
-def _places(dialect: str) -> tuple[Place, ...]:
+def _places(dialect: str) -> tuple[Endpoint, ...]:
     spoken = discover().get(dialect)
     return () if spoken is None else places({dialect: spoken}, dialect)

@@ -26,7 +26,7 @@ from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule
 from mockserver.rules.nearest import lines
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.routes import Place, find, nearest, operation_for, places
+from mockserver.server.routes import Endpoint, find, nearest, operation_for, places
 from mockserver.server.snapshot import query_from
 from mockserver.state.memory import OverlayShelf, OverlayStore
 
@@ -97,7 +97,7 @@ def usual_path(dialect: str, operation: str = "chat") -> str:
 class Reached:
     """The place and the operation there that a request reaches, and the request itself."""
 
-    place: Place
+    place: Endpoint
     operation: Operation
     http: HttpRequest
 

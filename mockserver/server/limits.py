@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.types import Receive
 
-from mockserver.config.models_and_limits import Key
+from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
@@ -115,10 +115,10 @@ class Limiter:
         self.buckets: Buckets = MemoryBuckets() if buckets is None else buckets
         self.concurrency = Concurrency()
         self.active = False  # there are limits at all
-        self._keys: Mapping[str, Key] = {}
+        self._keys: Mapping[str, KeySettings] = {}
         self._models = Catalogue()
 
-    def configure(self, limits: Limits, keys: Mapping[str, Key] | None, models: Catalogue) -> None:
+    def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
         """Apply these limits from now on."""
         self.concurrency.limits, self._keys, self._models = limits, keys or {}, models
         stated = (limits.rates, *(key.limits for key in self._keys.values()))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.config.models_and_limits import Model as ModelSetting
+from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
@@ -19,7 +19,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Stored
-from mockserver.core.seed import Clock, Seed, monotonic, token
+from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.store import Shelf, Store
 from mockserver.core.text import plural
 from mockserver.delivery.faults import FAULTS
@@ -232,7 +232,7 @@ def policy(settings: Settings) -> Policy:
     catalogue = Catalogue(entries, published=settings.known_models, strict=settings.strict)
     return Policy(
         seed=Seed(settings.seed),
-        clock=Clock(settings.clock),
+        clock=WallClock(settings.clock),
         unmatched=settings.unmatched,
         unique_ids=settings.ids == "unique",
         models=catalogue,

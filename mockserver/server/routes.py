@@ -12,7 +12,7 @@ from mockserver.dialects import Dialect, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A full path and the operations behind it, by method."""
 
     path: str
@@ -20,7 +20,7 @@ class Place:
     operations: Mapping[str, Operation]
 
 
-def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Place, ...]:
+def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
     mounts = [(bare(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
@@ -28,7 +28,7 @@ def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Place, ...]:
     for mount, dialect in mounts:
         for operation in dialect.operations:
             found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
-    served = [Place(path, dialects[name], operations) for (path, name), operations in found.items()]
+    served = [Endpoint(path, dialects[name], operations) for (path, name), operations in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
@@ -62,7 +62,7 @@ def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     return next(named, dialects[default])
 
 
-def nearest(method: str, path: str, known: Sequence[Place]) -> str | None:
+def nearest(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
     """The method and path that were most likely meant, or None; a path less alike must take the same method."""
     for likeness, places in ((0.75, known), (0.55, [p for p in known if method in p.operations])):
         paths = {place.path: place for place in places}
@@ -77,7 +77,7 @@ def operation_for(method: str, operations: Mapping[str, Operation]) -> Operation
     return operations.get("GET" if method == "HEAD" else method)
 
 
-def operation_at(method: str, path: str, known: Sequence[Place]) -> str | None:
+def operation_at(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
     """The name of the operation that a method and path reach."""
     found = find(path, known)
     reached = None if found is None else operation_for(method, found[0].operations)
@@ -89,7 +89,7 @@ def tidy(path: str) -> str:
     return "/" + "/".join(segment for segment in path.split("/") if segment)
 
 
-def find(path: str, known: Sequence[Place]) -> tuple[Place, dict[str, str]] | None:
+def find(path: str, known: Sequence[Endpoint]) -> tuple[Endpoint, dict[str, str]] | None:
     """The place that serves a path, and its path parameters."""
     for place in known:
         if matched := _compiled(place.path)[0].match(path):

@@ -112,7 +112,7 @@ class Journal:
         max_namespaces: int = MAX_NAMESPACES,
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
-        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
         self._last = 0
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.size = 0  # approximate bytes of all rows
@@ -179,9 +179,9 @@ class Journal:
             while page.rows and self.size > self.room * PAGES_IN_FULL:
                 page.drop()
 
-    def _new_page(self, namespace: str) -> "Page":
+    def _new_page(self, namespace: str) -> "NamespaceRows":
         """Add an empty page; evict the longest idle one if there are too many, but never the default."""
-        page = self._pages[namespace] = Page(self)
+        page = self._pages[namespace] = NamespaceRows(self)
         if len(self._pages) > self._max_namespaces:
             self.clear(next(name for name in self._pages if name not in (namespace, "default")))
         return page
@@ -194,7 +194,7 @@ class Journal:
         return sum(len(page.rows) for page in self._pages.values())
 
 
-class Page:
+class NamespaceRows:
     """One namespace: its latest rows, their bytes, and how often each rule answered."""
 
     __slots__ = ("_journal", "hits", "rows", "size")

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal, TypedDict, Unpack
 
-from mockserver.config.errors import ConfigError, Mistake, Place
+from mockserver.config.errors import ConfigError, Mistake, SourceLocation
 from mockserver.config.source import Document, did_you_mean
 from mockserver.config.types import seconds
 from mockserver.core.action import POSITIONS, options
@@ -164,7 +164,7 @@ class FaultCase:
     at: int = 0
 
 
-def _cases(place: Place, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
+def _cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
     """The cases: first without a fault, then errors, then faults; by default the usual ones."""
     usual = not faults and given.get("errors") is None
     retry_after = given.get("retry_after", 1)
@@ -423,7 +423,7 @@ class FaultMatrix:
     allow: Sequence[str] = ()
 
     @classmethod
-    def of(cls, place: Place, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
+    def of(cls, place: SourceLocation, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
         """The matrix declared at a place. Raises MockserverError with that place."""
         given: dict[str, Any] = {**options}
         try:

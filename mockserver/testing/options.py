@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, TypedDict
 
-from mockserver.config.errors import Place
+from mockserver.config.errors import SourceLocation
 
 _MAX_PART = 150  # bytes of a part of a cassette's name
 
@@ -37,12 +37,12 @@ _LEADING = re.compile(r"^[^\w\[]+")
 _AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
 
 
-def caller() -> Place:
+def caller() -> SourceLocation:
     """The innermost line outside this package, with its text."""
     frame = _calling_frame()
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
-    return Place(relative(file), line, len(text) - len(text.lstrip()) + 1, text)
+    return SourceLocation(relative(file), line, len(text) - len(text.lstrip()) + 1, text)
 
 
 def relative_to_caller(path: str | Path) -> Path:

@@ -10,7 +10,7 @@ from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.config.errors import ConfigError, MockserverError, Place
+from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document, did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
@@ -274,7 +274,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         """The cassette that is replayed, if any, and which episodes were played."""
         return None if self._cassette is None else self._cassette.played(self.calls)
 
-    def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
+    def compiled(self, rule: Mapping[str, Json], place: SourceLocation) -> Rule:
         """A rule declared at a place of a program. Raises RuleError."""
         document = Document.at({"rules": [rule]}, place)
         return compiled((document,), self._live.settings.profiles)[0]

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.match import EpisodeIndex, key, traits, view
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.server.cassette_store import parse_episode, parse_sent
 from tests.kit.reels import CHAT, chat, episode
 
-NONE = Match()
+NONE = MatchSettings()
 
 
 def asked(body: Any, path: str = CHAT, dialect: str = "openai", **headers: str) -> Call:
@@ -27,38 +27,38 @@ HELLO = chat("Hello")
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 RESPONSE = {"model": "gpt-4o", "input": "go on"}
 
-SAME: list[tuple[Any, Any, Match]] = [
+SAME: list[tuple[Any, Any, MatchSettings]] = [
     (HELLO, HELLO, NONE),
     (HELLO, {**HELLO, "user": "me", "metadata": {"a": "b"}, "store": True}, NONE),
-    (HELLO, {**HELLO, "temperature": 0.5}, Match(ignore=("temperature",))),
-    ({**HELLO, "seed": 1}, {**HELLO, "seed": 2, "temperature": 1}, Match(ignore=("seed", "temperature"))),
-    (HELLO, {**HELLO, "model": "o3"}, Match(ignore=("model",))),
+    (HELLO, {**HELLO, "temperature": 0.5}, MatchSettings(ignore=("temperature",))),
+    ({**HELLO, "seed": 1}, {**HELLO, "seed": 2, "temperature": 1}, MatchSettings(ignore=("seed", "temperature"))),
+    (HELLO, {**HELLO, "model": "o3"}, MatchSettings(ignore=("model",))),
     ({**HELLO, "stream": True}, {**HELLO, "stream": True, "stream_options": {"include_usage": True}}, NONE),
 ]
-OTHERS: list[tuple[Any, Any, Match]] = [
+OTHERS: list[tuple[Any, Any, MatchSettings]] = [
     (HELLO, chat("Hello!"), NONE),
     (HELLO, {**HELLO, "stream": True}, NONE),
-    (HELLO, {**HELLO, "stream": True}, Match(ignore=("stream",))),
+    (HELLO, {**HELLO, "stream": True}, MatchSettings(ignore=("stream",))),
     (HELLO, {**HELLO, "temperature": 0.5}, NONE),
     (HELLO, {**HELLO, "tools": [TOOL]}, NONE),
     (HELLO, {**HELLO, "model": "o3"}, NONE),
-    (HELLO, {**HELLO, "user": "me"}, Match(also=("user",))),
-    ({**HELLO, "metadata": {"a": "b"}}, {**HELLO, "metadata": {"a": "c"}}, Match(also=("metadata.a",))),
+    (HELLO, {**HELLO, "user": "me"}, MatchSettings(also=("user",))),
+    ({**HELLO, "metadata": {"a": "b"}}, {**HELLO, "metadata": {"a": "c"}}, MatchSettings(also=("metadata.a",))),
     (
         {**HELLO, "stream": True},
         {**HELLO, "stream": True, "stream_options": {"include_usage": True}},
-        Match(also=("stream_options.include_usage",)),
+        MatchSettings(also=("stream_options.include_usage",)),
     ),
 ]
 
 
 @pytest.mark.parametrize(("one", "other", "match"), SAME)
-def test_the_same(one: Any, other: Any, match: Match) -> None:
+def test_the_same(one: Any, other: Any, match: MatchSettings) -> None:
     assert key(asked(one), match) == key(asked(other), match)
 
 
 @pytest.mark.parametrize(("one", "other", "match"), OTHERS)
-def test_others(one: Any, other: Any, match: Match) -> None:
+def test_others(one: Any, other: Any, match: MatchSettings) -> None:
     assert key(asked(one), match) != key(asked(other), match)
 
 
@@ -70,10 +70,10 @@ def test_paths_of_one_dialect_are_the_same_and_other_dialects_are_others() -> No
 def test_headers_and_queries_are_compared_where_it_is_said() -> None:
     one, other = asked(HELLO, **{"X-Tenant": "a"}), asked(HELLO, **{"x-tenant": "b"})
     assert key(one, NONE) == key(other, NONE)
-    assert key(one, Match(also=("header.x-tenant",))) != key(other, Match(also=("header.x-tenant",)))
+    assert key(one, MatchSettings(also=("header.x-tenant",))) != key(other, MatchSettings(also=("header.x-tenant",)))
     one, other = asked(HELLO, f"{CHAT}?v=1"), asked(HELLO, f"{CHAT}?v=2")
     assert key(one, NONE) == key(other, NONE)
-    assert key(one, Match(also=("query.v",))) != key(other, Match(also=("query.v",)))
+    assert key(one, MatchSettings(also=("query.v",))) != key(other, MatchSettings(also=("query.v",)))
 
 
 def test_a_response_goes_on_from_the_one_that_it_names() -> None:
@@ -83,7 +83,7 @@ def test_a_response_goes_on_from_the_one_that_it_names() -> None:
         for more in ({}, {"previous_response_id": "resp_1"}, {"previous_response_id": "resp_2"})
     )
     assert len({plain, one, two, key(asked({**RESPONSE, "background": True}, paths), NONE)}) == 4
-    ignoring = Match(ignore=("previous_response_id",))
+    ignoring = MatchSettings(ignore=("previous_response_id",))
     assert key(asked({**RESPONSE, "previous_response_id": "resp_1"}, paths), ignoring) == plain
 
 
@@ -107,7 +107,7 @@ def test_the_version_of_an_api_is_not_compared_unless_it_is_said() -> None:
         asked(None, f"/azure/info?api-version={version}", "azure") for version in ("2024-05-01", "2025-01-01")
     )
     assert key(one, NONE) == key(other, NONE)
-    match = Match(also=("query.api-version",))
+    match = MatchSettings(also=("query.api-version",))
     assert key(one, match) != key(other, match)
 
 
@@ -135,7 +135,7 @@ def test_the_nearest_differs_least() -> None:
 
 def library(*episodes: Episode) -> EpisodeIndex:
     """A cassette that holds these."""
-    made = EpisodeIndex("chat.yaml", parse_episode, Match())
+    made = EpisodeIndex("chat.yaml", parse_episode, MatchSettings())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
@@ -164,7 +164,7 @@ def test_other_episodes_of_the_same_cassette() -> None:
         return parse_episode(each)
 
     one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode({"messages": 7}, "")
-    held = EpisodeIndex("chat.yaml", reader, Match()).again((one, bad))
+    held = EpisodeIndex("chat.yaml", reader, MatchSettings()).again((one, bad))
     made = held.again((two, episode(chat("a"), "1"), bad))
     assert [(entry.reply.source, entry.reply.bytes) for entry in made.entries] == [
         *(("cassette chat.yaml#1", b"2"), ("cassette chat.yaml#2", b"1"))

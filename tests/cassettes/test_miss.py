@@ -12,7 +12,7 @@ import pytest
 
 from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.miss import SHOWN, differences, miss_report, varying_pattern
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
 from mockserver.server.cassette_store import parse_episode, parse_sent
@@ -82,9 +82,9 @@ MISSES: Mapping[str, tuple[str, Any]] = {
 }
 
 
-def library(*episodes: Episode, match: Match | None = None) -> EpisodeIndex:
+def library(*episodes: Episode, match: MatchSettings | None = None) -> EpisodeIndex:
     """A cassette that holds these."""
-    made = EpisodeIndex("chat.yaml", parse_episode, match or Match())
+    made = EpisodeIndex("chat.yaml", parse_episode, match or MatchSettings())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
@@ -108,7 +108,7 @@ def test_the_nearest_episode_is_told(name: str, update: bool) -> None:
 
 
 def test_what_is_compared_as_well_is_told() -> None:
-    held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=Match(also=("header.x-tenant",)))
+    held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=MatchSettings(also=("header.x-tenant",)))
     assert '    header.x-tenant: only in the recording: "acme"\n' in told(CHAT, TALK, held)
 
 
@@ -125,7 +125,7 @@ def test_what_is_compared_as_well_is_told() -> None:
 def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stands(
     more: dict[str, Any], advice: str
 ) -> None:
-    also = Match(also=("header.x-tenant", "user"))
+    also = MatchSettings(also=("header.x-tenant", "user"))
     held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
     report = told(CHAT, {**TALK, **more}, held)
     assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"

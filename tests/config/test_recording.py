@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.recording import Match, Scrub
+from mockserver.config.recording import MatchSettings, Scrub
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import Document, read
 
@@ -31,7 +31,7 @@ def test_scrubs(line: str, means: tuple[Scrub, ...]) -> None:
 
 def test_what_makes_requests_equal() -> None:
     line = "match: {ignore: temperature, also: [header.x-tenant]}"
-    assert settings(line).match == Match(ignore=("temperature",), also=("header.x-tenant",))
+    assert settings(line).match == MatchSettings(ignore=("temperature",), also=("header.x-tenant",))
 
 
 @pytest.mark.parametrize("text", ["openai=https://a.example/v1/", "{openai: 'https://a.example/v1'}"])

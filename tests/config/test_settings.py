@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.models_and_limits import Key, Model
+from mockserver.config.models_and_limits import KeySettings, ModelSettings
 from mockserver.config.settings import Keywords, Settings, assemble, variable
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
@@ -57,15 +57,15 @@ def test_a_file_without_settings_changes_nothing(text: str) -> None:
         ("clock", "real", None),
         ("clock", "1700000000", 1_700_000_000),
         ("clock", "2024-05-01T12:00:00Z", 1_714_564_800),
-        ("models", ["gpt-4o*", "o3"], {"gpt-4o*": Model(), "o3": Model()}),
+        ("models", ["gpt-4o*", "o3"], {"gpt-4o*": ModelSettings(), "o3": ModelSettings()}),
         (
             "models",
             {"gpt-4o": {"context_window": 128_000}, "o3": None},
-            {"gpt-4o": Model(context_window=128_000), "o3": Model()},
+            {"gpt-4o": ModelSettings(context_window=128_000), "o3": ModelSettings()},
         ),
-        ("keys", "sk-a, sk-b,", {"sk-a": Key(), "sk-b": Key()}),
-        ("models", {"a": {"aliases": "b"}}, {"a": Model(aliases=("b",))}),
-        ("keys", {"a": None, 7: {"models": "gpt*"}}, {"a": Key(), "7": Key(models=("gpt*",))}),
+        ("keys", "sk-a, sk-b,", {"sk-a": KeySettings(), "sk-b": KeySettings()}),
+        ("models", {"a": {"aliases": "b"}}, {"a": ModelSettings(aliases=("b",))}),
+        ("keys", {"a": None, 7: {"models": "gpt*"}}, {"a": KeySettings(), "7": KeySettings(models=("gpt*",))}),
         (
             "limits",
             {"tokens_per_day": 5, "requests_per_minute": None, "concurrent_requests": 2, "queue_timeout": "2s"},
@@ -90,9 +90,13 @@ def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
         ("PORT", "0", 0),
         ("STRICT", "1", True),
         ("RELOAD", "no", False),
-        ("KEYS", "123,sk-b", {"123": Key(), "sk-b": Key()}),
-        ("KEYS", "{sk-a: {allowed: false}}", {"sk-a": Key(allowed=False)}),
-        ("MODELS", "{gpt-4o: {context_window: 9}, o3: {}}", {"gpt-4o": Model(context_window=9), "o3": Model()}),
+        ("KEYS", "123,sk-b", {"123": KeySettings(), "sk-b": KeySettings()}),
+        ("KEYS", "{sk-a: {allowed: false}}", {"sk-a": KeySettings(allowed=False)}),
+        (
+            "MODELS",
+            "{gpt-4o: {context_window: 9}, o3: {}}",
+            {"gpt-4o": ModelSettings(context_window=9), "o3": ModelSettings()},
+        ),
         ("TIMING", "slow", PROFILES["slow"]),
     ],
 )

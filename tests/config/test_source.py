@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.config.errors import MockserverError, Place, RuleError
+from mockserver.config.errors import MockserverError, RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, did_you_mean, raise_if_any, read
 
 TEXT = """\
@@ -76,7 +76,7 @@ def test_a_byte_order_mark_is_no_column():
     for text in ("\ufeffa: 1", "\ufeffa: 1".encode()):
         document = read(text, "r.yaml")
         assert document.data == {"a": 1}
-        assert document.place(("a",)) == Place("r.yaml", 1, 4, "a: 1")
+        assert document.place(("a",)) == SourceLocation("r.yaml", 1, 4, "a: 1")
 
 
 @pytest.mark.parametrize(

@@ -2,23 +2,23 @@
 
 import pytest
 
-from mockserver.config.errors import ConfigError, Mistake, MockserverError, Place, RuleError
+from mockserver.config.errors import ConfigError, Mistake, MockserverError, RuleError, SourceLocation
 
-PLACE = Place("rules.yaml", 14, 7, "    model: gpt")
+PLACE = SourceLocation("rules.yaml", 14, 7, "    model: gpt")
 
 
 @pytest.mark.parametrize(
     ("mistake", "line", "shown"),
     [
         (Mistake("no rules"), "no rules", "no rules"),
-        (Mistake("no rules", Place("a.yaml", 1, 1)), "a.yaml:1:1: no rules", "a.yaml:1:1: no rules"),
+        (Mistake("no rules", SourceLocation("a.yaml", 1, 1)), "a.yaml:1:1: no rules", "a.yaml:1:1: no rules"),
         (
             Mistake("unknown key", PLACE),
             "rules.yaml:14:7: unknown key  [model: gpt]",
             "rules.yaml:14:7: unknown key\n   14 |     model: gpt\n      |       ^",
         ),
         (
-            Mistake("odd", Place("a.yaml", 123456, 1, "x")),
+            Mistake("odd", SourceLocation("a.yaml", 123456, 1, "x")),
             "a.yaml:123456:1: odd  [x]",
             "a.yaml:123456:1: odd\n123456 | x\n       | ^",
         ),

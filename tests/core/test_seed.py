@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.seed import FROZEN_AT, Clock, Seed, monotonic, token
+from mockserver.core.seed import FROZEN_AT, Seed, WallClock, monotonic, token
 
 
 def test_pinned_values() -> None:
@@ -68,9 +68,9 @@ def test_hex_digits(length: int) -> None:
 
 
 def test_clocks() -> None:
-    assert Clock().now() == FROZEN_AT == 1_700_000_000
-    assert Clock(5).now() == 5
-    assert abs(Clock(None).now() - time.time()) < 5
+    assert WallClock().now() == FROZEN_AT == 1_700_000_000
+    assert WallClock(5).now() == 5
+    assert abs(WallClock(None).now() - time.time()) < 5
 
 
 def test_durations_only_grow() -> None:

@@ -22,7 +22,7 @@ from mockserver.core.plan import (
     Usage,
     Verdict,
 )
-from mockserver.core.seed import Clock, Seed
+from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, split
 from mockserver.engine.answer import Author, answer, counted, document, singles
 from mockserver.model.scores import embedding, judgement
@@ -30,7 +30,7 @@ from mockserver.tokenizers import named
 from tests.kit.calls import call, in_options
 from tests.kit.local import Answered, Local, local
 
-AUTHOR = Author(Seed(7), Clock())
+AUTHOR = Author(Seed(7), WallClock())
 STORY = "One two three four five six."
 USE = ToolUse(ToolCall("", "look", '{"at":"the stars"}'))
 
@@ -192,7 +192,7 @@ def test_usage_that_a_rule_states_wins() -> None:
 
 
 def made(seed: int = 7, mark: str = "", at: int | None = 5) -> Answer:
-    return answer(chat(), draft(Text("x")), Author(Seed(seed), Clock(at), mark))
+    return answer(chat(), draft(Text("x")), Author(Seed(seed), WallClock(at), mark))
 
 
 def test_identity_follows_from_seed_call_and_mark() -> None:
@@ -301,7 +301,7 @@ def test_images_belong_to_their_prompt() -> None:
     assert [choice["raw_output"]["images"] for choice in choices] == [["data:image/png;base64,AA=="], None]
 
 
-DOCUMENT_AUTHOR = Author(Seed(), Clock())
+DOCUMENT_AUTHOR = Author(Seed(), WallClock())
 EMBEDDINGS, MODERATIONS = "/v1/embeddings", "/v1/moderations"
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
 from mockserver.config.errors import RuleError
-from mockserver.config.models_and_limits import Key, LimitsTable, Model
+from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
 from mockserver.config.settings import Settings, flag, variable
 from mockserver.config.source import Document
 from mockserver.config.timing import PROFILES
@@ -322,9 +322,9 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "groups": _abouts(("group", "matches if"), GROUPS),
     "how-often": _abouts(("key", "meaning"), FAULT_KEYS),
     "items": _typed(ItemSpec),
-    "key": _described(Key),
+    "key": _described(KeySettings),
     "limits": _described(LimitsTable),
-    "model": _described(Model),
+    "model": _described(ModelSettings),
     "modifiers": _abouts(("option", "effect"), MODIFIERS),
     "outcomes": _run_outcomes,
     "positions": _positions,

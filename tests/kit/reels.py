@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.server.cassette_store import CassetteStore
 
@@ -28,7 +28,7 @@ class Folder:
         return CassetteFile(self.path / f"{name}.yaml")
 
     def store(self) -> CassetteStore:
-        return CassetteStore(self.path, Match())
+        return CassetteStore(self.path, MatchSettings())
 
 
 def folder(**held: list[Episode]) -> Folder:

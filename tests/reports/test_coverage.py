@@ -3,7 +3,7 @@
 import json
 import re
 
-from mockserver.config.errors import Place
+from mockserver.config.errors import SourceLocation
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Rendered
 from mockserver.reports.coverage import (
@@ -93,7 +93,7 @@ def test_rules_of_one_line_of_a_test_are_one():
     seen = Watch()
     for name, then in {"one": "{text: a}", "two": "{steps: [{text: a}, {text: b}]}"}.items():
         (rule,) = loaded(f"rules: [{{name: {name}, then: {then}}}]", "/w/test_a.py")
-        assert isinstance(rule.place, Place)
+        assert isinstance(rule.place, SourceLocation)
         seen.add_rules((rule,), declared=True)
         seen.add_rules((rule,), declared=True)
     seen.record(exchange("rule /w/test_a.py:1 one"))

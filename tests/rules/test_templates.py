@@ -9,13 +9,7 @@ from mockserver.config.source import read
 from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules.load import load
-from mockserver.rules.templates import (
-    Compiled,
-    Fake,
-    Table,
-    plain,
-    providers,
-)
+from mockserver.rules.templates import Compiled, Fake, TableView, plain, providers
 from tests.kit.calls import call, told
 from tests.kit.rules import rendered, scope
 
@@ -28,7 +22,7 @@ DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
 def test_a_table_is_seen_but_never_changed():
     table = plain(DEEP)
-    assert isinstance(table, Table)
+    assert isinstance(table, TableView)
     assert dict(table) == {"a": (1, {"b": "c"}), "items": 2, "none": None}
     assert len(table) == 3
     with pytest.raises(TypeError):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.models_and_limits import Key
+from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.access import SECURITY, Guard, admit, is_control, permit, with_cors
@@ -42,7 +42,7 @@ def asked(app: ASGIApp, headers: Headers, method: str, path: str) -> tuple[int, 
 
 # --- keys
 
-KEYS = {"good": Key(), "blocked": Key(allowed=False), "narrow": Key(models=("gpt-4o*", "o3"))}
+KEYS = {"good": KeySettings(), "blocked": KeySettings(allowed=False), "narrow": KeySettings(models=("gpt-4o*", "o3"))}
 MODELS = Catalogue({"gpt-*": Model(), "o3-2025": Model(aliases=("o3-latest",), resolved="o3"), "o4": Model()})
 
 
@@ -63,7 +63,7 @@ MODELS = Catalogue({"gpt-*": Model(), "o3-2025": Model(aliases=("o3-latest",), r
     ],
 )
 def test_keys(key: str | None, model: str, reason: str | None) -> None:
-    def enter(keys: Mapping[str, Key] | None) -> None:
+    def enter(keys: Mapping[str, KeySettings] | None) -> None:
         admit(key, keys)
         permit(model, key, keys, MODELS)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import CassetteError, MockserverError
-from mockserver.config.recording import Match
+from mockserver.config.recording import MatchSettings
 from mockserver.config.settings import assemble
 from mockserver.config.source import read
 from mockserver.core.call import Call
@@ -77,7 +77,7 @@ def test_stale_episodes_are_replaced_once_in_a_run() -> None:
     assert contents(files) == ["a4", "b2"]
     assert [store.save("chat", said(text)) for text in ("a5", "c6")] == [3, 4]
     assert [entry.number for entry in store.load("chat").alike(said("a"))] == [1, 3]
-    store = store.reloaded(Match())
+    store = store.reloaded(MatchSettings())
     store.renew("chat")
     assert [store.save("chat", said(text)) for text in ("a7", "b8")] == [5, 2]
     assert contents(files) == ["a4", "b8", "a5", "c6", "a7"]
@@ -88,7 +88,7 @@ def test_a_removed_file_is_started_again() -> None:
     store = files.store()
     store.renew("chat")
     files.file("chat").path.unlink()
-    assert store.reloaded(Match()).save("chat", said("a2")) == 1
+    assert store.reloaded(MatchSettings()).save("chat", said("a2")) == 1
     assert contents(files) == ["a2"]
 
 

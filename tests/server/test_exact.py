@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
-from mockserver.core.seed import Clock, Seed
+from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import raw
 from mockserver.dialects import discover
 from mockserver.engine.answer import Author, answer
@@ -34,7 +34,7 @@ _texts = st.text(st.characters(codec="utf-8") | st.sampled_from(f"ab {FACE}é\n"
 @settings(deadline=None)
 def test_a_limit_leaves_exactly_so_many_tokens(text: str, name: str, most: int, chunks: Any) -> None:
     asked = call("hi", tokenizer=named(name), logprobs=0, max_tokens=most)
-    made = answer(asked, Draft((DraftChoice((Text(text, chunks),)),)), Author(Seed(), Clock()))
+    made = answer(asked, Draft((DraftChoice((Text(text, chunks),)),)), Author(Seed(), WallClock()))
     (choice,), whole = made.choices, len(named(name).split(text))
     said = "".join(part.text for part in choice.parts if isinstance(part, Text))
     assert choice.logprobs is not None
@@ -51,7 +51,7 @@ def _bytes(text: str, name: str, most: int) -> int:
 def test_a_text_that_is_cut_within_a_character_says_so() -> None:
     asked = call("hi", tokenizer=named("o200k_base"), max_tokens=2)
     for chunks in ("token", ("a", FACE, "b")):
-        made = answer(asked, Draft((DraftChoice((Text(f"a{FACE}b", chunks),)),)), Author(Seed(), Clock()))
+        made = answer(asked, Draft((DraftChoice((Text(f"a{FACE}b", chunks),)),)), Author(Seed(), WallClock()))
         (part,) = made.choices[0].parts
         assert isinstance(part, Text)
         assert (part.text, made.usage.completion) == ("a\ufffd", 2)

@@ -9,11 +9,11 @@ import pytest
 
 from mockserver.cassettes.store import CassetteFile
 from mockserver.config.errors import MockserverError
-from mockserver.config.models_and_limits import Key
+from mockserver.config.models_and_limits import KeySettings
 from mockserver.config.settings import Settings
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Timing
-from mockserver.core.seed import Clock, Seed
+from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.cassette_store import parse_sent
 from mockserver.server.live import Live, Memo, Sources, policy, reload, start, watch
@@ -35,7 +35,7 @@ def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
 
 def test_the_policy_of_settings() -> None:
     made = policy(Settings.model_validate({"seed": 5, "clock": 7, "models": ["a*"], "timing": {"total": "2s"}}))
-    assert (made.seed, made.clock, made.models) == (Seed(5), Clock(7), Catalogue({"a*": Model()}))
+    assert (made.seed, made.clock, made.models) == (Seed(5), WallClock(7), Catalogue({"a*": Model()}))
     assert made.timing == Timing(total=2.0)
     table = {"a": {"context_window": None, "tools": False, "timing": {"total": "2s"}}, "b": None}
     made = policy(Settings.model_validate({"models": table, "known_models": False, "strict": True}))
@@ -151,7 +151,7 @@ async def test_a_reload_swaps_settings_and_rules_meanwhile_others_run(file: Path
         await asyncio.sleep(0)
     assert (turns > 20, len(live.engine.rules)) == (True, 300)
     settings = live.settings
-    assert (settings.keys, settings.max_body, settings.strict) == ({"sk-test": Key()}, 1000, True)
+    assert (settings.keys, settings.max_body, settings.strict) == ({"sk-test": KeySettings()}, 1000, True)
     assert settings.dialect == "azure"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mockserver.config.errors import MockserverError, Place
+from mockserver.config.errors import MockserverError, SourceLocation
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.testing import MockServer
@@ -23,7 +23,7 @@ from mockserver.testing.fault_matrix import (
     matrix_table,
 )
 
-HERE = Place("test_app.py", 7, 1)
+HERE = SourceLocation("test_app.py", 7, 1)
 
 
 def probes(*faults: Any, **options: Any) -> tuple[FaultCase, ...]:

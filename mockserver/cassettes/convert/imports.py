@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlencode, urlsplit
 
 from mockserver.cassettes.convert.providers import DialectRoutes, dialect_of, local_target
-from mockserver.config.errors import CassetteError, Mistake, Place
+from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.yaml_reader import parse
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import Headers
@@ -89,7 +89,7 @@ def _from_json(text: str, file: str) -> tuple[Rows, Reader]:
     except RecursionError:
         raise CassetteError(f"{file}: cannot be imported: its JSON is nested too deep") from None
     except json.JSONDecodeError as error:
-        place = Place(file, error.lineno, error.colno)
+        place = SourceLocation(file, error.lineno, error.colno)
         raise CassetteError(Mistake(f"cannot be imported: not JSON: {error.msg}", place)) from None
     except ValueError as error:  # a number of thousands of digits
         raise CassetteError(f"{file}: cannot be imported: {error}") from None
@@ -105,7 +105,7 @@ def _from_yaml(text: str, file: str) -> tuple[Rows, Reader]:
     if _OWN.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
     root, (_, _, inner), problems = parse(text, binary=True)
-    mistakes = [Mistake(words, Place(file, line + 1, column + 1)) for words, line, column in problems]
+    mistakes = [Mistake(words, SourceLocation(file, line + 1, column + 1)) for words, line, column in problems]
     rows, listing = _interactions(root), _LISTING.search(text)
     if mistakes and listing:
         raise CassetteError(*mistakes)

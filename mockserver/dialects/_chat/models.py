@@ -10,83 +10,87 @@ from pydantic_core import PydanticKnownError
 
 from mockserver.dialects._shared.fields import (
     Object,
-    by_key,
-    checked,
+    body_shape,
     integer,
-    label,
+    labelled,
+    list_of,
+    literal,
     mapping,
-    maybe,
     number,
-    one_of,
-    several,
+    optional,
     shape,
-    strict_shape,
+    tagged_by,
     text_or,
-    words,
+    union,
+    with_checks,
 )
 
-TextPart = shape(type=words("text"), text=str)
-RefusalPart = shape(type=words("refusal"), refusal=str)
-ImageUrl = shape(url=str, detail=maybe(words("auto", "low", "high", "original")))
-ImagePart = shape(type=words("image_url"), image_url=ImageUrl)
-AudioPart = shape(type=words("input_audio"), input_audio=shape(data=str, format=words("wav", "mp3")))
-FilePart = shape(type=words("file"), file=shape(file_data=maybe(str), file_id=maybe(str), filename=maybe(str)))
-TextContent = text_or("<an array of objects>", several(TextPart, 1))
-UserContent = text_or("<an array of objects>", several(by_key("type", TextPart, ImagePart, AudioPart, FilePart), 1))
-AssistantContent = text_or("<an array of objects>", several(by_key("type", TextPart, RefusalPart), 1))
+TextPart = shape(type=literal("text"), text=str)
+RefusalPart = shape(type=literal("refusal"), refusal=str)
+ImageUrl = shape(url=str, detail=optional(literal("auto", "low", "high", "original")))
+ImagePart = shape(type=literal("image_url"), image_url=ImageUrl)
+AudioPart = shape(type=literal("input_audio"), input_audio=shape(data=str, format=literal("wav", "mp3")))
+FilePart = shape(
+    type=literal("file"), file=shape(file_data=optional(str), file_id=optional(str), filename=optional(str))
+)
+TextContent = text_or("<an array of objects>", list_of(TextPart, 1))
+UserContent = text_or("<an array of objects>", list_of(tagged_by("type", TextPart, ImagePart, AudioPart, FilePart), 1))
+AssistantContent = text_or("<an array of objects>", list_of(tagged_by("type", TextPart, RefusalPart), 1))
 
 FunctionCall = shape(name=str, arguments=str)  # arguments are a JSON string
-FunctionToolCall = shape(type=words("function"), id=str, function=FunctionCall)
-CustomToolCall = shape(type=words("custom"), id=str, custom=shape(name=str, input=str))
-ChatToolCall = by_key("type", FunctionToolCall, CustomToolCall)
+FunctionToolCall = shape(type=literal("function"), id=str, function=FunctionCall)
+CustomToolCall = shape(type=literal("custom"), id=str, custom=shape(name=str, input=str))
+ChatToolCall = tagged_by("type", FunctionToolCall, CustomToolCall)
 AudioId = shape(id=str)
-RequestMessage = by_key(
+RequestMessage = tagged_by(
     "role",
-    shape(role=words("system"), content=TextContent, name=maybe(str)),
+    shape(role=literal("system"), content=TextContent, name=optional(str)),
     shape(
-        role=words("assistant"),
-        content=maybe(AssistantContent),
-        refusal=maybe(str),
-        name=maybe(str),
-        audio=maybe(AudioId),
-        tool_calls=maybe(several(ChatToolCall)),
-        function_call=maybe(FunctionCall),
+        role=literal("assistant"),
+        content=optional(AssistantContent),
+        refusal=optional(str),
+        name=optional(str),
+        audio=optional(AudioId),
+        tool_calls=optional(list_of(ChatToolCall)),
+        function_call=optional(FunctionCall),
     ),
-    shape(role=words("user"), content=UserContent, name=maybe(str)),
-    shape(role=words("function"), content=str | None, name=str),  # what a function returned, in the deprecated form
-    shape(role=words("tool"), content=TextContent, tool_call_id=str),
-    shape(role=words("developer"), content=TextContent, name=maybe(str)),
+    shape(role=literal("user"), content=UserContent, name=optional(str)),
+    shape(role=literal("function"), content=str | None, name=str),  # what a function returned, in the deprecated form
+    shape(role=literal("tool"), content=TextContent, tool_call_id=str),
+    shape(role=literal("developer"), content=TextContent, name=optional(str)),
 )
 
 Name = Annotated[str, Field(max_length=64, pattern=r"^[a-zA-Z0-9_-]+$")]
-FunctionDefinition = shape(name=Name, description=maybe(str), parameters=maybe(Object), strict=maybe(bool))
-FunctionTool = shape(type=words("function"), function=FunctionDefinition)
-TextFormat = shape(type=words("text"))
-Grammar = shape(definition=str, syntax=words("lark", "regex"))
+FunctionDefinition = shape(name=Name, description=optional(str), parameters=optional(Object), strict=optional(bool))
+FunctionTool = shape(type=literal("function"), function=FunctionDefinition)
+TextFormat = shape(type=literal("text"))
+Grammar = shape(definition=str, syntax=literal("lark", "regex"))
 CustomTool = shape(
-    type=words("custom"),
+    type=literal("custom"),
     custom=shape(
         name=str,
-        description=maybe(str),
-        format=maybe(by_key("type", TextFormat, shape(type=words("grammar"), grammar=Grammar))),
+        description=optional(str),
+        format=optional(tagged_by("type", TextFormat, shape(type=literal("grammar"), grammar=Grammar))),
     ),
 )
-ChatTool = by_key("type", FunctionTool, CustomTool)
+ChatTool = tagged_by("type", FunctionTool, CustomTool)
 ToolName = shape(name=str)
-NamedFunction = shape(type=words("function"), function=ToolName)
-NamedCustom = shape(type=words("custom"), custom=ToolName)
+NamedFunction = shape(type=literal("function"), function=ToolName)
+NamedCustom = shape(type=literal("custom"), custom=ToolName)
 AllowedTools = shape(
-    type=words("allowed_tools"), allowed_tools=shape(mode=words("auto", "required"), tools=several(Object))
+    type=literal("allowed_tools"), allowed_tools=shape(mode=literal("auto", "required"), tools=list_of(Object))
 )
-ToolMode = label("<a string>", words("none", "auto", "required"))
-ChatToolChoice = one_of(ToolMode, label("<an object>", by_key("type", NamedFunction, NamedCustom, AllowedTools)))
-FunctionChoice = one_of(label("<a string>", words("none", "auto")), label("<an object>", ToolName))
+ToolMode = labelled("<a string>", literal("none", "auto", "required"))
+ChatToolChoice = union(ToolMode, labelled("<an object>", tagged_by("type", NamedFunction, NamedCustom, AllowedTools)))
+FunctionChoice = union(labelled("<a string>", literal("none", "auto")), labelled("<an object>", ToolName))
 
-JsonObjectFormat = shape(type=words("json_object"))
-JsonSchema = shape(name=Name, description=maybe(str), schema=maybe(Object), strict=maybe(bool))
-ResponseFormat = by_key("type", TextFormat, JsonObjectFormat, shape(type=words("json_schema"), json_schema=JsonSchema))
-StreamOptions = shape(include_usage=maybe(bool), include_obfuscation=maybe(bool))
-Audio = shape(voice=text_or("<an object>", AudioId), format=words("wav", "aac", "mp3", "flac", "opus", "pcm16"))
+JsonObjectFormat = shape(type=literal("json_object"))
+JsonSchema = shape(name=Name, description=optional(str), schema=optional(Object), strict=optional(bool))
+ResponseFormat = tagged_by(
+    "type", TextFormat, JsonObjectFormat, shape(type=literal("json_schema"), json_schema=JsonSchema)
+)
+StreamOptions = shape(include_usage=optional(bool), include_obfuscation=optional(bool))
+Audio = shape(voice=text_or("<an object>", AudioId), format=literal("wav", "aac", "mp3", "flac", "opus", "pcm16"))
 
 
 def _first_refused_bias(value: Any) -> Any:
@@ -110,53 +114,53 @@ def _few_pairs(value: Any) -> Any:
 MAX_METADATA_PAIRS = 16
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
-Biases = checked(mapping(number(-100, 100, multiple_of=1)), BeforeValidator(_first_refused_bias))
-Stops = text_or("<an array of strings>", several(str, 1, 4))
+Biases = with_checks(mapping(number(-100, 100, multiple_of=1)), BeforeValidator(_first_refused_bias))
+Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 MetadataPairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
-Metadata = checked(MetadataPairs, BeforeValidator(_few_pairs))
+Metadata = with_checks(MetadataPairs, BeforeValidator(_few_pairs))
 Seed = integer(-(2**63), 2**63 - 1)
-Efforts = words("none", "minimal", "low", "medium", "high", "xhigh", "max")
-Verbosity = words("low", "medium", "high")
+Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
+Verbosity = literal("low", "medium", "high")
 
 # `POST /chat/completions` (`wire/openai.md` section 2).
-ChatBody = strict_shape(
+ChatBody = body_shape(
     model=str,
-    messages=several(RequestMessage, 1),
-    temperature=maybe(number(0, 2)),
-    top_p=maybe(number(0, 1)),
-    n=maybe(integer(1, 128)),
-    max_completion_tokens=maybe(int),
-    max_tokens=maybe(int),
-    frequency_penalty=maybe(Penalty),
-    presence_penalty=maybe(Penalty),
-    logprobs=maybe(bool),
-    top_logprobs=maybe(integer(0, 20)),
-    logit_bias=maybe(Biases),
-    seed=maybe(Seed),
-    stop=maybe(Stops),
-    stream=maybe(bool),
-    stream_options=maybe(StreamOptions),
-    response_format=maybe(ResponseFormat),
-    tools=maybe(several(ChatTool)),
-    tool_choice=maybe(ChatToolChoice),
-    parallel_tool_calls=maybe(bool),
-    functions=maybe(several(FunctionDefinition, 1, 128)),
-    function_call=maybe(FunctionChoice),
-    reasoning_effort=maybe(Efforts),
-    verbosity=maybe(Verbosity),
-    service_tier=maybe(words("auto", "default", "flex", "scale", "priority", "fast")),
-    store=maybe(bool),
-    metadata=maybe(Metadata),
-    modalities=maybe(several(words("text", "audio"))),
-    audio=maybe(Audio),
-    prediction=maybe(shape(type=words("content"), content=TextContent)),
-    web_search_options=maybe(Object),
-    user=maybe(str),
-    safety_identifier=maybe(str),
-    prompt_cache_key=maybe(str),
-    prompt_cache_options=maybe(Object),
-    prompt_cache_retention=maybe(str),
-    moderation=maybe(Object),
+    messages=list_of(RequestMessage, 1),
+    temperature=optional(number(0, 2)),
+    top_p=optional(number(0, 1)),
+    n=optional(integer(1, 128)),
+    max_completion_tokens=optional(int),
+    max_tokens=optional(int),
+    frequency_penalty=optional(Penalty),
+    presence_penalty=optional(Penalty),
+    logprobs=optional(bool),
+    top_logprobs=optional(integer(0, 20)),
+    logit_bias=optional(Biases),
+    seed=optional(Seed),
+    stop=optional(Stops),
+    stream=optional(bool),
+    stream_options=optional(StreamOptions),
+    response_format=optional(ResponseFormat),
+    tools=optional(list_of(ChatTool)),
+    tool_choice=optional(ChatToolChoice),
+    parallel_tool_calls=optional(bool),
+    functions=optional(list_of(FunctionDefinition, 1, 128)),
+    function_call=optional(FunctionChoice),
+    reasoning_effort=optional(Efforts),
+    verbosity=optional(Verbosity),
+    service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast")),
+    store=optional(bool),
+    metadata=optional(Metadata),
+    modalities=optional(list_of(literal("text", "audio"))),
+    audio=optional(Audio),
+    prediction=optional(shape(type=literal("content"), content=TextContent)),
+    web_search_options=optional(Object),
+    user=optional(str),
+    safety_identifier=optional(str),
+    prompt_cache_key=optional(str),
+    prompt_cache_options=optional(Object),
+    prompt_cache_retention=optional(str),
+    moderation=optional(Object),
 )
 CHAT = TypeAdapter(ChatBody)
 CHAT_FIELDS = frozenset(ChatBody.__annotations__)

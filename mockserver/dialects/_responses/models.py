@@ -18,20 +18,20 @@ from mockserver.dialects._chat.models import (
 )
 from mockserver.dialects._shared.fields import (
     Object,
-    by_key,
-    by_tag,
+    body_shape,
     integer,
-    label,
-    maybe,
+    labelled,
+    list_of,
+    literal,
+    not_null,
     number,
-    one_of,
     open_shape,
-    several,
+    optional,
     shape,
-    strict_shape,
+    tagged_by,
     text_or,
-    unset,
-    words,
+    union,
+    union_by,
 )
 
 
@@ -42,13 +42,13 @@ def _part_tag(part: Any) -> str:
 
 _TEXTUAL = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _PART_TAGS = {**dict.fromkeys(_TEXTUAL, "<a text>"), "refusal": "<a refusal>"}
-Part = by_tag(
+Part = union_by(
     _part_tag,
-    label("<a text>", open_shape(type=words(*_TEXTUAL), text=str)),
-    label("<a refusal>", open_shape(type=words("refusal"), refusal=str)),
-    label("<a part>", open_shape(type=str)),
+    labelled("<a text>", open_shape(type=literal(*_TEXTUAL), text=str)),
+    labelled("<a refusal>", open_shape(type=literal("refusal"), refusal=str)),
+    labelled("<a part>", open_shape(type=str)),
 )
-Content = text_or("<an array of objects>", several(Part))
+Content = text_or("<an array of objects>", list_of(Part))
 
 
 def _item_tag(item: Any) -> str:
@@ -60,13 +60,13 @@ def _item_tag(item: Any) -> str:
 
 
 # A message may come without its type; so may a reference to an item that the provider keeps.
-Item = by_tag(
+Item = union_by(
     _item_tag,
-    label("<a message>", open_shape(role=words("user", "assistant", "system", "developer"), content=Content)),
-    label("<an item>", open_shape(type=str)),
-    label("<a reference>", open_shape(id=str)),
+    labelled("<a message>", open_shape(role=literal("user", "assistant", "system", "developer"), content=Content)),
+    labelled("<an item>", open_shape(type=str)),
+    labelled("<a reference>", open_shape(id=str)),
 )
-Input = text_or("<an array of objects>", several(Item))
+Input = text_or("<an array of objects>", list_of(Item))
 
 
 def _tool_tag(tool: Any) -> str:
@@ -78,54 +78,58 @@ def _tool_tag(tool: Any) -> str:
 def function_tool(name: Any) -> Any:
     """A function that the model may call."""
     return shape(
-        type=words("function"), name=name, description=maybe(str), parameters=maybe(Object), strict=maybe(bool)
+        type=literal("function"),
+        name=name,
+        description=optional(str),
+        parameters=optional(Object),
+        strict=optional(bool),
     )
 
 
-Grammar = shape(type=words("grammar"), definition=str, syntax=words("lark", "regex"))
+Grammar = shape(type=literal("grammar"), definition=str, syntax=literal("lark", "regex"))
 ResponseCustomTool = shape(
-    type=words("custom"), name=str, description=maybe(str), format=maybe(by_key("type", TextFormat, Grammar))
+    type=literal("custom"), name=str, description=optional(str), format=optional(tagged_by("type", TextFormat, Grammar))
 )
 HostedTool = open_shape(type=str)  # one of the provider's own, or one that it reaches (`mcp`)
-ResponseTool = by_tag(
+ResponseTool = union_by(
     _tool_tag,
-    label("function", function_tool(Name)),
-    label("custom", ResponseCustomTool),
-    label("image_generation", open_shape(type=words("image_generation"), partial_images=maybe(integer(0, 3)))),
-    label("<a tool>", HostedTool),
+    labelled("function", function_tool(Name)),
+    labelled("custom", ResponseCustomTool),
+    labelled("image_generation", open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))),
+    labelled("<a tool>", HostedTool),
 )
 
-ResponseNamedTool = shape(type=words("function", "custom"), name=str)
-McpChoice = shape(type=words("mcp"), server_label=str, name=maybe(str))
-ResponseAllowedTools = shape(type=words("allowed_tools"), mode=words("auto", "required"), tools=several(Object))
+ResponseNamedTool = shape(type=literal("function", "custom"), name=str)
+McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))
+ResponseAllowedTools = shape(type=literal("allowed_tools"), mode=literal("auto", "required"), tools=list_of(Object))
 HOSTED_CHOICES = (
     "file_search",
     *("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"),
     *("computer", "computer_use", "computer_use_preview"),
     *("code_interpreter", "image_generation", "local_shell", "shell", "apply_patch", "programmatic_tool_calling"),
 )
-ChosenTool = by_key("type", ResponseNamedTool, McpChoice, ResponseAllowedTools, shape(type=words(*HOSTED_CHOICES)))
-ResponseToolChoice = one_of(ToolMode, label("<an object>", ChosenTool))
+ChosenTool = tagged_by("type", ResponseNamedTool, McpChoice, ResponseAllowedTools, shape(type=literal(*HOSTED_CHOICES)))
+ResponseToolChoice = union(ToolMode, labelled("<an object>", ChosenTool))
 
 
 def text_options(schema_name: Any) -> Any:
     """The form of the answer: a text, an object, or what satisfies a JSON Schema."""
     schema = shape(
-        type=words("json_schema"), name=schema_name, schema=Object, description=maybe(str), strict=maybe(bool)
+        type=literal("json_schema"), name=schema_name, schema=Object, description=optional(str), strict=optional(bool)
     )
-    form = by_key("type", TextFormat, JsonObjectFormat, schema)
-    return shape(format=maybe(form), verbosity=maybe(Verbosity))
+    form = tagged_by("type", TextFormat, JsonObjectFormat, schema)
+    return shape(format=optional(form), verbosity=optional(Verbosity))
 
 
-Summary = words("auto", "concise", "detailed")
+Summary = literal("auto", "concise", "detailed")
 ReasoningOptions = shape(
-    effort=maybe(Efforts),
-    summary=maybe(Summary),
-    generate_summary=maybe(Summary),
-    context=maybe(words("auto", "current_turn", "all_turns")),
-    mode=maybe(str),
+    effort=optional(Efforts),
+    summary=optional(Summary),
+    generate_summary=optional(Summary),
+    context=optional(literal("auto", "current_turn", "all_turns")),
+    mode=optional(str),
 )
-PromptTemplate = shape(id=str, version=maybe(str), variables=maybe(Object))
+PromptTemplate = shape(id=str, version=optional(str), variables=optional(Object))
 INCLUDABLE = (
     "file_search_call.results",
     "web_search_call.results",
@@ -138,41 +142,41 @@ INCLUDABLE = (
 )
 
 # `POST /responses` (`wire/openai.md` section 6).
-ResponseBody = strict_shape(
-    model=unset(str),
-    input=unset(Input),
-    instructions=maybe(str),
-    max_output_tokens=maybe(integer(16)),
-    max_tool_calls=maybe(int),
-    parallel_tool_calls=maybe(bool),
-    temperature=maybe(number(0, 2)),
-    top_p=maybe(number(0, 1)),
-    top_logprobs=maybe(integer(0, 20)),
-    text=maybe(text_options(Name)),
-    tools=maybe(several(ResponseTool)),
-    tool_choice=maybe(ResponseToolChoice),
-    reasoning=maybe(ReasoningOptions),
-    include=maybe(several(words(*INCLUDABLE))),
-    store=maybe(bool),
-    background=maybe(bool),
-    previous_response_id=maybe(str),
-    conversation=maybe(text_or("<an object>", shape(id=str))),
-    prompt=maybe(PromptTemplate),
-    truncation=maybe(words("auto", "disabled")),
-    stream=maybe(bool),
-    stream_options=maybe(shape(include_obfuscation=maybe(bool))),
-    service_tier=maybe(words("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
-    metadata=maybe(Metadata),
-    user=maybe(str),
-    safety_identifier=maybe(str),
-    prompt_cache_key=maybe(str),
-    prompt_cache_options=maybe(Object),
-    prompt_cache_retention=maybe(words("in_memory", "in-memory", "24h")),
-    context_management=maybe(several(shape(type=str, compact_threshold=maybe(int)))),
-    moderation=maybe(Object),
-    background_options=maybe(Object),
-    access_programs=maybe(Object),
-    image=maybe(Object),
+ResponseBody = body_shape(
+    model=not_null(str),
+    input=not_null(Input),
+    instructions=optional(str),
+    max_output_tokens=optional(integer(16)),
+    max_tool_calls=optional(int),
+    parallel_tool_calls=optional(bool),
+    temperature=optional(number(0, 2)),
+    top_p=optional(number(0, 1)),
+    top_logprobs=optional(integer(0, 20)),
+    text=optional(text_options(Name)),
+    tools=optional(list_of(ResponseTool)),
+    tool_choice=optional(ResponseToolChoice),
+    reasoning=optional(ReasoningOptions),
+    include=optional(list_of(literal(*INCLUDABLE))),
+    store=optional(bool),
+    background=optional(bool),
+    previous_response_id=optional(str),
+    conversation=optional(text_or("<an object>", shape(id=str))),
+    prompt=optional(PromptTemplate),
+    truncation=optional(literal("auto", "disabled")),
+    stream=optional(bool),
+    stream_options=optional(shape(include_obfuscation=optional(bool))),
+    service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
+    metadata=optional(Metadata),
+    user=optional(str),
+    safety_identifier=optional(str),
+    prompt_cache_key=optional(str),
+    prompt_cache_options=optional(Object),
+    prompt_cache_retention=optional(literal("in_memory", "in-memory", "24h")),
+    context_management=optional(list_of(shape(type=str, compact_threshold=optional(int)))),
+    moderation=optional(Object),
+    background_options=optional(Object),
+    access_programs=optional(Object),
+    image=optional(Object),
 )
 RESPONSE = TypeAdapter(ResponseBody)
 RESPONSE_FIELDS = frozenset(ResponseBody.__annotations__)

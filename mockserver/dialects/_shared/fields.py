@@ -30,7 +30,7 @@ def closed_shape(**fields: Type) -> Type:
     return _configured(shape(**fields), extra="forbid", defer_build=True)
 
 
-def strict_shape(**fields: Type) -> Type:
+def body_shape(**fields: Type) -> Type:
     """A whole body; its model is built when it is first used."""
     return _configured(shape(**fields), defer_build=True)
 
@@ -40,17 +40,17 @@ def _configured(made: Type, **config: Any) -> Type:
     return made
 
 
-def unset(kind: Type) -> Type:
+def not_null(kind: Type) -> Type:
     """A field that may be absent, but not null."""
     return NotRequired[kind]
 
 
-def maybe(kind: Type) -> Type:
+def optional(kind: Type) -> Type:
     """A field that may be absent or null."""
     return NotRequired[kind | None]
 
 
-def words(*allowed: str) -> Type:
+def literal(*allowed: str) -> Type:
     """One of these strings."""
     return Literal[allowed]
 
@@ -65,7 +65,7 @@ def integer(least: int | None = None, most: int | None = None) -> Type:
     return Annotated[int, Field(ge=least, le=most)]
 
 
-def checked(kind: Type, *checks: Any) -> Type:
+def with_checks(kind: Type, *checks: Any) -> Type:
     """A type with validators, or bounds, of its own."""
     return Annotated[kind, *checks]
 
@@ -75,34 +75,34 @@ def mapping(kind: Type) -> Type:
     return dict[str, kind]
 
 
-def several(kind: Type, least: int | None = None, most: int | None = None) -> Type:
+def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Type:
     """A list; only its first wrong element is reported."""
     return Annotated[list[kind], Field(min_length=least, max_length=most, fail_fast=True)]
 
 
-def label(name: str, kind: Type) -> Type:
+def labelled(name: str, kind: Type) -> Type:
     """A member of a union under a name, such as `<a string>`."""
     return Annotated[kind, Tag(name)]
 
 
-def one_of(*members: Type) -> Type:
+def union(*members: Type) -> Type:
     """A union."""
     return reduce(or_, members)
 
 
-def by_key(key: str, *members: Type) -> Type:
+def tagged_by(key: str, *members: Type) -> Type:
     """One of several objects, told apart by a key."""
-    return Annotated[one_of(*members), Field(discriminator=key)]
+    return Annotated[union(*members), Field(discriminator=key)]
 
 
-def by_tag(tag: Callable[[Any], str], *members: Type) -> Type:
+def union_by(tag: Callable[[Any], str], *members: Type) -> Type:
     """One of several labelled types, told apart by a function that returns the label."""
-    return Annotated[one_of(*members), Discriminator(tag)]
+    return Annotated[union(*members), Discriminator(tag)]
 
 
 def text_or(name: str, kind: Type) -> Type:
     """A string, or a value of another type."""
-    return one_of(STRING, label(name, kind))
+    return union(STRING, labelled(name, kind))
 
 
-STRING = label("<a string>", str)
+STRING = labelled("<a string>", str)

@@ -20,16 +20,16 @@ from mockserver.dialects._chat.models import (
 from mockserver.dialects._completions import MAX_PROMPTS
 from mockserver.dialects._shared.fields import (
     Object,
-    checked,
+    body_shape,
     closed_shape,
-    label,
+    labelled,
+    list_of,
+    literal,
     mapping,
-    maybe,
-    one_of,
-    several,
-    strict_shape,
-    unset,
-    words,
+    not_null,
+    optional,
+    union,
+    with_checks,
 )
 
 
@@ -82,45 +82,45 @@ _MANY = 64
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
     """An integer within bounds."""
-    return checked(int, BeforeValidator(whole), Field(ge=least, le=most), Tag("int"))
+    return with_checks(int, BeforeValidator(whole), Field(ge=least, le=most), Tag("int"))
 
 
 def number(least: float, most: float) -> Any:
     """A float within bounds."""
-    return checked(float, BeforeValidator(_number), Field(ge=least, le=most))
+    return with_checks(float, BeforeValidator(_number), Field(ge=least, le=most))
 
 
-Int = checked(int, BeforeValidator(whole), Tag("int"))
-Number = checked(float, BeforeValidator(_number), Tag("float"))
-Bool = checked(bool, BeforeValidator(_truth), Tag("bool"))
-Text = label("str", str)
-Texts = label("list[str]", several(str))
-Ints = label("list[int]", several(Int))
-Pairs = checked(mapping(str), BeforeValidator(_one_refused))
+Int = with_checks(int, BeforeValidator(whole), Tag("int"))
+Number = with_checks(float, BeforeValidator(_number), Tag("float"))
+Bool = with_checks(bool, BeforeValidator(_truth), Tag("bool"))
+Text = labelled("str", str)
+Texts = labelled("list[str]", list_of(str))
+Ints = labelled("list[int]", list_of(Int))
+Pairs = with_checks(mapping(str), BeforeValidator(_one_refused))
 Bias = number(-100.0, 100.0)
-Biases = checked(mapping(Bias), BeforeValidator(_one_refused))
+Biases = with_checks(mapping(Bias), BeforeValidator(_one_refused))
 Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
 FewInt = integer(0, 5)
 
-ImageURL = closed_shape(url=str, detail=maybe(str))
+ImageURL = closed_shape(url=str, detail=optional(str))
 VideoURL = closed_shape(
-    url=str, detail=maybe(str), max_frames=maybe(Int), spatial_limit=maybe(Int), sample_fps=maybe(Number)
+    url=str, detail=optional(str), max_frames=optional(Int), spatial_limit=optional(Int), sample_fps=optional(Number)
 )
-Content = closed_shape(type=str, text=maybe(str), image_url=maybe(ImageURL), video_url=maybe(VideoURL))
+Content = closed_shape(type=str, text=optional(str), image_url=optional(ImageURL), video_url=optional(VideoURL))
 PredictedOutput = closed_shape(
-    content=one_of(Text, label("list[ChatMessageContent]", several(Content))), type=unset(words("content"))
+    content=union(Text, labelled("list[ChatMessageContent]", list_of(Content))), type=not_null(literal("content"))
 )
 ThinkingConfigEnabled = closed_shape(
-    type=words("enabled"),
-    budget_tokens=maybe(checked(int, BeforeValidator(whole), Field(ge=1024))),
-    keep=maybe(words("all")),
-    budget_end_str=maybe(str),
+    type=literal("enabled"),
+    budget_tokens=optional(with_checks(int, BeforeValidator(whole), Field(ge=1024))),
+    keep=optional(literal("all")),
+    budget_end_str=optional(str),
 )
-Thinking = one_of(
-    label("ThinkingConfigEnabled", ThinkingConfigEnabled),
-    label("ThinkingConfigDisabled", closed_shape(type=words("disabled"))),
+Thinking = union(
+    labelled("ThinkingConfigEnabled", ThinkingConfigEnabled),
+    labelled("ThinkingConfigDisabled", closed_shape(type=literal("disabled"))),
 )
-Schema = one_of(Text, label("dict[str,any]", Object))
+Schema = union(Text, labelled("dict[str,any]", Object))
 
 
 def _with_schema(answer: Object) -> Object:
@@ -132,77 +132,77 @@ def _with_schema(answer: Object) -> Object:
 
 
 ResponseFormat = closed_shape(
-    type=words("json_object", "json_schema", "grammar", "text"),
-    schema=maybe(Schema),
-    grammar=maybe(str),
-    json_schema=maybe(Schema),
+    type=literal("json_object", "json_schema", "grammar", "text"),
+    schema=optional(Schema),
+    grammar=optional(str),
+    json_schema=optional(Schema),
 )
-Effort = label(
-    "literal['low','medium','high','xhigh','max','none']", words("low", "medium", "high", "xhigh", "max", "none")
+Effort = labelled(
+    "literal['low','medium','high','xhigh','max','none']", literal("low", "medium", "high", "xhigh", "max", "none")
 )
-Prompts = one_of(
+Prompts = union(
     Text,
-    label("list[str]", several(str, most=MAX_PROMPTS)),
+    labelled("list[str]", list_of(str, most=MAX_PROMPTS)),
     Ints,
-    label("list[list[int]]", several(Ints, most=MAX_PROMPTS)),
+    labelled("list[list[int]]", list_of(Ints, most=MAX_PROMPTS)),
 )
 _SAMPLING: dict[str, Any] = {
     "model": str,
-    "user": maybe(str),
-    "prompt_cache_key": maybe(str),
-    "prompt_cache_isolation_key": maybe(str),
-    "raw_output": maybe(Bool),
-    "perf_metrics_in_response": maybe(Bool),
-    "stream": maybe(Bool),
-    "n": unset(checked(int, BeforeValidator(whole), Field(ge=1, le=128))),
-    "service_tier": unset(words("auto", "default", "flex", "priority")),
-    "stop": maybe(one_of(Text, label("list[str]", several(str, most=4)))),
-    "max_tokens": maybe(Int),
-    "max_completion_tokens": maybe(Int),
-    "temperature": maybe(FromZeroToTwo),
-    "top_k": maybe(checked(int, BeforeValidator(whole), Field(ge=0, le=100))),
-    "top_p": maybe(Share),
-    "min_p": maybe(Share),
-    "typical_p": maybe(Share),
-    "frequency_penalty": maybe(Penalty),
-    "presence_penalty": maybe(Penalty),
-    "repetition_penalty": maybe(FromZeroToTwo),
-    "mirostat_target": maybe(Number),
-    "mirostat_lr": maybe(Number),
-    "seed": maybe(Int),
-    "logprobs": maybe(one_of(FewInt, Bool)),
-    "top_logprobs": maybe(checked(int, BeforeValidator(whole), Field(ge=0, le=5))),
-    "echo": maybe(Bool),
-    "echo_last": maybe(Int),
-    "ignore_eos": unset(Bool),
-    "context_length_exceeded_behavior": unset(words("error", "truncate")),
-    "response_format": maybe(checked(ResponseFormat, AfterValidator(_with_schema))),
-    "logit_bias": maybe(Biases),
-    "speculation": maybe(one_of(Text, Ints)),
-    "prediction": maybe(one_of(label("PredictedOutput", PredictedOutput), Text)),
-    "metadata": maybe(Pairs),
-    "reasoning_effort": maybe(one_of(Effort, Int, Bool)),
-    "reasoning_history": maybe(words("disabled", "interleaved", "preserved")),
-    "thinking": maybe(Thinking),
-    "return_token_ids": maybe(Bool),
+    "user": optional(str),
+    "prompt_cache_key": optional(str),
+    "prompt_cache_isolation_key": optional(str),
+    "raw_output": optional(Bool),
+    "perf_metrics_in_response": optional(Bool),
+    "stream": optional(Bool),
+    "n": not_null(with_checks(int, BeforeValidator(whole), Field(ge=1, le=128))),
+    "service_tier": not_null(literal("auto", "default", "flex", "priority")),
+    "stop": optional(union(Text, labelled("list[str]", list_of(str, most=4)))),
+    "max_tokens": optional(Int),
+    "max_completion_tokens": optional(Int),
+    "temperature": optional(FromZeroToTwo),
+    "top_k": optional(with_checks(int, BeforeValidator(whole), Field(ge=0, le=100))),
+    "top_p": optional(Share),
+    "min_p": optional(Share),
+    "typical_p": optional(Share),
+    "frequency_penalty": optional(Penalty),
+    "presence_penalty": optional(Penalty),
+    "repetition_penalty": optional(FromZeroToTwo),
+    "mirostat_target": optional(Number),
+    "mirostat_lr": optional(Number),
+    "seed": optional(Int),
+    "logprobs": optional(union(FewInt, Bool)),
+    "top_logprobs": optional(with_checks(int, BeforeValidator(whole), Field(ge=0, le=5))),
+    "echo": optional(Bool),
+    "echo_last": optional(Int),
+    "ignore_eos": not_null(Bool),
+    "context_length_exceeded_behavior": not_null(literal("error", "truncate")),
+    "response_format": optional(with_checks(ResponseFormat, AfterValidator(_with_schema))),
+    "logit_bias": optional(Biases),
+    "speculation": optional(union(Text, Ints)),
+    "prediction": optional(union(labelled("PredictedOutput", PredictedOutput), Text)),
+    "metadata": optional(Pairs),
+    "reasoning_effort": optional(union(Effort, Int, Bool)),
+    "reasoning_history": optional(literal("disabled", "interleaved", "preserved")),
+    "thinking": optional(Thinking),
+    "return_token_ids": optional(Bool),
 }
 # `POST /completions`: closed, as the seed says.
 CompletionRequest = closed_shape(
     **_SAMPLING,
     prompt=Prompts,
-    images=maybe(one_of(Texts, label("list[list[str]]", several(Texts)))),
+    images=optional(union(Texts, labelled("list[list[str]]", list_of(Texts)))),
 )
 # `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
-ChatCompletionRequest = strict_shape(
+ChatCompletionRequest = body_shape(
     **_SAMPLING,
-    messages=several(RequestMessage, 1),
-    tools=maybe(several(ChatTool)),
-    tool_choice=maybe(ChatToolChoice),
-    parallel_tool_calls=maybe(Bool),
-    functions=maybe(several(FunctionDefinition, 1, 128)),
-    function_call=maybe(FunctionChoice),
-    stream_options=maybe(StreamOptions),
-    prompt_truncate_len=maybe(Int),
+    messages=list_of(RequestMessage, 1),
+    tools=optional(list_of(ChatTool)),
+    tool_choice=optional(ChatToolChoice),
+    parallel_tool_calls=optional(Bool),
+    functions=optional(list_of(FunctionDefinition, 1, 128)),
+    function_call=optional(FunctionChoice),
+    stream_options=optional(StreamOptions),
+    prompt_truncate_len=optional(Int),
 )
 COMPLETION = TypeAdapter(CompletionRequest)
 CHAT = TypeAdapter(ChatCompletionRequest)

@@ -22,19 +22,19 @@ from mockserver.dialects._responses.models import (
 from mockserver.dialects._shared.fields import (
     STRING,
     Object,
-    by_key,
-    by_tag,
+    body_shape,
     integer,
-    label,
+    labelled,
+    list_of,
+    literal,
     mapping,
-    maybe,
-    one_of,
-    several,
+    not_null,
+    optional,
     shape,
-    strict_shape,
+    tagged_by,
     text_or,
-    unset,
-    words,
+    union,
+    union_by,
 )
 
 
@@ -44,21 +44,21 @@ def _tool_tag(tool: Any) -> str:
 
 
 ComputerTool = shape(
-    type=words("computer_use_preview"),
+    type=literal("computer_use_preview"),
     display_height=int,
     display_width=int,
-    environment=words("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
+    environment=literal("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
 )
-VllmTool = by_tag(
+VllmTool = union_by(
     _tool_tag,
-    label("function", function_tool(str)),
-    label("custom", ResponseCustomTool),
-    label("computer_use_preview", ComputerTool),
-    label("<a tool>", HostedTool),
+    labelled("function", function_tool(str)),
+    labelled("custom", ResponseCustomTool),
+    labelled("computer_use_preview", ComputerTool),
+    labelled("<a tool>", HostedTool),
 )
-ComputerChoice = shape(type=words("computer_use_preview", "computer_use"))
-ChosenTool = by_key("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
-Efforts = words("none", "minimal", "low", "medium", "high", "xhigh")
+ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
+ChosenTool = tagged_by("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
+Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")
 INCLUDABLE = (
     "code_interpreter_call.outputs",
     "computer_call_output.output.image_url",
@@ -71,41 +71,43 @@ MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 
 # `POST /responses` (`wire/tzafon-responses.md`, Request).
 RESPONSE = TypeAdapter(
-    strict_shape(
+    body_shape(
         input=Input,
-        model=maybe(str),
-        instructions=maybe(str),
-        user=maybe(str),
-        metadata=maybe(mapping(str)),
-        background=maybe(bool),
-        store=maybe(bool),
-        stream=maybe(bool),
-        include=maybe(several(words(*INCLUDABLE))),
-        max_output_tokens=maybe(int),
-        max_tool_calls=maybe(int),
-        top_k=maybe(int),
-        top_logprobs=maybe(int),
-        temperature=maybe(float),
-        top_p=maybe(float),
-        logit_bias=maybe(mapping(float)),
-        parallel_tool_calls=maybe(bool),
-        previous_response_id=maybe(str),
-        previous_input_messages=maybe(several(Object)),
-        prompt=maybe(PromptTemplate),
-        prompt_cache_key=maybe(str),
-        reasoning=maybe(shape(effort=maybe(Efforts), summary=maybe(Summary), generate_summary=maybe(Summary))),
-        service_tier=unset(words("auto", "default", "flex", "scale", "priority")),
-        text=maybe(text_options(str)),
-        tool_choice=unset(one_of(ToolMode, label("<an object>", ChosenTool))),
-        tools=unset(several(VllmTool)),
-        truncation=maybe(words("auto", "disabled")),
-        request_id=unset(str),
-        priority=unset(int),
-        cache_salt=maybe(str),
-        enable_response_messages=unset(bool),
-        mm_processor_kwargs=maybe(Object),
-        skip_special_tokens=unset(bool),
-        include_stop_str_in_output=unset(bool),
+        model=optional(str),
+        instructions=optional(str),
+        user=optional(str),
+        metadata=optional(mapping(str)),
+        background=optional(bool),
+        store=optional(bool),
+        stream=optional(bool),
+        include=optional(list_of(literal(*INCLUDABLE))),
+        max_output_tokens=optional(int),
+        max_tool_calls=optional(int),
+        top_k=optional(int),
+        top_logprobs=optional(int),
+        temperature=optional(float),
+        top_p=optional(float),
+        logit_bias=optional(mapping(float)),
+        parallel_tool_calls=optional(bool),
+        previous_response_id=optional(str),
+        previous_input_messages=optional(list_of(Object)),
+        prompt=optional(PromptTemplate),
+        prompt_cache_key=optional(str),
+        reasoning=optional(
+            shape(effort=optional(Efforts), summary=optional(Summary), generate_summary=optional(Summary))
+        ),
+        service_tier=not_null(literal("auto", "default", "flex", "scale", "priority")),
+        text=optional(text_options(str)),
+        tool_choice=not_null(union(ToolMode, labelled("<an object>", ChosenTool))),
+        tools=not_null(list_of(VllmTool)),
+        truncation=optional(literal("auto", "disabled")),
+        request_id=not_null(str),
+        priority=not_null(int),
+        cache_salt=optional(str),
+        enable_response_messages=not_null(bool),
+        mm_processor_kwargs=optional(Object),
+        skip_special_tokens=not_null(bool),
+        include_stop_str_in_output=not_null(bool),
     )
 )
 
@@ -116,65 +118,65 @@ def _part_tag(part: Any) -> str:
 
 
 # A message with a role, or one of Harmony's with an author; its parts may be texts or any object.
-ChatPart = by_tag(
-    _part_tag, STRING, label("text", TextPart), label("refusal", RefusalPart), label("<an object>", Object)
+ChatPart = union_by(
+    _part_tag, STRING, labelled("text", TextPart), labelled("refusal", RefusalPart), labelled("<an object>", Object)
 )
 Message = shape(
-    role=unset(str),
-    author=unset(Object),
-    content=maybe(text_or("<an array of objects>", several(ChatPart))),
-    refusal=maybe(str),
-    tool_calls=maybe(several(ChatToolCall)),
-    function_call=maybe(FunctionCall),
-    tool_call_id=maybe(str),
-    name=maybe(str),
+    role=not_null(str),
+    author=not_null(Object),
+    content=optional(text_or("<an array of objects>", list_of(ChatPart))),
+    refusal=optional(str),
+    tool_calls=optional(list_of(ChatToolCall)),
+    function_call=optional(FunctionCall),
+    tool_call_id=optional(str),
+    name=optional(str),
 )
 # A function with or without its type; custom tools are let through.
 ChatTool = shape(
-    type=unset(words("function", "custom")),
-    function=unset(shape(name=str, description=maybe(str), parameters=maybe(Object))),
-    custom=unset(Object),
+    type=not_null(literal("function", "custom")),
+    function=not_null(shape(name=str, description=optional(str), parameters=optional(Object))),
+    custom=not_null(Object),
 )
 ToolName = shape(name=str)
 ChatChosen = shape(
-    type=unset(words("function", "custom", "allowed_tools")),
-    function=unset(ToolName),
-    custom=unset(ToolName),
-    allowed_tools=unset(Object),
+    type=not_null(literal("function", "custom", "allowed_tools")),
+    function=not_null(ToolName),
+    custom=not_null(ToolName),
+    allowed_tools=not_null(Object),
 )
 ChatFormat = shape(
-    type=words("text", "json_object", "json_schema", "structural_tag"),
-    json_schema=maybe(shape(name=str, schema=maybe(Object))),
+    type=literal("text", "json_object", "json_schema", "structural_tag"),
+    json_schema=optional(shape(name=str, schema=optional(Object))),
 )
 
 # `POST /chat/completions`: the fields that mean something here; the others may be anything.
 CHAT = TypeAdapter(
-    strict_shape(
-        messages=several(Message, 1),
-        model=maybe(str),
-        max_tokens=maybe(int),
-        max_completion_tokens=maybe(int),
-        n=maybe(integer(1, MAX_CHOICES)),
-        stop=maybe(text_or("<an array of strings>", list[str])),
-        stream=maybe(bool),
-        stream_options=maybe(shape(include_usage=maybe(bool), continuous_usage_stats=maybe(bool))),
-        logprobs=maybe(bool),
-        top_logprobs=maybe(integer(0)),
-        temperature=maybe(float),
-        top_p=maybe(float),
-        frequency_penalty=maybe(float),
-        presence_penalty=maybe(float),
-        seed=maybe(int),
-        ignore_eos=unset(bool),
-        response_format=maybe(ChatFormat),
-        tools=maybe(several(ChatTool)),
-        tool_choice=maybe(one_of(ToolMode, label("<an object>", ChatChosen))),
-        parallel_tool_calls=maybe(bool),
-        reasoning_effort=maybe(Efforts),
-        logit_bias=maybe(mapping(float)),
-        user=maybe(str),
-        request_id=unset(str),
-        priority=unset(int),
-        cache_salt=maybe(str),
+    body_shape(
+        messages=list_of(Message, 1),
+        model=optional(str),
+        max_tokens=optional(int),
+        max_completion_tokens=optional(int),
+        n=optional(integer(1, MAX_CHOICES)),
+        stop=optional(text_or("<an array of strings>", list[str])),
+        stream=optional(bool),
+        stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
+        logprobs=optional(bool),
+        top_logprobs=optional(integer(0)),
+        temperature=optional(float),
+        top_p=optional(float),
+        frequency_penalty=optional(float),
+        presence_penalty=optional(float),
+        seed=optional(int),
+        ignore_eos=not_null(bool),
+        response_format=optional(ChatFormat),
+        tools=optional(list_of(ChatTool)),
+        tool_choice=optional(union(ToolMode, labelled("<an object>", ChatChosen))),
+        parallel_tool_calls=optional(bool),
+        reasoning_effort=optional(Efforts),
+        logit_bias=optional(mapping(float)),
+        user=optional(str),
+        request_id=not_null(str),
+        priority=not_null(int),
+        cache_salt=optional(str),
     )
 )

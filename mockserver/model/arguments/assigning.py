@@ -29,7 +29,7 @@ Fits = Callable[[str, Json], bool]  # whether the property of this name may have
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Candidate:
     """A mention that may become the value of a property, with its points; several mentions make a list."""
 
     points: int
@@ -52,9 +52,9 @@ class Assignment:
     fits: Fits
     given: dict[str, Json] = field(default_factory=dict)
     used: list[Mention] = field(default_factory=list)
-    matches: dict[str, Match] = field(default_factory=dict)
+    matches: dict[str, Candidate] = field(default_factory=dict)
 
-    def take(self, match: Match) -> bool:
+    def take(self, match: Candidate) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
         name = match.prop.name
         if name in self.given or any(self._is_used(mention, match.prop) for mention in match.mentions):
@@ -92,7 +92,7 @@ class Assignment:
         return any(map(mention.overlaps, used))
 
 
-def _values_of(text: str, match: Match) -> Iterator[Json]:
+def _values_of(text: str, match: Candidate) -> Iterator[Json]:
     if not match.is_list:
         yield from values(text, match.mentions[0], match.prop)
         return
@@ -147,16 +147,16 @@ def assign(
 
 def matches(
     text: str, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
-) -> Iterator[Match]:
+) -> Iterator[Candidate]:
     """The pairs of property and mention that speak for each other at all."""
     known = frozenset(word for prop in among or props for word in prop.words)
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
     looked_at = _both_ends(found, max(20, _MOST_PAIRS // max(1, len(props))))
     for prop in props:
         if prop.choices:
-            yield from (Match(points, prop, (mention,)) for points, mention in choices_in(text, prop))
+            yield from (Candidate(points, prop, (mention,)) for points, mention in choices_in(text, prop))
             scored = ((score(each, prop), each) for each in looked_at if each.kind in _KEYED or each.kind == "number")
-            yield from (Match(points, prop, (mention,)) for points, mention in scored if points > 0)
+            yield from (Candidate(points, prop, (mention,)) for points, mention in scored if points > 0)
             continue
         if "array" in prop.types:
             yield from _lists(text, looked_at, prop)
@@ -166,10 +166,12 @@ def matches(
             if points > 0 and _is_of_other(mention, heads, prop):
                 points -= _AGAINST_OTHERS
             if points > 0 and not (mention.kind == "words" and _is_only_names(mention, heads, prop)):
-                yield Match(points, prop, (mention,))
+                yield Candidate(points, prop, (mention,))
         if _takes_text(prop):
-            yield from (Match(_AN_EXAMPLE, prop, (mention,)) for mention in examples_in(text, prop))
-            yield from (Match(_WITH_NAME, prop, (part,)) for each in looked_at if (part := without_name(each, prop)))
+            yield from (Candidate(_AN_EXAMPLE, prop, (mention,)) for mention in examples_in(text, prop))
+            yield from (
+                Candidate(_WITH_NAME, prop, (part,)) for each in looked_at if (part := without_name(each, prop))
+            )
 
 
 def _both_ends(found: Sequence[Mention], most: int) -> Sequence[Mention]:
@@ -193,18 +195,18 @@ def _is_only_names(mention: Mention, heads: Collection[str], prop: Property) -> 
     return all(word in heads or word in prop.words for word in map(singular, str(mention.value).split(" ")))
 
 
-def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Match]:
+def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Candidate]:
     item = item_of(prop)
     if "object" in item.types:
         return
     if item.choices:
         said = [(points, mention) for points, mention in choices_in(text, item) if points >= ENOUGH]
-        yield from (Match(points, prop, group, True) for points, group in runs_of_items(text, said, item))
+        yield from (Candidate(points, prop, group, True) for points, group in runs_of_items(text, said, item))
         return
     if "string" in item.types and (lines := bulleted(text)):
-        yield Match(80, prop, lines, True)
+        yield Candidate(80, prop, lines, True)
     scored = list(items_in(found, item, prop))
-    yield from (Match(points, prop, group, True) for points, group in runs_of_items(text, scored, item))
+    yield from (Candidate(points, prop, group, True) for points, group in runs_of_items(text, scored, item))
 
 
 def _takes_text(prop: Property) -> bool:
@@ -215,7 +217,7 @@ def _takes_free_text(prop: Property) -> bool:
     return _takes_text(prop) and prop.semantic_type in _FREE_TEXTS
 
 
-def _fill_required(assignment: Assignment, ranked: Sequence[Match], props: Sequence[Property]) -> None:
+def _fill_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
     """Fill required properties with weaker evidence, down to what is left of the text."""
 
     def take_any(prop: Property, more_than: int) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.assigning import Match, matches, read_properties
+from mockserver.model.arguments.assigning import Candidate, matches, read_properties
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import vocabulary
@@ -73,8 +73,8 @@ def _pieces(text: str, level: re.Pattern[str]) -> list[Place]:
     return [(start, stop) for start, stop in zip(starts, stops, strict=True) if text[start:stop].strip()]
 
 
-def _records(pieces: Sequence[Place], ranked: Sequence[Match]) -> list[Record]:
-    by_piece: list[list[Match]] = [[] for _ in pieces]
+def _records(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> list[Record]:
+    by_piece: list[list[Candidate]] = [[] for _ in pieces]
     at = 0
     for match in sorted(ranked, key=lambda match: match.mentions[0].start):
         mention = match.mentions[0]
@@ -90,7 +90,7 @@ def _records(pieces: Sequence[Place], ranked: Sequence[Match]) -> list[Record]:
     return full if len(full) > 1 else []
 
 
-def _taken(within: Sequence[Match]) -> tuple[tuple[str, Mention], ...]:
+def _taken(within: Sequence[Candidate]) -> tuple[tuple[str, Mention], ...]:
     """The mentions of one piece by property, the best first, each place once."""
     taken: dict[str, Mention] = {}
     for match in sorted(within, key=lambda match: match.rank):
@@ -179,20 +179,20 @@ def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) ->
     ]
 
 
-def _series(text: str, found: Sequence[Match]) -> list[Series]:
+def _series(text: str, found: Sequence[Candidate]) -> list[Series]:
     """For each property the mentions that suit it equally well, and no other property better."""
-    best: dict[tuple[int, int], Match] = {}
+    best: dict[tuple[int, int], Candidate] = {}
     for match in found:
         place = (match.mentions[0].start, match.mentions[0].end)
         if place not in best or match.points > best[place].points:
             best[place] = match
-    claims: dict[str, list[Match]] = {}
+    claims: dict[str, list[Candidate]] = {}
     for match in best.values():
         claims.setdefault(match.prop.name, []).append(match)
     return [run for matched in claims.values() if (run := _run(text, matched, found))]
 
 
-def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
+def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Series:
     top = max(matched, key=lambda match: match.points)
     if top.points < 20 and top.prop.semantic_type not in ("id", ""):
         return ()
@@ -209,7 +209,7 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
 
 
-def _suits_as_well(match: Match, top: Match) -> bool:
+def _suits_as_well(match: Candidate, top: Candidate) -> bool:
     """Whether a mention suits as well as the best: it has the same kind, and no other preposition."""
     one, best = match.mentions[0], top.mentions[0]
     same = one.kind == best.kind and one.source == best.source

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from mockserver.config.errors import Place
+from mockserver.config.errors import SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
@@ -41,7 +41,7 @@ class Branch:
     """A step, branch or fault of a rule: its path as `x-mockserver-source` shows it, and its place in the file."""
 
     path: str
-    place: Place | None
+    place: SourceLocation | None
     fault: str = ""
 
 
@@ -57,13 +57,13 @@ def _branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
         yield Branch(here.inside, _place(here), str(next(iter(fault), "") if isinstance(fault, Mapping) else fault))
 
 
-def _inner(then: ThenSpec, context: CompileContext, place: Place | None) -> Iterator[Branch]:
+def _inner(then: ThenSpec, context: CompileContext, place: SourceLocation | None) -> Iterator[Branch]:
     if not then.steps and not then.one_of:
         yield Branch(context.inside, place)
     yield from _branches(then, context)
 
 
-def _place(context: CompileContext) -> Place | None:
+def _place(context: CompileContext) -> SourceLocation | None:
     return context.mistakes.document.place(context.path)
 
 

@@ -22,7 +22,7 @@ MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # characters given to an automaton at once, which bounds the memory its hits take
 
 
-class Lookup(NamedTuple):
+class IndexField(NamedTuple):
     """Where a key is looked up: a field's whole value, its elements, or pieces of its normalised text."""
 
     how: str  # whole | element | piece
@@ -30,14 +30,14 @@ class Lookup(NamedTuple):
     lens: Lens
 
 
-class Key(NamedTuple):
+class IndexKey(NamedTuple):
     """A value that a call must have in one place."""
 
-    look: Lookup
+    look: IndexField
     value: str | float | bool
 
 
-Clause = frozenset[Key]
+Clause = frozenset[IndexKey]
 Rows = tuple[int, ...]
 Find = Callable[[Json], Iterable[Rows]]
 
@@ -48,7 +48,7 @@ class RuleIndex:
     def __init__(self, conditions: Sequence[Condition]) -> None:
         clauses = [tuple(clauses_of(condition)) for condition in conditions]
         common = Counter(chain.from_iterable(chain.from_iterable(clauses)))
-        tables: dict[Lookup, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
+        tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
         always = []
         for row, choices in enumerate(clauses):
             if not choices:
@@ -127,7 +127,7 @@ def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
     return frozenset(key.value for key in whole) if whole and all(key.look.how == "whole" for key in whole) else None
 
 
-def _cost(common: Counter[Key], clause: Clause) -> tuple[int, int, bool]:
+def _cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
     # Prefer keys that few rules share, then long values, then a dict over an automaton.
     shortest, is_quick = _weight(clause)
     return sum(common[key] for key in clause), -shortest, not is_quick
@@ -143,9 +143,9 @@ def _whole(leaf: Leaf) -> Iterator[Clause]:
         yield frozenset([_whole_key(leaf, leaf.expected)])
 
 
-def _whole_key(leaf: Leaf, value: str | float) -> Key:
+def _whole_key(leaf: Leaf, value: str | float) -> IndexKey:
     seen = leaf.lens(value) if isinstance(value, str) else value
-    return Key(Lookup("whole", leaf.field, leaf.lens), seen)
+    return IndexKey(IndexField("whole", leaf.field, leaf.lens), seen)
 
 
 def _one_of(leaf: Leaf) -> Iterator[Clause]:
@@ -187,7 +187,7 @@ def _pattern(leaf: Leaf) -> Iterator[Clause]:
 def _elements(leaf: Leaf) -> Iterator[Clause]:
     for value in listed(leaf.expected):
         if isinstance(value, str) and not is_pattern(value):
-            yield frozenset([Key(Lookup("element", leaf.field, leaf.lens), leaf.lens(value))])
+            yield frozenset([IndexKey(IndexField("element", leaf.field, leaf.lens), leaf.lens(value))])
 
 
 def _piece(leaf: Leaf, text: str) -> Clause:
@@ -196,7 +196,7 @@ def _piece(leaf: Leaf, text: str) -> Clause:
     longest = max(words, key=len, default="")
     if len(longest) < MIN_PIECE or not _is_unicode(longest):
         return frozenset()
-    return frozenset([Key(Lookup("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
+    return frozenset([IndexKey(IndexField("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
 
 
 def _is_unicode(text: str) -> bool:
@@ -207,7 +207,7 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _finder(look: Lookup, table: Mapping[Json, list[int]]) -> Find:
+def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
     rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
     match look.how:
         case "whole":

@@ -6,7 +6,7 @@ from functools import partial
 
 from starlette.responses import Response
 
-from mockserver.config.errors import Mistake, MockserverError, Place
+from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
@@ -45,7 +45,7 @@ def refused(mistakes: Sequence[Mistake], status: int = 400) -> RefusedError:
     return RefusedError(status, f"nothing was added: {mistakes[0]}{more}", mistakes=mistakes)
 
 
-class _JsonPath(Place):
+class _JsonPath(SourceLocation):
     """A place in JSON: `rules[0].then.text`."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class _Outline(Document):
 
     __slots__ = ()
 
-    def place(self, path: Path, *, key: bool = False) -> Place:
+    def place(self, path: Path, *, key: bool = False) -> SourceLocation:
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
         return _JsonPath("".join(steps).removeprefix(".") or "the body", 0, 0)
 

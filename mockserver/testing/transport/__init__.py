@@ -18,7 +18,7 @@ from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
 from mockserver.dialects import discover
 from mockserver.server.routes import operation_at, places
-from mockserver.testing.transport.in_process import Answer, Clock, Gate, Received, Steps
+from mockserver.testing.transport.in_process import ClientResponse, Clock, Gate, Received, Steps
 
 
 def provider_paths() -> Callable[[str, str, str], str]:
@@ -99,7 +99,7 @@ class Transport(_Base):
 
     def __init__(self, app: ASGIApp, clock: Clock) -> None:
         self._gate, self._clock, self._path = Gate(app), clock, provider_paths()
-        self._answers = WeakSet[Answer]()
+        self._answers = WeakSet[ClientResponse]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
@@ -133,7 +133,7 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _answer(self, request: Any, body: bytes, *, patient: bool) -> Answer:
+    def _answer(self, request: Any, body: bytes, *, patient: bool) -> ClientResponse:
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
         path = self._path(request.method, url.host, unquote(raw.decode("latin-1")))
@@ -152,13 +152,13 @@ class Transport(_Base):
             error: Exception = getattr(library_of(request), name)(message, request=request)
             return error
 
-        answer = Answer(steps, self._clock, make_error, read_timeout)
+        answer = ClientResponse(steps, self._clock, make_error, read_timeout)
         with self._gate.lock:
             self._answers.add(answer)
         return answer
 
 
-def _response(request: Any, head: Received, answer: Answer) -> Any:
+def _response(request: Any, head: Received, answer: ClientResponse) -> Any:
     if not isinstance(head, Head):
         raise TypeError("an answer must start with its head")
     last = request.headers.get("connection", "").lower() == "close"

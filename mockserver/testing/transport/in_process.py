@@ -201,7 +201,7 @@ Received = Head | bytes | None  # None: the answer is over
 Meet = Callable[[Clock, object], Awaitable[object]]
 
 
-class Answer:
+class ClientResponse:
     """An answer that a client receives, waiting at most `read_timeout` seconds for each piece."""
 
     def __init__(self, steps: Steps, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:

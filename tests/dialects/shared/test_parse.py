@@ -8,18 +8,18 @@ from pydantic import Field, TypeAdapter
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._shared.fields import (
-    by_key,
-    checked,
+    body_shape,
     integer,
-    label,
+    labelled,
+    list_of,
+    literal,
     mapping,
-    one_of,
-    several,
+    not_null,
     shape,
-    strict_shape,
+    tagged_by,
     text_or,
-    unset,
-    words,
+    union,
+    with_checks,
 )
 from mockserver.dialects._shared.parse import (
     Complaint,
@@ -98,20 +98,20 @@ def test_other_media_types_are_refused() -> None:
     )
 
 
-Part = by_key("type", shape(type=words("text"), text=str), shape(type=words("function"), function=mapping(int)))
-Parts = several(Part)
-Shape = strict_shape(
+Part = tagged_by("type", shape(type=literal("text"), text=str), shape(type=literal("function"), function=mapping(int)))
+Parts = list_of(Part)
+Shape = body_shape(
     name=str,
-    size=unset(integer(1)),
-    share=unset(checked(float, Field(le=2))),
-    word=unset(words("a", "b")),
-    some=unset(several(int, 1)),
-    parts=unset(Parts),
-    either=unset(text_or("<an array of objects>", Parts)),
-    mode=unset(one_of(label("<a string>", words("on", "off")), label("<an object>", Part))),
-    named=unset(shape(type=words("content"), content=str)),
-    keyed=unset(dict[Annotated[str, Field(max_length=2)], int]),
-    even=unset(checked(float, Field(multiple_of=1))),
+    size=not_null(integer(1)),
+    share=not_null(with_checks(float, Field(le=2))),
+    word=not_null(literal("a", "b")),
+    some=not_null(list_of(int, 1)),
+    parts=not_null(Parts),
+    either=not_null(text_or("<an array of objects>", Parts)),
+    mode=not_null(union(labelled("<a string>", literal("on", "off")), labelled("<an object>", Part))),
+    named=not_null(shape(type=literal("content"), content=str)),
+    keyed=not_null(dict[Annotated[str, Field(max_length=2)], int]),
+    even=not_null(with_checks(float, Field(multiple_of=1))),
 )
 ADAPTER = TypeAdapter(Shape)
 

@@ -16,7 +16,15 @@ from mockserver.delivery.drive import IN_PROCESS
 from mockserver.engine.offload import Work
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.transport.in_process import END, Answer, EndlessError, Gate, Steps, met_here, met_in_loop
+from mockserver.testing.transport.in_process import (
+    END,
+    ClientResponse,
+    EndlessError,
+    Gate,
+    Steps,
+    met_here,
+    met_in_loop,
+)
 
 OK = Head(200, ())
 STREAM = Head(200, (("content-type", "text/event-stream"),))
@@ -68,7 +76,7 @@ class Heard:
 
     def __init__(self, actions: Iterable[Action], patience: float | None = 5.0) -> None:
         self.clock, self.app = Clock(), Acting(actions)
-        self.answer = Answer(steps(self.app), self.clock, HeardError, patience)
+        self.answer = ClientResponse(steps(self.app), self.clock, HeardError, patience)
 
     def begin(self) -> list[tuple[bytes, bytes]]:
         """Hear the head."""

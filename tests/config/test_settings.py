@@ -133,6 +133,11 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
             '18: allowed_hosts must be a list of host names without ports, such as mock.test, not ["mock.test:80"]',
         ),
         ("control_token: se cret", "18: control_token: must be printable ASCII without spaces"),
+        ("keys: 7", "9: keys must be a list of texts, not 7"),
+        (
+            "models: {a: 7}",
+            '11: models must be a list of names, or a table that gives each name a table of properties, not {"a": 7}',
+        ),
         ("keys: {a: 7}", "13: keys.a must be a table of what it may do, such as {} or {allowed: false}, not 7"),
         ("keys: {a: {allow: no}}", '14: unknown setting "allow"; did you mean "allowed"?'),
         ("limits: {queue: 3}", "11: limits: queue requires concurrent_requests"),

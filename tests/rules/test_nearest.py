@@ -69,6 +69,12 @@ def test_among_many_the_closest_text_is_found() -> None:
     assert [near.held for near in found] == [1, 1, 1]
 
 
+def test_what_is_absent_has_no_words() -> None:
+    tables = [{"header.x": f"value {n}"} for n in range(100)]
+    assert [near.rule.name for near in nearest(rows(tables), ASKED)] == ["r1", "r2", "r3"]
+    assert told([], ASKED) == "no rule answers this request: there are no rules that answer"
+
+
 def test_a_rule_of_many_conditions_is_cut_and_keeps_its_misses() -> None:
     table = {f"param.p{n}": {"exists": n == 19} for n in range(20)}
     text = told([table], ASKED).splitlines()

@@ -15,6 +15,8 @@ FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squee
 
 # predicate, expected, values that hold, values that do not
 PLAINLY: list[tuple[str, Any, list[Any], list[Any]]] = [
+    ("in", [1, "a"], [1, "a"], [True, 2, None]),
+    ("includes", 1, [[1]], [[True], ["1"]]),
     ("equals", "a*", ["a*"], ["ab", "A*", None, 1]),
     ("equals", 1, [1, 1.0], [2, True, "1", None]),
     ("equals", True, [True], [1, "true", False, None]),

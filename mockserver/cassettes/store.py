@@ -18,8 +18,8 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import NamedTuple
 
+from mockserver.cassettes.episode_index import indexed
 from mockserver.cassettes.format import HEAD, EpisodeDocument, document, entries
-from mockserver.cassettes.index import indexed
 from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
 from mockserver.core.episode import Episode

@@ -16,7 +16,7 @@ from mockserver.cli.options import rules_option, server_sources, setting_flags
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.server.live import Sources, start
-from mockserver.testing.calls import Calls
+from mockserver.testing.assertions import Calls
 from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, fault_lines, fault_totals
 
 _MAX_MESSAGE = 100  # characters of the last line that a program prints

@@ -7,8 +7,8 @@ from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
 from mockserver.core.plan import Plan, Timing
+from mockserver.core.protocols import Store
 from mockserver.core.seed import Seed
-from mockserver.core.store import Store
 from mockserver.rules.load import Rule
 
 STATE = "state"  # the scenario's state; the only value that is not a number

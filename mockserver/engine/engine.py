@@ -24,8 +24,8 @@ from mockserver.core.draft import (
 )
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock
-from mockserver.core.store import CassettePlayer, Store
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, counted, document, joined, singles
 from mockserver.engine.catalogue import Catalogue

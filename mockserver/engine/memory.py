@@ -11,7 +11,7 @@ from typing import TypeGuard
 from mockserver.core.call import CARRIED_OUT, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, Timing, ToolUse
-from mockserver.core.store import Shelf
+from mockserver.core.protocols import Shelf
 
 # The look-up operations, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {

@@ -10,7 +10,7 @@ from mockserver.core.image_tokens import IMAGES
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.model.prose.text import MAX_TEXT_TOKENS
+from mockserver.model.prose.generators import MAX_TEXT_TOKENS
 
 
 def fitting(call: Call, refusing: Model, stated: Model) -> Call:

@@ -13,9 +13,7 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.prose.formats import in_format, in_tags, of_length
-from mockserver.model.prose.passages import passage
-from mockserver.model.prose.results import results_text
-from mockserver.model.prose.text import (
+from mockserver.model.prose.generators import (
     after,
     echo,
     joint,
@@ -28,6 +26,8 @@ from mockserver.model.prose.text import (
     topic_of,
     words,
 )
+from mockserver.model.prose.passages import passage
+from mockserver.model.prose.results import results_text
 from mockserver.model.structured import json, ordered, schema
 from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
 from mockserver.model.tools.offers import properties_of

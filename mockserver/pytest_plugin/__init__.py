@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures, a marker and options.
 
-The work is in `mockserver.pytest_plugin.run`, imported with the first test that needs a server, so that an unused
+The work is in `mockserver.pytest_plugin.session`, imported with the first test that needs a server, so that an unused
 plugin costs next to nothing.
 """
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mockserver.pytest_plugin.run import Run, Use
+    from mockserver.pytest_plugin.session import Run, Use
     from mockserver.testing import MockServer
     from mockserver.testing.clients import EnvironmentPatch
 
@@ -57,7 +57,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers, check the options, and start measuring rule coverage."""
-    from mockserver.pytest_plugin.coverage import rule_coverage
+    from mockserver.pytest_plugin.coverage_report import rule_coverage
 
     config.addinivalue_line(
         "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
@@ -96,12 +96,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test with the mark for faults once per fault."""
     if metafunc.definition.get_closest_marker(FAULTS) is not None:
-        from mockserver.pytest_plugin import faults
+        from mockserver.pytest_plugin import fault_marks
 
         plugins = metafunc.config.pluginmanager
-        if not plugins.is_registered(faults):
-            plugins.register(faults, FAULTS)
-        faults.parametrize(metafunc)
+        if not plugins.is_registered(fault_marks):
+            plugins.register(fault_marks, FAULTS)
+        fault_marks.parametrize(metafunc)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -176,7 +176,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             terminalreporter.write_line(line)
     replayed = [each for each in reports if hasattr(each, "mockserver_cassette")]
     if replayed and config.getini("mockserver_unplayed") != "ignore":
-        from mockserver.pytest_plugin.run import unplayed_lines
+        from mockserver.pytest_plugin.session import unplayed_lines
 
         for line in unplayed_lines(replayed):
             terminalreporter.write_line(f"mockserver: {line}")
@@ -199,7 +199,7 @@ def _forget(finder: WithoutRewriting) -> None:
 
 def _run(config: pytest.Config) -> Run:
     if RUN not in config.stash:
-        from mockserver.pytest_plugin.run import Run
+        from mockserver.pytest_plugin.session import Run
 
         run = config.stash[RUN] = Run(_options(config), recording=_may_record(config))
         config.add_cleanup(run.close)
@@ -237,7 +237,7 @@ def _raising(error_type: Callable[[str], BaseException]) -> Iterator[None]:
     try:
         yield
     except MockserverError as error:
-        from mockserver.pytest_plugin.run import in_pytest
+        from mockserver.pytest_plugin.session import in_pytest
 
         raise error_type(in_pytest("\n".join(mistake.shown() for mistake in error.mistakes))) from None
 

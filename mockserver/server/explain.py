@@ -28,7 +28,7 @@ from mockserver.rules.nearest import lines
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.routes import Endpoint, find, nearest, operation_for, places
 from mockserver.server.snapshot import query_from
-from mockserver.state.memory import OverlayShelf, OverlayStore
+from mockserver.state.in_memory import OverlayShelf, OverlayStore
 
 
 def is_unmatched(row: Exchange) -> bool:

@@ -15,14 +15,14 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
+from mockserver.core.protocols import Buckets, Draw
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
-from mockserver.core.store import Buckets, Draw
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
 from mockserver.rules.answer.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.state.memory import MemoryBuckets
+from mockserver.state.in_memory import MemoryBuckets
 
 LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
 REFUSALS = frozenset({"rate_limit", "over_limit", "overloaded"})

@@ -19,8 +19,8 @@ from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Stored
+from mockserver.core.protocols import Shelf, Store
 from mockserver.core.seed import Seed, WallClock, monotonic, token
-from mockserver.core.store import Shelf, Store
 from mockserver.core.text import plural
 from mockserver.delivery.faults import FAULTS
 from mockserver.delivery.script import AT_ONCE, Pace
@@ -36,8 +36,8 @@ from mockserver.server.namespaces import Namespaces
 from mockserver.server.recorder import recording_policy
 from mockserver.server.replay import Player
 from mockserver.server.upstreams import UpstreamClient
+from mockserver.state.in_memory import MemoryBuckets, MemoryShelf, MemoryStore
 from mockserver.state.journal import Journal
-from mockserver.state.memory import MemoryBuckets, MemoryShelf, MemoryStore
 from mockserver.tokenizers import chosen
 
 MAX_ENTRIES = 256

@@ -12,7 +12,7 @@ from mockserver.engine.engine import Engine, behind, playing
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteStore, named_in
 from mockserver.server.replay import CassetteChoice, Player
-from mockserver.state.memory import MAX_NAMESPACES
+from mockserver.state.in_memory import MAX_NAMESPACES
 
 DEFAULT = "default"  # the namespace of a path that names none
 ALL = "*"

@@ -13,7 +13,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
-from mockserver.core.store import Lookup, Store
+from mockserver.core.protocols import Lookup, Store
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import apart, aside

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mockserver.core.exchange import Exchange
 from mockserver.core.seed import monotonic
-from mockserver.state.memory import MAX_NAMESPACES
+from mockserver.state.in_memory import MAX_NAMESPACES
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)

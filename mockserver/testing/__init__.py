@@ -1,7 +1,7 @@
 """For tests: a running server, rules declared in Python, and the calls it received."""
 
 from mockserver.reports.calls import ReceivedCall as Call
-from mockserver.testing.calls import Calls
+from mockserver.testing.assertions import Calls
 from mockserver.testing.server import Asked, Declared, MockServer
 from mockserver.testing.setup import MockServerWarning, Setup
 from mockserver.testing.transport import Transport

@@ -38,7 +38,7 @@ from mockserver.server.live import compiled, start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
-from mockserver.testing.calls import Assertions, Calls
+from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
 from mockserver.testing.options import Details, ServerOptions, Then, When, caller, relative_to_caller, table
 from mockserver.testing.setup import Composer, LoadedCassette, Setup, load_rules, warn_left_open

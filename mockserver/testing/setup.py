@@ -18,7 +18,7 @@ from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, Sources, compiled, compose
-from mockserver.state.memory import MemoryShelf, MemoryStore
+from mockserver.state.in_memory import MemoryShelf, MemoryStore
 from mockserver.testing.options import ServerOptions, relative
 
 

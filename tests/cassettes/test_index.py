@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes import index
+from mockserver.cassettes import episode_index
+from mockserver.cassettes.episode_index import Index, index_of, indexed
 from mockserver.cassettes.format import HEAD, document, episodes
-from mockserver.cassettes.index import Index, index_of, indexed
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import hostile, samples
@@ -53,7 +53,7 @@ def test_what_was_added_is_read_alone(tmp_path: Path) -> None:
 @thrown(60)
 def test_any_episode_comes_out_of_it_as_it_went_in(found: list[Episode]) -> None:
     made = (Index.of(b"", tuple(found)),)
-    assert index._adapter().validate_json(index._adapter().dump_json(made)) == made
+    assert episode_index._adapter().validate_json(episode_index._adapter().dump_json(made)) == made
 
 
 def test_the_index_holds_the_very_episodes_for_their_user_only(tmp_path: Path) -> None:
@@ -71,7 +71,13 @@ def test_the_index_holds_the_very_episodes_for_their_user_only(tmp_path: Path) -
     }
 
 
-HASHED = {"size": len(DATA), "format": index.FORMAT, "sha256": sha256(DATA).hexdigest(), "lines": 1, "episodes": []}
+HASHED = {
+    "size": len(DATA),
+    "format": episode_index.FORMAT,
+    "sha256": sha256(DATA).hexdigest(),
+    "lines": 1,
+    "episodes": [],
+}
 
 
 @pytest.mark.parametrize("broken", [{}, [], [{**HASHED, "episodes": [[]]}], [{**HASHED, "format": 0}]])

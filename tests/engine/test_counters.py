@@ -15,7 +15,7 @@ from mockserver.engine.counters import (
     ids_counter,
     times_counter,
 )
-from mockserver.state.memory import MemoryStore
+from mockserver.state.in_memory import MemoryStore
 from tests.kit.calls import Web, call
 from tests.kit.local import Local, local
 from tests.kit.rules import loaded

@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.engine.engine import FEW, Engine, behind, playing, remembering
 from mockserver.engine.memory import Memory
 from mockserver.server.live import Sources, start
-from mockserver.state.memory import MemoryShelf, MemoryStore
+from mockserver.state.in_memory import MemoryShelf, MemoryStore
 from tests.kit import calls
 from tests.kit.local import Answered, Local, local
 from tests.kit.reels import CHAT, HEADERS, Folder, chat, episode, folder

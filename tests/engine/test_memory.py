@@ -24,7 +24,7 @@ from mockserver.core.plan import (
     Usage,
 )
 from mockserver.engine.memory import Memory, following, said
-from mockserver.state.memory import MemoryShelf
+from mockserver.state.in_memory import MemoryShelf
 from tests.kit.calls import Web, call
 
 USER, SYSTEM = Message("user", "hello"), Message("system", "be brief")

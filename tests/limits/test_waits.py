@@ -17,7 +17,7 @@ from mockserver.dialects import discover
 from mockserver.server.handler import Handler
 from mockserver.server.limits import Limiter, Reservation
 from mockserver.server.routes import find, places
-from mockserver.state.memory import MemoryBuckets
+from mockserver.state.in_memory import MemoryBuckets
 from tests.kit.clock import HandClock
 from tests.kit.local import Local, local
 

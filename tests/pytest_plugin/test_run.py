@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.pytest_plugin.run import in_pytest
+from mockserver.pytest_plugin.session import in_pytest
 from tests.kit.nested import BROKEN, ini, ran
 
 pytest_plugins = ["pytester"]

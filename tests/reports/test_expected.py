@@ -16,7 +16,7 @@ from mockserver.reports.expected import (
     wrong_sequence,
     yaml,
 )
-from mockserver.testing.calls import expectation
+from mockserver.testing.assertions import expectation
 from tests.kit.calls import call
 from tests.kit.received import received
 

@@ -16,13 +16,13 @@ from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward, Timing
-from mockserver.core.store import Lookup
+from mockserver.core.protocols import Lookup
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.server.cassette_store import CassetteStore, check, parse_episode, parse_sent
 from mockserver.server.live import Sources, start
 from mockserver.server.recorder import recording_policy
 from mockserver.server.replay import Player, Record, replayed, sent_of
-from mockserver.state.memory import MemoryStore
+from mockserver.state.in_memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder, streamed
 from tests.kit.rules import loaded
 

@@ -13,7 +13,7 @@ from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.limits import Charge, Concurrency, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.state.memory import MemoryBuckets
+from mockserver.state.in_memory import MemoryBuckets
 from tests.state.test_buckets import Hand
 
 RPM, TPM = Rate("requests", "minute", 3), Rate("tokens", "minute", 100)

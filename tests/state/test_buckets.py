@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from mockserver.core.store import Draw
-from mockserver.state.memory import MemoryBuckets
+from mockserver.core.protocols import Draw
+from mockserver.state.in_memory import MemoryBuckets
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """What one process remembers."""
 
-from mockserver.state.memory import MemoryStore
+from mockserver.state.in_memory import MemoryStore
 
 
 async def test_values_and_counters_belong_to_a_namespace() -> None:

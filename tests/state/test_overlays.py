@@ -1,6 +1,6 @@
 """What is tried on a rehearsal shows there and nowhere else."""
 
-from mockserver.state.memory import MemoryShelf, MemoryStore, OverlayShelf, OverlayStore
+from mockserver.state.in_memory import MemoryShelf, MemoryStore, OverlayShelf, OverlayStore
 
 
 async def test_counters_go_on_from_the_real_ones_and_leave_them() -> None:

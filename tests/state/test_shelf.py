@@ -1,6 +1,6 @@
 """What one process keeps for later, and what it lets go."""
 
-from mockserver.state.memory import NAMESPACES_IN_FULL, MemoryShelf
+from mockserver.state.in_memory import NAMESPACES_IN_FULL, MemoryShelf
 
 
 async def filled(shelf: MemoryShelf[str], *keys: str, size: int = 1, namespace: str = "a") -> MemoryShelf[str]:

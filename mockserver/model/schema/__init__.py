@@ -8,7 +8,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.schema.compile import CompiledSchema, compile_schema
+from mockserver.model.schema.compiled import CompiledSchema, compile_schema
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.generation import Location, WorkBudget
 from mockserver.model.schema.generator import Generator

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mockserver.core.json import Json
-from mockserver.model.schema.compile import CompiledSchema
+from mockserver.model.schema.compiled import CompiledSchema
 from mockserver.model.schema.document import UnsatisfiableError
 from mockserver.model.schema.keywords import (
     Part,

@@ -8,7 +8,7 @@ from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import Mentions
 from mockserver.model.schema.alternatives import Alternatives
-from mockserver.model.schema.compile import CompiledSchema
+from mockserver.model.schema.compiled import CompiledSchema
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
 from mockserver.model.schema.keywords import Parts
 

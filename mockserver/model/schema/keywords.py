@@ -9,7 +9,7 @@ from fractions import Fraction
 from json import dumps
 
 from mockserver.core.json import Json
-from mockserver.model.schema.compile import matches
+from mockserver.model.schema.compiled import matches
 from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError
 
 Part = Mapping[str, Json]

@@ -13,7 +13,7 @@ from mockserver.core.json import Json
 from mockserver.core.seed import Random
 from mockserver.model.fillers import phrase
 from mockserver.model.patterns.sampling import sample
-from mockserver.model.schema.compile import text_validator
+from mockserver.model.schema.compiled import text_validator
 from mockserver.model.schema.document import UnsatisfiableError
 from mockserver.model.schema.keywords import Part, Parts, is_excluded, lower_limit, to_fraction, upper_limit
 from mockserver.model.schema.plausible import FORMATS, plain_text

@@ -12,11 +12,11 @@ from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.plan import Forward, Text, Timing
 from mockserver.model import GENERATORS
-from mockserver.model.prose.text import MAX_TEXT_TOKENS
+from mockserver.model.prose.generators import MAX_TEXT_TOKENS
 from mockserver.model.schema import schema_error
 from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import compile_content, cut_of, finished
-from mockserver.rules.answer.errors import (
+from mockserver.rules.answer.error_replies import (
     compile_error,
     compile_failed,
     compile_headers,

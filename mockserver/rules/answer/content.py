@@ -12,7 +12,7 @@ from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.text import plural
 from mockserver.core.tokens import Chunks
 from mockserver.core.tokens import Chunks as Cut
-from mockserver.rules.answer.errors import check_filter, verdicts
+from mockserver.rules.answer.error_replies import check_filter, verdicts
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.rules.schema import Chunks as ChunksSpec
 from mockserver.rules.schema import ContentSpec, FilterSpec, PartSpec, SizeSpec, ToolCallSpec

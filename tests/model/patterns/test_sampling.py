@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.patterns.sampling import sample
-from mockserver.model.schema.compile import matches
+from mockserver.model.schema.compiled import matches
 
 PATTERNS = [
     "^[A-Z]{3}$",

@@ -10,7 +10,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model.prose.text import after, echo, lorem, markdown, prose, reasoning, system, topic_of, words
+from mockserver.model.prose.generators import after, echo, lorem, markdown, prose, reasoning, system, topic_of, words
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.schema.alternatives import Alternatives
-from mockserver.model.schema.compile import compile_schema
+from mockserver.model.schema.compiled import compile_schema
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
 from mockserver.model.schema.keywords import allowed_types, required_names
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.compile import CACHE, compile_schema, matches, text_validator
+from mockserver.model.schema.compiled import CACHE, compile_schema, matches, text_validator
 from mockserver.model.schema.document import UnsatisfiableError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
-from mockserver.model.schema.compile import compile_schema
+from mockserver.model.schema.compiled import compile_schema
 from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
 from mockserver.model.schema.generation import Location, WorkBudget
 from mockserver.model.schema.generator import Generator

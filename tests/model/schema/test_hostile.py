@@ -9,7 +9,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
 from mockserver.model.schema import instance
-from mockserver.model.schema.compile import compile_schema
+from mockserver.model.schema.compiled import compile_schema
 from mockserver.model.schema.generation import Location, WorkBudget
 from mockserver.model.schema.generator import Generator
 

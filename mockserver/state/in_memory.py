@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic
 
+from mockserver.core.protocols import Draw, Shelf, Store, Value
 from mockserver.core.seed import monotonic
-from mockserver.core.store import Draw, Shelf, Store, Value
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace

@@ -181,7 +181,7 @@ def test_what_is_wrong_is_found_when_the_rules_are_loaded(template, message):
 
 FAILS = {
     "{{ body.get }}": "this is no value; a method wants its parentheses",
-    "{{ body.clear() }}": "'Table' object has no attribute 'clear'",
+    "{{ body.clear() }}": "'TableView' object has no attribute 'clear'",
     "{{ body|tojson(1000000000) }}": "tojson takes an indent of 0 to 16",
     "{{ body.a.b }}": "`body.a` is undefined",
     "{{ last_user|int }}": "invalid float literal",

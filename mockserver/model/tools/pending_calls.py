@@ -14,8 +14,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.tool_results import calls, calls_since_last_user, since_last_user
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.results import results_text
-from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests
-from mockserver.model.tools.clauses import unquoted
+from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests, unquoted
 from mockserver.model.tools.offers import properties_of, required_of
 from mockserver.model.vocabulary import ends, is_verb, keys, stem, weight, words
 

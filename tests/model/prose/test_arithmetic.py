@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.prose.arithmetic import computed
+from mockserver.model.prose.formats import computed
 
 
 @pytest.mark.parametrize(

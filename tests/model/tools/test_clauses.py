@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.tools.clauses import clauses, unquoted
+from mockserver.model.tools.choosing import clauses, unquoted
 
 
 def test_clauses_stand_between_signs_and_joining_words() -> None:

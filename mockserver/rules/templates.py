@@ -67,7 +67,7 @@ def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
     return Compiled(lambda scope: tuple([make(scope) for make in makers]))
 
 
-class TableView(Mapping[str, Json]):
+class JsonObject(Mapping[str, Json]):
     """A read-only view of a table and its values; renders as JSON."""
 
     __slots__ = ("_table",)
@@ -91,10 +91,10 @@ class TableView(Mapping[str, Json]):
 def plain(value: Json) -> Json:
     """Return the value as a template sees it."""
     match value:
-        case str() | None | bool() | int() | float() | TableView():
+        case str() | None | bool() | int() | float() | JsonObject():
             return value
         case Mapping():
-            return TableView(value)
+            return JsonObject(value)
         case Sequence():
             return tuple(map(plain, value))
     return str(value)
@@ -111,7 +111,7 @@ def shown(value: Json) -> str:
 
 
 def _bare(value: object) -> Json:
-    if isinstance(value, TableView):
+    if isinstance(value, JsonObject):
         return dict(value)
     raise TypeError
 

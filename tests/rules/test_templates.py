@@ -9,7 +9,7 @@ from mockserver.config.source import read
 from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules.load import load
-from mockserver.rules.templates import Compiled, Fake, TableView, plain, providers
+from mockserver.rules.templates import Compiled, Fake, JsonObject, plain, providers
 from tests.kit.calls import call, told
 from tests.kit.rules import rendered, scope
 
@@ -22,7 +22,7 @@ DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
 def test_a_table_is_seen_but_never_changed():
     table = plain(DEEP)
-    assert isinstance(table, TableView)
+    assert isinstance(table, JsonObject)
     assert dict(table) == {"a": (1, {"b": "c"}), "items": 2, "none": None}
     assert len(table) == 3
     with pytest.raises(TypeError):
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_found_when_the_rules_are_loaded(template, message):
 
 FAILS = {
     "{{ body.get }}": "this is no value; a method wants its parentheses",
-    "{{ body.clear() }}": "'TableView' object has no attribute 'clear'",
+    "{{ body.clear() }}": "'JsonObject' object has no attribute 'clear'",
     "{{ body|tojson(1000000000) }}": "tojson takes an indent of 0 to 16",
     "{{ body.a.b }}": "`body.a` is undefined",
     "{{ last_user|int }}": "invalid float literal",

@@ -73,7 +73,7 @@ def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
     meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, Mapping) else {}
     yield "model", call.model or None
     yield from meaning.items()
-    yield PREVIOUS, call.previous  # as sent: replays have the recorded ids
+    yield PREVIOUS, call.previous_response_id  # as sent: replays have the recorded ids
     yield "background", call.options.background or None
     if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
         yield from call.raw.items()

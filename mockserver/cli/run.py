@@ -21,7 +21,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.text import plural, printable, ranges
-from mockserver.engine.answer import counted
+from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.server.cassette_store import file_of
 from mockserver.server.control.requests import of_row
@@ -84,7 +84,7 @@ class Unanswered:
         """What the cassette says about a miss, else the nearest rules."""
         if self.call is None:
             return "rejected before any rule was tried"
-        call = counted(self.call, self.engine.policy.tokenizer(self.call.model))
+        call = with_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
         try:
             return asyncio.run(explain_call(self.engine, self.call)).why or self.engine.explain(call)
         except RuleError as error:

@@ -13,7 +13,7 @@ from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, Tokenizer
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
-CARRIED_OUT: Mapping[str, tuple[str, str]] = {
+CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
     "computer_call": ("computer_use_preview", "action"),
     "local_shell_call": ("local_shell", "action"),
     "shell_call": ("shell", "action"),
@@ -100,7 +100,7 @@ FIRST_PAGE = Page()
 class ToolChoice:
     """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
-    `servers` holds the labels of the allowed MCP servers (none: all), each with the name of one tool (empty: any).
+    `servers` holds pairs of an MCP server label and a tool name (empty: any tool); no pairs: all servers.
     """
 
     mode: str
@@ -159,14 +159,14 @@ class Call:
     raw: Mapping[str, Json] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     prompts: tuple[Prompt, ...] = ()  # without a conversation: each is answered separately
-    instructions: bool = False  # the first message belongs to this call only
+    has_instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
     stream: bool = False
     options: Options = Options()
     ids: IdShape = IdShape()
     id: str = ""  # of an answer to look up
-    previous: str | None = None  # id of the response that this call continues
+    previous_response_id: str | None = None  # of the response that this call continues
     page: Page = FIRST_PAGE  # the requested part of a list
     tokenizer: Tokenizer = APPROX  # of the model
     attempt: int = 1
@@ -177,7 +177,7 @@ class Call:
         return fingerprint(self.dialect, self.operation, self.meaning)
 
     @cached_property
-    def occasion(self) -> str:
+    def content_fingerprint(self) -> str:
         """Return a hash of the meaning without schemas and tools, so that a new property changes no other value."""
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
@@ -192,8 +192,8 @@ class Call:
     @cached_property
     def since_user(self) -> tuple[Message, ...]:
         """Return the messages after the last user message, or all if there is none."""
-        said = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
-        return self.messages[next(said, 0) :]
+        positions = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
+        return self.messages[next(positions, 0) :]
 
     @cached_property
     def turn(self) -> int:
@@ -201,7 +201,7 @@ class Call:
         return sum(m.role == "assistant" for m in self.messages)
 
     @cached_property
-    def opening(self) -> str:
+    def opening_fingerprint(self) -> str:
         """Return a hash of the conversation up to its first user message, which does not change as it grows."""
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
@@ -218,7 +218,7 @@ class Call:
     @property
     def spoken(self) -> tuple[Message, ...]:
         """Return the conversation that a later call continues, without this call's instructions."""
-        return self.messages[1:] if self.instructions else self.messages
+        return self.messages[1:] if self.has_instructions else self.messages
 
     def limited(self, max_tokens: int) -> "Call":
         """Return the call with another limit for its answer."""

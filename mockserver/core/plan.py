@@ -77,9 +77,9 @@ Distribution = Literal["uniform", "normal", "lognormal"]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When tokens are sent, in seconds: the first one (None: like any other), each further one, the last.
+    """When tokens are sent, in seconds. `first_token`: None is the same as `per_token`; `total`: the whole answer.
 
-    `jitter` is the share by which waits stray: by at most so much (uniform), or with this standard deviation.
+    `jitter` is a share of each wait: the largest deviation (uniform), or the standard deviation.
     """
 
     first_token: float | None = None
@@ -275,8 +275,8 @@ class Answer:
     """A success, for every format. `id` has the provider's shape (the call's `ids`).
 
     `written` is how many tokens its parts have, where the usage may state something else.
-    `phase` (queued, in_progress, cancelled) says where an answer stands that is not there yet, or never will be;
-    `broken` what ended it before it was whole.
+    `phase` (queued, in_progress, cancelled) is the status of an unfinished background answer; `broken` says why an
+    answer broke off.
     """
 
     id: str
@@ -383,7 +383,7 @@ class Plan:
     """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults.
 
     `cacheable` means that nothing was counted and no real clock read: the same request will get the same plan.
-    `kept` is what such a plan has left to be looked up: who uses it again without planning must leave that again.
+    `kept` is the stored answer: reusing a cached plan must store it again.
     """
 
     outcome: Outcome

@@ -68,9 +68,9 @@ class Line:
     receive: Receive
     send: Send
     wire: Wire | None = None
-    short: Wire | None = None
+    fast_path: Wire | None = None
     began: float | None = None
-    stage: InProcessDriver | None = None
+    in_process: InProcessDriver | None = None
 
 
 async def client_left(receive: Receive) -> None:
@@ -88,7 +88,7 @@ class Buffer:
     __slots__ = ("_note", "_pieces", "_short", "head", "size")
 
     def __init__(self, line: Line, note: Note | None) -> None:
-        self._short, self._note = line.short, note
+        self._short, self._note = line.fast_path, note
         self.head: Head | None = None
         self._pieces: list[bytes] = []
         self.size = 0
@@ -289,7 +289,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     body = reply.body
     if body:
         note(body)
-    if line.short is None or not _handed(line.short, reply, more):
+    if line.fast_path is None or not _handed(line.fast_path, reply, more):
         headers = [encoded(header) for header in (*reply.headers, *more)]
         await line.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await line.send({"type": "http.response.body", "body": body, "more_body": False})

@@ -17,7 +17,7 @@ from mockserver.dialects._chat.models import Biases, Penalty, Seed, Stops, Strea
 from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.fields import STRING, body_shape, integer, labelled, list_of, number, optional, union
-from mockserver.dialects._shared.parse import Complaint, conflict, unknown_fields, validated
+from mockserver.dialects._shared.parse import Complaint, custom_complaint, unknown_fields, validated
 from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
@@ -69,7 +69,7 @@ def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: boo
         raise refuse(found)
     call = completion_call(http, body, parsed, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
-        raise refuse(conflict(message, "echo"))
+        raise refuse(custom_complaint(message, "echo"))
     for found in completion_live_only(body) if strict else ():
         raise refuse(found)
     return call
@@ -116,7 +116,7 @@ def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
 
 
 def _numbers(numbers: Sequence[int]) -> Prompt:
-    """A prompt of tokens: what they read as, their model's tokenizer may know better."""
+    """A prompt of token ids, decoded by the estimate until the model's tokenizer is known."""
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
@@ -153,20 +153,24 @@ def prompts_of_list(prompt: Json) -> Sequence[Json]:
 def _conflicts(parsed: Body) -> Iterator[Complaint]:
     n, best_of = parsed.get("n") or 1, parsed.get("best_of")
     if parsed.get("stream_options") is not None and not parsed.get("stream"):
-        yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
+        yield custom_complaint(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
+        )
     if best_of is not None and best_of < n:
-        yield conflict(f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of")
+        yield custom_complaint(
+            f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of"
+        )
     if best_of is not None and best_of > 1 and parsed.get("stream"):
-        yield conflict("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
+        yield custom_complaint("Results cannot be streamed when 'best_of' is greater than 1.", "best_of")
     if (message := too_many(parsed)) is not None:
-        yield conflict(message, "n")
+        yield custom_complaint(message, "n")
 
 
 def completion_live_only(body: Body) -> Iterator[Complaint]:
     """Yield what the live API refuses although its published schema allows it."""
     yield from unknown_fields(body, COMPLETION_FIELDS)
     if not body["model"]:
-        yield conflict("you must provide a model parameter", "model")
+        yield custom_complaint("you must provide a model parameter", "model")
 
 
 def completion_options(call: Call) -> CompletionOptions:

@@ -10,7 +10,7 @@ from mockserver.core.plan import Answer, Embeddings, Success
 from mockserver.dialects import Operation
 from mockserver.dialects._chat.request import chat_live_only, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, text_reply
-from mockserver.dialects._documents import encoding_format, parse_embeddings
+from mockserver.dialects._embeddings_moderations import encoding_format, parse_embeddings
 from mockserver.dialects._responses.request import (
     RESPONSE_LAYOUT,
     error_event,
@@ -42,7 +42,7 @@ class OpenAIApi:
     limits: Callable[[int], Headers]
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
-    def of_models(self) -> tuple[Operation, ...]:
+    def inference_operations(self) -> tuple[Operation, ...]:
         """Return the operations that Azure has for each deployment: chat, completions and embeddings."""
         return (
             Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
@@ -50,7 +50,7 @@ class OpenAIApi:
             Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
         )
 
-    def of_account(self) -> tuple[Operation, ...]:
+    def account_operations(self) -> tuple[Operation, ...]:
         """Return the others: Responses, and what was stored."""
         parse, headers = self._parse_responses, self._own_headers
         return (

@@ -18,7 +18,7 @@ from mockserver.dialects._chat.models import Metadata
 from mockserver.dialects._responses.input import item_type
 from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.fields import body_shape
-from mockserver.dialects._shared.parse import Complaint, clip, conflict, read_object, validated
+from mockserver.dialects._shared.parse import Complaint, clip, custom_complaint, read_object, validated
 from mockserver.dialects._shared.reply import json_reply, with_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
@@ -221,7 +221,7 @@ class StoredResponses:
     def _retrieved(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
         if self.final and call.stream and not _was_streamed(stored.call):
-            raise self.refuse(conflict(f"Unknown response_id: {clip(call.id)}", "response_id"))
+            raise self.refuse(custom_complaint(f"Unknown response_id: {clip(call.id)}", "response_id"))
         after = integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})

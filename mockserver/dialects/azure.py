@@ -25,7 +25,12 @@ from mockserver.dialects._chat.models import (
     ToolMode,
 )
 from mockserver.dialects._chat.request import chat_call, unmet_tool_choice
-from mockserver.dialects._documents import AZURE_EMBEDDING, AZURE_EMBEDDING_FIELDS, embeddings_call, encoding_format
+from mockserver.dialects._embeddings_moderations import (
+    AZURE_EMBEDDING,
+    AZURE_EMBEDDING_FIELDS,
+    embeddings_call,
+    encoding_format,
+)
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.errors import (
     OPENAI_MESSAGES,

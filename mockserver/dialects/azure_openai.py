@@ -197,8 +197,8 @@ MESSAGES: Mapping[str, str] = {
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _limits)
-_OF_DEPLOYMENTS = API.of_models()
-_OF_RESOURCE = (*API.of_account(), *model_operations(NAME, _headers))
+_OF_DEPLOYMENTS = API.inference_operations()
+_OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 
 DIALECT = Dialect(
     name=NAME,

@@ -8,7 +8,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT
-from mockserver.dialects._documents import MODERATION_FIELDS, moderated_input_types, parse_moderations
+from mockserver.dialects._embeddings_moderations import MODERATION_FIELDS, moderated_input_types, parse_moderations
 from mockserver.dialects._openai import OpenAIApi
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.errors import (
@@ -139,8 +139,8 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/openai/v1",),
     operations=(
-        *API.of_models(),
-        *API.of_account(),
+        *API.inference_operations(),
+        *API.account_operations(),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),
     ),

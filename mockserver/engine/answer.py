@@ -293,7 +293,7 @@ _SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 ALONE = (Failure, Raw, Recorded, Forward)  # one of these for any prompt answers the whole call
 
 
-def counted(call: Call, tokenizer: Tokenizer) -> Call:
+def with_tokenizer(call: Call, tokenizer: Tokenizer) -> Call:
     """Return the call with this tokenizer; prompts given as token ids are decoded."""
     if tokenizer is call.tokenizer:
         return call

@@ -27,7 +27,7 @@ from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, P
 from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import ALONE, Author, answer, counted, document, joined, singles
+from mockserver.engine.answer import ALONE, Author, answer, document, joined, singles, with_tokenizer
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.counters import (
     DeliveryOverrides,
@@ -38,8 +38,8 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.memory import LOOK_UPS, Memory, following
-from mockserver.engine.model_limits import admitted, unbidden
-from mockserver.engine.offload import apart, aside, is_large, makes_long
+from mockserver.engine.model_limits import for_generator, within_limits
+from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import Rule, answering
@@ -103,10 +103,10 @@ class Engine:
 
     async def _part(self, call: Call, asked: Call) -> Plan:
         """Plan one prompt of the call `asked`, which is what cassettes record."""
-        call = counted(call, self.policy.tokenizer(call.model))
+        call = with_tokenizer(call, self.policy.tokenizer(call.model))
         if len(call.prompts) > 1:
             return await self._of_each(call, asked)
-        if call.previous is None:
+        if call.previous_response_id is None:
             return await self.memory.leave(call, await self._planned(call, asked))
         resumed = await self.memory.resumed(call)
         lost = isinstance(resumed, Failure) or (resumed is None and self.policy.unmatched == "error")
@@ -117,7 +117,7 @@ class Engine:
         """Plan a whole conversation. Of one that was `lost`, only rules about the previous response can answer."""
         if call.operation not in LOOK_UPS:
             try:
-                call = await apart(call, partial(admitted, call, self.policy.models))
+                call = await on_thread_if_large(call, partial(within_limits, call, self.policy.models))
             except Failure as refusal:
                 return await self._recorded_despite(refusal, call, asked)
         if self._counts_attempts:
@@ -125,7 +125,7 @@ class Engine:
         overrides = DeliveryOverrides(cacheable=not self._counts_attempts)
         scenario = ScenarioState(call.http.namespace, self.store)
         following_one = partial(next, _holding(self, call, lost=lost), None)
-        while (found := await apart(call, following_one)) is not None:
+        while (found := await on_thread_if_large(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
@@ -181,7 +181,7 @@ class Engine:
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
                 return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-            return await self._generated(unbidden(call), overrides)
+            return await self._generated(for_generator(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
@@ -208,7 +208,7 @@ class Engine:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
         scope = RenderContext(call, groups, self.policy.seed, generator(call, self.policy.seed))
         respond = partial(rule.then.respond, scope)
-        response = await (aside(respond) if rule.slow else apart(call, respond))
+        response = await (on_thread(respond) if rule.slow else on_thread_if_large(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
         draws = FaultSelection(self.policy.seed, self.store, counted=self._counts_attempts)
@@ -228,7 +228,7 @@ class Engine:
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
         work = partial(_made, call, outcome, author)
-        return await aside(work) if is_large(call) or makes_long(call, outcome) else work()
+        return await on_thread(work) if is_large(call) or makes_long(call, outcome) else work()
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -262,7 +262,7 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     for index in range(_different(call)):
         if index:
             await asyncio.sleep(0)
-        choices.append(await apart(call, partial(generate, "auto", {}, index)))
+        choices.append(await on_thread_if_large(call, partial(generate, "auto", {}, index)))
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
 
 
@@ -275,7 +275,7 @@ def generator(call: Call, seed: Seed) -> Generate:
     """Return the generators for a call; each choice has its own seed."""
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        return GENERATORS[kind](call, seed.branch("generate", call.occasion, str(index)), options)
+        return GENERATORS[kind](call, seed.branch("generate", call.content_fingerprint, str(index)), options)
 
     return generate
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from mockserver.core.call import CARRIED_OUT, Call, Message, ToolCall, fingerprint
+from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, Timing, ToolUse
 from mockserver.core.protocols import Shelf
@@ -39,7 +39,7 @@ class Memory:
 
     async def resumed(self, call: Call) -> Call | Failure | None:
         """Return the call with the conversation it continues in front, or None if that is unknown."""
-        stored = await self._found(call, "responses", call.previous or "")
+        stored = await self._found(call, "responses", call.previous_response_id or "")
         if stored is None:
             return None
         if stored.gone:
@@ -150,7 +150,7 @@ class Memory:
 
 def following(call: Call, history: tuple[Message, ...]) -> Call:
     """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
-    own = call.messages[: int(call.instructions)]
+    own = call.messages[: int(call.has_instructions)]
     meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *_results(call))))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
 
@@ -193,13 +193,13 @@ def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
         match part:
             case ToolUse(call):
                 yield call
-            case Item(kind, body) if kind in CARRIED_OUT:
-                name, key = CARRIED_OUT[kind]
+            case Item(kind, body) if kind in CLIENT_RUN_TOOLS:
+                name, key = CLIENT_RUN_TOOLS[kind]
                 yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
 
 
 def _is_shown(part: Part) -> TypeGuard[Item]:
-    return isinstance(part, Item) and part.kind not in CARRIED_OUT
+    return isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS
 
 
 def _unfinished(stored: Stored) -> Stored:

@@ -58,7 +58,7 @@ def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
     return _at_most(call, room) if bounds or (asked is not None and asked > room) else call
 
 
-def unbidden(call: Call) -> Call:
+def for_generator(call: Call) -> Call:
     """Return the call for a generator: up to the provider's default limit, or to the last allowed token."""
     options = call.options
     most = _ENDLESS if options.ignore_eos and options.max_tokens is None else options.max_tokens
@@ -80,7 +80,7 @@ ANSWERED = ("chat", "completions", "responses")
 _FORGETFUL = ("responses",)
 
 
-def admitted(call: Call, models: Catalogue) -> Call:
+def within_limits(call: Call, models: Catalogue) -> Call:
     """Return the call as its model accepts it. Raises Failure if the model is unknown or lacks a feature."""
     models.admit(call.model)
     known = models.find(call.model)

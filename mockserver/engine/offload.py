@@ -23,14 +23,14 @@ from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, w
 T = TypeVar("T")
 
 
-async def apart(call: Call, work: Callable[[], T]) -> T:
+async def on_thread_if_large(call: Call, work: Callable[[], T]) -> T:
     """Do some work for a call: on a thread if the call is large, else at once, which is cheaper."""
-    return await aside(work) if is_large(call) else work()
+    return await on_thread(work) if is_large(call) else work()
 
 
-async def aside(work: Callable[[], T]) -> T:
+async def on_thread(work: Callable[[], T]) -> T:
     """Do some work on a thread."""
-    if BY_HAND.get():
+    if IN_PROCESS_DRIVER.get():
         done: T = await Work(work)
         return done
     loop = get_running_loop()
@@ -124,7 +124,9 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_orders.cache_clear)  # threads do not survive a fork
-BY_HAND: ContextVar[bool] = ContextVar("by hand", default=False)  # coroutines are stepped by hand, without a loop
+IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar(
+    "by hand", default=False
+)  # coroutines are stepped by hand, without a loop
 THREADS = 4  # no faster than one, but shares the time fairly
 LARGE = 8_192  # bytes of a request, or characters of a conversation
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors

@@ -14,13 +14,13 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.prose.formats import in_format, in_tags, of_length
 from mockserver.model.prose.generators import (
-    after,
     echo,
-    joint,
+    less_reasoning,
     lorem,
     markdown,
     prose,
     reasoning,
+    separator_after_prompt,
     system,
     text_on,
     topic_of,
@@ -43,11 +43,11 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """
     call = with_quoted_calls(call)
     thoughts = reasoning(call, seed)
-    left = after(call, thoughts)
-    uses = tool_uses(left, seed)
+    remaining = less_reasoning(call, thoughts)
+    uses = tool_uses(remaining, seed)
     if any(map(waits, uses)):
         return DraftChoice((*thoughts, *uses))
-    answer = _OF_FORMAT.get(call.options.response_format, reply)(with_earlier_results(left, seed), seed, options)
+    answer = _OF_FORMAT.get(call.options.response_format, reply)(with_earlier_results(remaining, seed), seed, options)
     return DraftChoice((*thoughts, *uses, *answer.parts))
 
 
@@ -55,17 +55,21 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
-    told = results_text(call)
-    return DraftChoice((Text(_answered(call, seed, options) if told is None else told),))
+    results = results_text(call)
+    return DraftChoice((Text(_answered(call, seed, options) if results is None else results),))
 
 
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     about, rng = topic_of(call), seed.stream("prose")
     free = "tokens" in options or call.options.ignore_eos
-    rules = system(call)
-    made = None if free else in_format(about, rules, rng) or passage(call, about) or of_length(about, rules, rng)
+    instructions = system(call)
+    made = (
+        None
+        if free
+        else in_format(about, instructions, rng) or passage(call, about) or of_length(about, instructions, rng)
+    )
     answer = text_on(about, call, rng, options) if made is None else made
-    return joint(call) + (answer if free else in_tags(answer, (about.text, excerpt(rules))))
+    return separator_after_prompt(call) + (answer if free else in_tags(answer, (about.text, excerpt(instructions))))
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -233,8 +233,8 @@ class _Ids(dict[str, str]):
 
 def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
     yield f"call {number}: {call.dialect} {call.operation} {call.model}{', streamed' if call.stream else ''}"
-    if call.previous is not None:
-        yield f"  goes on from {ids[call.previous]}"
+    if call.previous_response_id is not None:
+        yield f"  goes on from {ids[call.previous_response_id]}"
     if (conversation := call.raw.get("conversation")) is not None:
         id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
         yield f"  in the conversation {ids[str(id)]}"

@@ -239,7 +239,7 @@ def request_lines(call: Call, secrets: Secrets) -> Iterator[str]:
     told += ["streamed"] if call.stream else []
     told += [f"tools {_names(tool.name for tool in call.tools)}"] if call.tools else []
     told += [one_line(call.options.response_format)] if call.options.response_format != "text" else []
-    told += [f"continues {masked(call.previous, secrets)}"] if call.previous is not None else []
+    told += [f"continues {masked(call.previous_response_id, secrets)}"] if call.previous_response_id is not None else []
     yield secrets.text(", ".join(told))
     messages = call.messages
     skipped = len(messages) - FIRST - LAST

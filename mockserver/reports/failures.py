@@ -162,7 +162,7 @@ def _unanswered(group: Sequence[ReceivedCall]) -> Problem:
         lines += [first, *others]
     else:
         head, lines = f"no answer to {_name(group)}; {first}", [*lines, *others]
-    if call.operation in LOOK_UPS or (request is not None and request.previous is not None):
+    if call.operation in LOOK_UPS or (request is not None and request.previous_response_id is not None):
         lines.append("answers are stored until the test ends, except with store: false")
     return problem(head, [*lines, *_new_rule(call, lost=True)])
 

@@ -108,8 +108,8 @@ def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
         when["operation"] = call.operation
         if _clean(call.http.path, secrets):
             when["path"] = _exact(call.http.path)
-    if lost and call.previous is not None and _clean(call.previous, secrets):
-        when["previous_response"] = _exact(call.previous)
+    if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):
+        when["previous_response"] = _exact(call.previous_response_id)
     result = tool_results.last(call)
     if result is not None:
         parts = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
@@ -120,7 +120,7 @@ def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
         when["last_user"] = text
     if call.tools:
         names = tuple(tool.name for tool in call.tools)
-        if call.previous is None:
+        if call.previous_response_id is None:
             when["turn"] = call.turn  # the request with the tool's result is another turn
         if all(_clean(name, secrets) for name in names):
             when["tools"] = _tools(names)

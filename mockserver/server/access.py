@@ -23,7 +23,7 @@ from mockserver.server.routes import tidy
 ListedKeys = Mapping[str, KeySettings]
 
 
-def admit(key: str | None, keys: ListedKeys | None) -> None:
+def check_key(key: str | None, keys: ListedKeys | None) -> None:
     """Refuse a credential that the settings do not list; where they list none, any will do, even none."""
     if keys is None:
         return
@@ -35,7 +35,7 @@ def admit(key: str | None, keys: ListedKeys | None) -> None:
         raise Failure("key_not_allowed")
 
 
-def permit(model: str, key: str | None, keys: ListedKeys | None, models: Catalogue) -> None:
+def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, models: Catalogue) -> None:
     """Refuse a model that its key may not ask, unless there is no such model at all."""
     entry = keys.get(key) if keys is not None and key is not None else None
     if entry is None or entry.models is None or not model:

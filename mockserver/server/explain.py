@@ -17,11 +17,11 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover
-from mockserver.engine.answer import counted, singles
+from mockserver.engine.answer import singles, with_tokenizer
 from mockserver.engine.counters import START, STATE, next_attempt_of, times_counter
 from mockserver.engine.engine import Engine, remembering
 from mockserver.engine.memory import Memory, following
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule
 from mockserver.rules.nearest import lines
@@ -234,8 +234,8 @@ def with_faults(faults: Sequence[Fault]) -> str:
 
 async def whole(engine: Engine, call: Call) -> Call:
     """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
-    call = counted(call, engine.policy.tokenizer(call.model))
-    if call.previous is not None:
+    call = with_tokenizer(call, engine.policy.tokenizer(call.model))
+    if call.previous_response_id is not None:
         resumed = await engine.memory.resumed(call)
         call = resumed if isinstance(resumed, Call) else following(call, ())
     return replace(call, attempt=await next_attempt_of(call, engine.store))
@@ -264,7 +264,7 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
 
 async def _checked(engine: Engine, call: Call) -> tuple[CheckedRule, ...]:
     rules = [(rule, await _counters(engine, rule, call.http.namespace)) for rule in engine.rules]
-    return await aside(lambda: tuple(_check(rule, call, counters) for rule, counters in rules))
+    return await on_thread(lambda: tuple(_check(rule, call, counters) for rule, counters in rules))
 
 
 def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> CheckedRule:

@@ -1,4 +1,4 @@
-"""One request from its bytes to the journal: reserve, plan, render, deliver, settle, note. A reader starts here."""
+"""One request from its bytes to the journal: parse, reserve, plan, settle, render, note, deliver. Start here."""
 
 import asyncio
 import logging
@@ -35,10 +35,10 @@ from mockserver.delivery.drive import (
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, Pace, ReplayedFrames, joined, script
 from mockserver.dialects import Dialect, Operation, error_frame
-from mockserver.engine.answer import counted
+from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
-from mockserver.engine.offload import aside, is_large, is_long
-from mockserver.server.access import admit, permit
+from mockserver.engine.offload import is_large, is_long, on_thread
+from mockserver.server.access import check_key, check_model_allowed
 from mockserver.server.control.requests import of_request
 from mockserver.server.limits import LIMITED, REFUSALS, Charge, Reservation
 from mockserver.server.live import Live, Prepared
@@ -50,8 +50,8 @@ from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_b
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
-MAX_KEPT = 512  # tokens of a stream whose frames are remembered
-MAX_REMEMBERED = 65_536  # bytes of a request and its answer together that are remembered
+MAX_CACHED_TOKENS = 512  # tokens of a stream whose frames are cached
+MAX_CACHED = 65_536  # bytes of a request and its answer together that are cached
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
 STOPPING = Failure("overloaded", "The server is stopping.")
@@ -72,13 +72,13 @@ class Handler:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         live, namespace = self.live, scope["path_params"].get("namespace", DEFAULT)
-        journal = live.journal  # the server may start over, with another one, while this request is served
+        journal = live.journal  # a reset may replace it during this request
         exchange = self._open(scope, namespace, journal)
         lent = scope.get("extensions", _NOTHING)
-        line = Line(receive, send, lent.get(WIRE), lent.get(FAST_PATH), stage=lent.get(IN_PROCESS))
+        line = Line(receive, send, lent.get(WIRE), lent.get(FAST_PATH), in_process=lent.get(IN_PROCESS))
         reservation, limiter = None, live.limiter
         if limiter is not None:
-            patient, headers = line.stage is None or line.stage.patient, self.dialect.rate_limit_headers
+            patient, headers = line.in_process is None or line.in_process.patient, self.dialect.rate_limit_headers
             reservation = Reservation(limiter, namespace, headers, receive, patient=patient)
         ended = CLIENT_LEFT
         try:
@@ -112,10 +112,10 @@ class Handler:
         settings, engine = self.live.settings, self.live.engine_of(http.namespace)  # a reload is for the next request
         try:
             operation, key = self.operation(http.method), self.dialect.credential(http)
-            admit(key, settings.keys)
+            check_key(key, settings.keys)
             parse = lambda: operation.parse(decoded(http, settings.max_body), settings.strict)  # noqa: E731
             call = await _run(parse, large=len(http.body) > LARGE)
-            permit(call.model, key, settings.keys, engine.policy.models)
+            check_model_allowed(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
             if reservation is None or call.operation not in LIMITED:
                 plan, charge = await _planned(engine, call), None
@@ -127,8 +127,8 @@ class Handler:
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
             if reservation is not None and charge is not None:
                 names, reply = {name for name, _ in reservation.headers}, prepared.reply
-                stated = tuple(header for header in reply.headers if header[0] not in names)
-                prepared.charge, prepared.reply = charge, replace(reply, headers=stated)
+                others = tuple(header for header in reply.headers if header[0] not in names)
+                prepared.charge, prepared.reply = charge, replace(reply, headers=others)
         except Failure as failure:
             return await _run(partial(self._refused, http, failure, call), large=len(http.body) > LARGE)
         return prepared
@@ -205,8 +205,8 @@ class Handler:
         """Note what is sent, send it, and return how it ended."""
         limits = () if reservation is None else reservation.headers
         _note(prepared, limits, exchange)
-        if line.stage is not None:
-            return await line.stage.perform(self._actions(prepared, limits, exchange), exchange.note)
+        if line.in_process is not None:
+            return await line.in_process.perform(self._actions(prepared, limits, exchange), exchange.note)
         if prepared.pace is AT_ONCE and not prepared.plan.faults and fits(prepared.reply):
             more = _with_source(limits, prepared, exchange, self.live.settings)
             return await hand_over(prepared.reply, more, line, exchange.note)
@@ -217,7 +217,7 @@ class Handler:
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
         """Pass the upstream's answer on, and return how it ended. Raises ConfigError without a connection."""
-        if line.stage is not None:
+        if line.in_process is not None:
             raise ConfigError(_NO_RELAY)
         _note(prepared, (), exchange)
         relay = Relay(self.live, self.dialect, prepared, line, exchange)
@@ -241,21 +241,21 @@ class Handler:
     def _actions(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
         reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
         more = _with_source(limits, prepared, exchange, self.live.settings)
-        actions = script(reply, _paced(prepared, self.live, exchange.namespace), more, apart=bool(faults))
+        actions = script(reply, _effective_pace(prepared, self.live, exchange.namespace), more, apart=bool(faults))
         if not faults or call is None:
             return actions
         streamed, head = reply.frames is not None, exchange.method == "HEAD"
         shape = self.operation(call.http.method).error if streamed else error_frame
 
         def error(reason: str, frames: int) -> Frame:
-            """How the provider reports an error amid this answer: as an event, if it is a stream."""
+            """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
             return shape(self.dialect.fail(call.http, Failure(reason), call), frames)
 
         return apply_faults(actions, faults, error, streamed=streamed, head=head)
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:
-    return await aside(work) if large else work()
+    return await on_thread(work) if large else work()
 
 
 async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: str | None) -> tuple[Charge, Call]:
@@ -266,7 +266,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
     engine.policy.models.admit(call.model)
     charge, tokens = reservation.limiter.charge(key, call.model), 0
     if charge.counts_tokens:
-        call = counted(call, engine.policy.tokenizer(call.model))
+        call = with_tokenizer(call, engine.policy.tokenizer(call.model))
         tokens = await _run(lambda: call.prompt_tokens, large=is_large(call))
     charge = charge.of(tokens, tokens)
     await reservation.take(charge)
@@ -292,7 +292,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         return Prepared(plan.rendered, reply, call, pace, timed)
     if pace.at_once or timed is False:
         reply = joined(reply)
-    elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_KEPT:
+    elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_CACHED_TOKENS:
         reply = replace(reply, frames=ReplayedFrames(reply.frames))
     return Prepared(plan.rendered, reply, call, pace, timed, plan.kept)
 
@@ -306,7 +306,7 @@ def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
     return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)
 
 
-def _paced(prepared: Prepared, live: Live, namespace: str) -> Pace:
+def _effective_pace(prepared: Prepared, live: Live, namespace: str) -> Pace:
     if prepared.pace is AT_ONCE:
         return AT_ONCE
     timed = live.timed(namespace) if prepared.timed is None else prepared.timed
@@ -356,8 +356,8 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
 def _is_small(reply: Reply, body: bytes) -> bool:
     """Whether request and answer are small enough to be remembered, and the frames can be sent again."""
     if reply.frames is None:
-        return len(body) + len(reply.body) <= MAX_REMEMBERED
-    return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_REMEMBERED
+        return len(body) + len(reply.body) <= MAX_CACHED
+    return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_CACHED
 
 
 _printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold it

@@ -28,7 +28,7 @@ from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, load
 from mockserver.server.cassette_store import CassetteStore, check, file_of
 from mockserver.server.limits import Charge, Limiter
@@ -260,7 +260,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     Raises MockserverError, and then nothing has changed.
     """
     async with live.changing:
-        settings, engine = await aside(partial(compose, sources, live.store, live))
+        settings, engine = await on_thread(partial(compose, sources, live.store, live))
         kept = {name: getattr(live.settings, name) for name in AT_START}
         live.settings, live.engine = settings.model_copy(update=kept), engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
@@ -279,7 +279,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     async for changed in awatch(
         *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=_EVERY, yield_on_timeout=True
     ):
-        cassettes = () if changed else await aside(live.player.cassettes.changed)
+        cassettes = () if changed else await on_thread(live.player.cassettes.changed)
         if changed or cassettes:
             await _reloaded(live, sources, cassettes, say)
 

@@ -131,7 +131,7 @@ class Relay:
 
     async def _pass(self, piece: bytes) -> None:
         self.exchange.note(piece)
-        if self.line.short is None or not self.line.short.piece(piece):
+        if self.line.fast_path is None or not self.line.fast_path.piece(piece):
             await self.line.send({"type": "http.response.body", "body": piece, "more_body": True})
 
 

@@ -16,7 +16,7 @@ from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Lookup, Store
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.engine.counters import episodes_counter
-from mockserver.engine.offload import apart, aside
+from mockserver.engine.offload import on_thread, on_thread_if_large
 from mockserver.server.cassette_store import CassetteStore, file_of, parse_sent
 from mockserver.server.recorder import RecordingPolicy
 
@@ -89,7 +89,7 @@ class Player:
             return self._forwarded(call, choice)
         try:
             library = await self._library(choice)
-            call, wanted = await apart(call, partial(self._wanted, library, call))
+            call, wanted = await on_thread_if_large(call, partial(self._wanted, library, call))
         except CassetteError as error:
             details = {"cassette": choice.name}
             return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
@@ -100,7 +100,7 @@ class Player:
             return Lookup(reply, reply.source, cacheable=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
-        return _unmatched(await aside(partial(miss_report, library, call)), choice.name)
+        return _unmatched(await on_thread(partial(miss_report, library, call)), choice.name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
         """A player of another cassette, which is loaded now. Raises CassetteError."""
@@ -114,7 +114,7 @@ class Player:
 
     async def save(self, cassette: str, episode: Episode) -> str:
         """Record an episode, which is replayed from now on; return its source. Raises CassetteError."""
-        return await aside(partial(self._saved, cassette, episode))
+        return await on_thread(partial(self._saved, cassette, episode))
 
     def _saved(self, cassette: str, episode: Episode) -> str:
         kept = episode if self.keeping is None else self.keeping.kept(episode)
@@ -131,7 +131,7 @@ class Player:
         library = self.cassettes.get(name)
         if library is not None:
             return library
-        return await aside(partial(self.cassettes.load, name, new=choice.record != "none"))
+        return await on_thread(partial(self.cassettes.load, name, new=choice.record != "none"))
 
     def _wanted(self, library: EpisodeIndex, call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""

@@ -15,7 +15,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import token
 from mockserver.core.text import printable
 from mockserver.dialects import Dialect
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 from mockserver.server.routes import bare
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class UpstreamClient:
         if self._client is None:
             async with self._making:
                 if self._client is None:
-                    self._client = await aside(self._made)
+                    self._client = await on_thread(self._made)
         return self._client
 
     def _made(self) -> "AsyncClient":

@@ -84,12 +84,12 @@ def test_what_was_said_since_the_user_spoke(messages: tuple[Message, ...], since
 
 
 def test_a_conversation_keeps_its_opening() -> None:
-    opening = call(SYSTEM, HELLO).opening
-    assert call(SYSTEM, HELLO, HI, BYE).opening == opening
-    assert call(SYSTEM, BYE).opening != opening
-    assert call(HELLO).opening != opening
-    assert call(SYSTEM).opening == call(SYSTEM).opening
-    assert call().opening == call().opening
+    opening = call(SYSTEM, HELLO).opening_fingerprint
+    assert call(SYSTEM, HELLO, HI, BYE).opening_fingerprint == opening
+    assert call(SYSTEM, BYE).opening_fingerprint != opening
+    assert call(HELLO).opening_fingerprint != opening
+    assert call(SYSTEM).opening_fingerprint == call(SYSTEM).opening_fingerprint
+    assert call().opening_fingerprint == call().opening_fingerprint
 
 
 def test_tools_by_name() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Prompt
-from mockserver.dialects._documents import (
+from mockserver.dialects._embeddings_moderations import (
     DEFAULT_MODERATION_MODEL,
     moderated_input_types,
     parse_embeddings,

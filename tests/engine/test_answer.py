@@ -24,7 +24,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, split
-from mockserver.engine.answer import Author, answer, counted, document, singles
+from mockserver.engine.answer import Author, answer, document, singles, with_tokenizer
 from mockserver.model.scores import embedding, judgement
 from mockserver.tokenizers import named
 from tests.kit.calls import call, in_options
@@ -266,8 +266,8 @@ def test_single_calls_ask_for_one_prompt() -> None:
 
 def test_numbers_read_as_the_tokenizer_knows_them() -> None:
     asked = several(Prompt("<|15339|><|1917|>", (15339, 1917)))
-    assert counted(asked, APPROX) is asked
-    read = counted(asked, named("cl100k_base"))
+    assert with_tokenizer(asked, APPROX) is asked
+    read = with_tokenizer(asked, named("cl100k_base"))
     assert (read.last_user, read.prompts[0].text, read.meaning) == (
         "hello world",
         "hello world",

@@ -281,7 +281,7 @@ def test_where_no_rule_answers_the_settings_do() -> None:
 
 def test_what_is_lost_goes_out_as_rules_say_too() -> None:
     rule = "{name: slow, when: {previous_response: resp_x}, then: {timing: {first_token: 1s}}}"
-    asked = call("hi", meaning={}, operation="responses", previous="resp_x")
+    asked = call("hi", meaning={}, operation="responses", previous_response_id="resp_x")
     found = asyncio.run(local(f"rules: [{rule}]", unmatched="error").live.engine.plan(asked))
     assert isinstance(found.outcome, Failure)
     assert (found.outcome.reason, modified_by(found), found.timing.first_token) == ("previous_not_found", ["slow"], 1.0)

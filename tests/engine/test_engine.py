@@ -149,7 +149,7 @@ def test_an_unknown_model_is_never_a_fault_of_the_server() -> None:
 @pytest.mark.parametrize(
     ("pattern", "exists"), [("ft:x[1]", True), ("f?:x[1]", False), ("ft:*]", True), ("[f]*", False)]
 )
-def test_a_star_alone_stands_for_anything_in_names_of_models(pattern: str, exists: bool) -> None:
+def test_a_star_alone_stands_for_anything_in_names_inference_operations(pattern: str, exists: bool) -> None:
     answered = local(models=[pattern]).ask(BODY, {"model": "ft:x[1]", "messages": [{"role": "user", "content": "x"}]})
     assert (answered.status == 200) is exists
 

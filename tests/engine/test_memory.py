@@ -83,15 +83,17 @@ def test_an_answer_that_says_nothing_is_none() -> None:
 
 async def test_a_call_goes_on_from_an_answer() -> None:
     kept = memory()
-    first = response(SYSTEM, USER, instructions=True)
+    first = response(SYSTEM, USER, has_instructions=True)
     await kept.keep(first, answer("resp_1"))
-    next_ = response(Message("system", "be long"), Message("user", "more"), instructions=True, previous="resp_1")
+    next_ = response(
+        Message("system", "be long"), Message("user", "more"), has_instructions=True, previous_response_id="resp_1"
+    )
     resumed = await kept.resumed(next_)
     assert resumed is not None
     assert [message.text for message in resumed.messages] == ["be long", "hello", "hi", "more"]
     assert (resumed.turn, resumed.last_user) == (1, "more")
     await kept.keep(resumed, answer("resp_2", Text("bye")))
-    last = await kept.resumed(response(Message("user", "last"), previous="resp_2"))
+    last = await kept.resumed(response(Message("user", "last"), previous_response_id="resp_2"))
     assert last is not None
     assert [message.text for message in last.messages] == ["hello", "hi", "more", "bye", "last"]
 
@@ -101,12 +103,12 @@ async def test_nobody_goes_on_from_what_is_unknown_deleted_or_elsewhere() -> Non
     await kept.keep(response(), answer("resp_1"))
     await kept.keep(response(), answer("resp_2"))
     await kept.look_up(look_up("delete_response", "resp_2"))
-    elsewhere = response(previous="resp_1", web=Web(namespace="mine"))
-    foreign = response(previous="resp_1", dialect="tzafon")
-    for lost in (response(previous="resp_0"), elsewhere, foreign):
+    elsewhere = response(previous_response_id="resp_1", web=Web(namespace="mine"))
+    foreign = response(previous_response_id="resp_1", dialect="tzafon")
+    for lost in (response(previous_response_id="resp_0"), elsewhere, foreign):
         assert await kept.resumed(lost) is None
-    assert await kept.resumed(response(previous="resp_2")) == Failure("previous_not_found")
-    assert isinstance(await kept.resumed(response(previous="resp_1")), Call)
+    assert await kept.resumed(response(previous_response_id="resp_2")) == Failure("previous_not_found")
+    assert isinstance(await kept.resumed(response(previous_response_id="resp_1")), Call)
 
 
 def test_a_conversation_means_what_was_said_not_how_it_was_called() -> None:

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model
-from mockserver.engine.model_limits import admitted, check, fitting, unbidden
+from mockserver.engine.model_limits import check, fitting, for_generator, within_limits
 from tests.kit.calls import call
 from tests.kit.local import local
 
@@ -99,7 +99,7 @@ def test_an_answer_has_a_limit_of_its_own() -> None:
     ],
 )
 def test_what_no_rule_gives(fields: dict[str, Any], most: int | None) -> None:
-    assert unbidden(text(1, **fields)).options.max_tokens == most
+    assert for_generator(text(1, **fields)).options.max_tokens == most
 
 
 CHAT = {"messages": [{"role": "user", "content": "one two three four five six seven"}]}
@@ -177,8 +177,8 @@ def test_sound_is_no_image_and_neither_is_one_that_the_model_made() -> None:
 
 def test_a_call_is_admitted_as_its_model_takes_it() -> None:
     models = Catalogue({"plain": NOTHING, "small": Model(context_window=10)})
-    assert admitted(call("a", model="small"), models).options.max_tokens == 3
+    assert within_limits(call("a", model="small"), models).options.max_tokens == 3
     with pytest.raises(Failure, match="unsupported"):
-        admitted(call("a", tools=["t"], model="plain"), models)
+        within_limits(call("a", tools=["t"], model="plain"), models)
     with pytest.raises(Failure, match="unknown_model"):
-        admitted(call("a", model="other"), models)
+        within_limits(call("a", model="other"), models)

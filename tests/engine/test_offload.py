@@ -15,7 +15,18 @@ from mockserver.core.call import Call, Message
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Embeddings, Failure, Listing, Stored, Text, Usage
-from mockserver.engine.offload import BY_HAND, LARGE, LONG, THREADS, Work, apart, aside, is_large, is_long, makes_long
+from mockserver.engine.offload import (
+    IN_PROCESS_DRIVER,
+    LARGE,
+    LONG,
+    THREADS,
+    Work,
+    is_large,
+    is_long,
+    makes_long,
+    on_thread,
+    on_thread_if_large,
+)
 from tests.kit.asgi import app
 from tests.kit.served import ROOT
 
@@ -42,7 +53,7 @@ def in_main_thread() -> bool:
 )
 def test_what_is_large_is_done_elsewhere(call: Call, large: bool) -> None:
     assert is_large(call) is large
-    assert asyncio.run(apart(call, in_main_thread)) is not large
+    assert asyncio.run(on_thread_if_large(call, in_main_thread)) is not large
 
 
 @pytest.mark.parametrize("text", ["", "x" * 2 * LARGE], ids=["small", "large"])
@@ -51,7 +62,7 @@ def test_what_fails_apart_fails_here(text: str) -> None:
         raise Failure("bad_parameter", "No.")
 
     with pytest.raises(Failure, match="No"):
-        asyncio.run(apart(a_call(text), refuse))
+        asyncio.run(on_thread_if_large(a_call(text), refuse))
 
 
 SAID = [{"role": "user", "content": "One for Ann, 42"}]
@@ -67,8 +78,8 @@ def test_a_panic_apart_is_told_and_the_thread_goes_on() -> None:
     call = a_call("x" * 2 * LARGE)
     for _ in range(THREADS):
         with pytest.raises(RuntimeError, match="PanicError: at the disco"):
-            asyncio.run(apart(call, panic))
-    assert asyncio.run(apart(call, in_main_thread)) is False
+            asyncio.run(on_thread_if_large(call, panic))
+    assert asyncio.run(on_thread_if_large(call, in_main_thread)) is False
 
 
 PROPERTIES = {f"p{at}": {"type": "string", "description": "a name"} for at in range(600)}
@@ -127,9 +138,9 @@ def test_a_call_that_takes_long_does_not_keep_the_next_large_one_waiting() -> No
         return ended.wait(timeout=30)
 
     async def both() -> bool:
-        slow = asyncio.create_task(aside(wait))
-        await aside(started.wait)
-        assert await aside(lambda: 5) == 5
+        slow = asyncio.create_task(on_thread(wait))
+        await on_thread(started.wait)
+        assert await on_thread(lambda: 5) == 5
         ended.set()
         return await slow
 
@@ -140,7 +151,7 @@ def test_nobody_has_to_listen_to_the_end() -> None:
     ended = Event()
 
     async def left() -> None:
-        asking = asyncio.create_task(aside(lambda: ended.wait(timeout=30)))
+        asking = asyncio.create_task(on_thread(lambda: ended.wait(timeout=30)))
         await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -148,17 +159,17 @@ def test_nobody_has_to_listen_to_the_end() -> None:
 
     asyncio.run(left())
     ended.set()
-    assert asyncio.run(aside(lambda: 5)) == 5
+    assert asyncio.run(on_thread(lambda: 5)) == 5
 
 
 ENDLESS = """
 import asyncio
 from threading import Event
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 
 async def main():
     started = Event()
-    asyncio.create_task(aside(lambda: started.set() or Event().wait()))
+    asyncio.create_task(on_thread(lambda: started.set() or Event().wait()))
     await asyncio.sleep(0)
     started.wait()
 
@@ -191,22 +202,22 @@ def test_what_is_a_long_answer() -> None:
 
 
 def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
-    before = BY_HAND.set(True)
-    waiting = aside(in_main_thread)
+    before = IN_PROCESS_DRIVER.set(True)
+    waiting = on_thread(in_main_thread)
     assert waiting.send(None) == Work(in_main_thread)
     with pytest.raises(StopIteration) as over:
         waiting.send(5)
-    BY_HAND.reset(before)
+    IN_PROCESS_DRIVER.reset(before)
     assert over.value.value == 5
 
 
 def test_a_fork_has_threads_of_its_own() -> None:
     program = """
 import asyncio, os
-from mockserver.engine.offload import aside
-assert asyncio.run(aside(lambda: 1)) == 1
+from mockserver.engine.offload import on_thread
+assert asyncio.run(on_thread(lambda: 1)) == 1
 if os.fork() == 0:
-    os._exit(asyncio.run(asyncio.wait_for(aside(lambda: 7), 10)))
+    os._exit(asyncio.run(asyncio.wait_for(on_thread(lambda: 7), 10)))
 print(os.waitstatus_to_exitcode(os.wait()[1]))
 """
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)

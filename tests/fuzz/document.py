@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from mockserver.dialects import Operation, discover
 from mockserver.dialects._chat.models import CHAT
 from mockserver.dialects._completions import COMPLETION
-from mockserver.dialects._documents import AZURE_EMBEDDING, EMBEDDING, MODERATION
+from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, EMBEDDING, MODERATION
 from mockserver.dialects._responses.models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.azure import AZURE_CHAT, PASSED

@@ -110,7 +110,7 @@ def test_a_conversation_with_tools_and_ids_that_vary() -> None:
 
 def test_what_a_request_continues() -> None:
     conversations = [asked(raw={"conversation": conversation}) for conversation in ("conv_1", {"id": "conv_1"})]
-    assert snapshot([*conversations, asked(previous="resp_1", prompts=(Prompt("Once"),))]) == (
+    assert snapshot([*conversations, asked(previous_response_id="resp_1", prompts=(Prompt("Once"),))]) == (
         "call 1: openai chat gpt-4o\n  in the conversation id-1\n\n"
         "call 2: openai chat gpt-4o\n  in the conversation id-1\n\n"
         "call 3: openai chat gpt-4o\n  goes on from id-2\n  prompt: Once\n"

@@ -44,7 +44,7 @@ def when(asked: Call, secrets: Secrets = NONE, **how: Any) -> dict[str, Any]:
         (call("x", tools=tuple("abcdef")), {"last_user": "x", "turn": 0, "tools": {"includes": ["a", "b", "c", "d"]}}),
         (call("x", tools=("a*", "b")), {"last_user": "x", "turn": 0, "tools": {"length": 2}}),
         (call(*told("Sunny.")), {"tool_result": {"name": "get_weather", "text": "Sunny."}}),
-        (call("x", previous="resp_1"), {"last_user": "x"}),
+        (call("x", previous_response_id="resp_1"), {"last_user": "x"}),
         (call(model="o*"), {"model": {"equals": "o*"}, "operation": "chat"}),
         (call(model=""), {"model": "", "operation": "chat"}),
         (call("x", operation="info"), {"operation": "info", "path": "/chat/completions", "last_user": "x"}),

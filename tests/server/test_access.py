@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.access import SECURITY, Guard, admit, is_control, permit, with_cors
+from mockserver.server.access import SECURITY, Guard, check_key, check_model_allowed, is_control, with_cors
 from tests.kit.local import local
 
 Headers = Mapping[str, str] | list[tuple[str, str]]
@@ -64,8 +64,8 @@ MODELS = Catalogue({"gpt-*": Model(), "o3-2025": Model(aliases=("o3-latest",), r
 )
 def test_keys(key: str | None, model: str, reason: str | None) -> None:
     def enter(keys: Mapping[str, KeySettings] | None) -> None:
-        admit(key, keys)
-        permit(model, key, keys, MODELS)
+        check_key(key, keys)
+        check_model_allowed(model, key, keys, MODELS)
 
     enter(None)
     if reason is None:

@@ -1,1 +1,1 @@
-"""redaction"""
+"""Secrets in recordings: found, replaced before anything is written, and masked in text for people."""

@@ -1,4 +1,4 @@
-"""Answers that come slowly, or with signs of life in between."""
+"""Faults of the connection: stalls, slow answers, keep-alives, cuts, resets, wrong lengths and types."""
 
 import math
 from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import CHAT, CHAT_FIELDS
-from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_fields, validated
+from mockserver.dialects._shared.parse import Complaint, clip, custom_complaint, unknown_fields, validated
 
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
@@ -224,16 +224,18 @@ def chat_conflicts(body: Body) -> Iterator[Complaint]:
     yield from _unmet_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
-        yield conflict(f"Setting {both} at the same time is not supported.", "max_tokens")
+        yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
     yield from unmet_tool_choice(body)
     yield from empty_messages(body["messages"])
 
 
 def _unmet_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
+        yield custom_complaint(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
+        )
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
-        yield conflict("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
+        yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
 
 
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
@@ -270,14 +272,16 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
         if message["role"] != "assistant" or message.get("content") is not None:
             continue
         if not any(message.get(key) for key in _CONTENT_KEYS):
-            yield conflict("Invalid value for 'content': expected a string, got null.", "messages", index, "content")
+            yield custom_complaint(
+                "Invalid value for 'content': expected a string, got null.", "messages", index, "content"
+            )
 
 
 def chat_live_only(body: Body) -> Iterator[Complaint]:
     """Yield what the live API refuses although its published schema allows it."""
     yield from unknown_fields(body, CHAT_FIELDS)
     if not body["model"]:
-        yield conflict("you must provide a model parameter", "model")
+        yield custom_complaint("you must provide a model parameter", "model")
     for field in ("max_tokens", "max_completion_tokens"):
         value = body.get(field)
         if value is not None and value < 1:
@@ -296,7 +300,7 @@ def _unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     for index, message in enumerate(messages):
         if message["role"] == "tool":
             if message["tool_call_id"] not in open_ids:
-                yield conflict(_STRAY_TOOL_MESSAGE, "messages", index)
+                yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
             else:
                 open_ids.remove(message["tool_call_id"])
         elif open_ids:
@@ -305,7 +309,7 @@ def _unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
             open_ids = [call["id"] for call in message.get("tool_calls") or ()]
             at = index
     if open_ids:
-        yield conflict(f"{_UNANSWERED} {clip(', '.join(open_ids))}", "messages", at)
+        yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(open_ids))}", "messages", at)
 
 
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import to_json
 
-from mockserver.core.call import CARRIED_OUT, Message, ToolCall
+from mockserver.core.call import CLIENT_RUN_TOOLS, Message, ToolCall
 from mockserver.core.json import Json
 from mockserver.dialects._chat.request import NOT_FINGERPRINTED, schema_as_text, with_ordinals
 
@@ -172,7 +172,7 @@ _TEXTS: Mapping[str, str] = {
 _CALLS: Mapping[str, tuple[str | None, str]] = {
     "function_call": (None, "arguments"),
     "custom_tool_call": (None, "input"),
-    **CARRIED_OUT,
+    **CLIENT_RUN_TOOLS,
     "mcp_approval_request": (None, "arguments"),
     "tool_search_call": ("tool_search", "arguments"),
 }

@@ -18,7 +18,7 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.dialects._responses.input import as_text, input_messages, responses_fingerprint_fields
 from mockserver.dialects._responses.models import RESPONSE, RESPONSE_FIELDS
 from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.parse import Complaint, clip, conflict, unknown_fields, validated
+from mockserver.dialects._shared.parse import Complaint, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
@@ -68,12 +68,12 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         meaning=responses_fingerprint_fields(body),
         raw=body,
         messages=(*_instructions(parsed), *input_messages(parsed.get("input"))),
-        instructions=bool(parsed.get("instructions")),
+        has_instructions=bool(parsed.get("instructions")),
         tools=tools,
         tool_choice=_tool_choice(parsed.get("tool_choice"), tools),
         stream=parsed.get("stream") is True,
         ids=spec.ids,
-        previous=parsed.get("previous_response_id"),
+        previous_response_id=parsed.get("previous_response_id"),
         options=Options(
             parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
             max_tokens=parsed.get("max_output_tokens"),
@@ -158,16 +158,18 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other (`wire/openai.md` section 6)."""
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield conflict("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options")
+        yield custom_complaint(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
+        )
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         both = "'previous_response_id' or 'conversation'"
-        yield conflict(
+        yield custom_complaint(
             "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
             f"Ensure you are only providing one of: {both}.",
             "previous_response_id",
         )
     if body.get("background") and body.get("store") is False:
-        yield conflict("Background mode requires 'store' to be true.", "background")
+        yield custom_complaint("Background mode requires 'store' to be true.", "background")
 
 
 def responses_live_only(body: Body) -> Iterator[Complaint]:
@@ -176,7 +178,7 @@ def responses_live_only(body: Body) -> Iterator[Complaint]:
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
-        yield conflict(_NO_SUBJECT, "input")
+        yield custom_complaint(_NO_SUBJECT, "input")
     yield from _unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
         yield from _incomplete_items(body["input"])
@@ -192,9 +194,9 @@ def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     tools = body.get("tools") or ()
     if not tools:
         mode = choice if isinstance(choice, str) else choice["type"]
-        yield conflict(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
+        yield custom_complaint(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
     elif not isinstance(choice, str) and choice["type"] != "allowed_tools" and not _offers(tools, choice):
-        yield conflict(f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.", "tool_choice")
+        yield custom_complaint(f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.", "tool_choice")
 
 
 def _offers(tools: Iterable[Body], choice: Body) -> bool:
@@ -215,10 +217,10 @@ def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
     for call_id, kind in outputs.items():
         if call_id not in calls:
             message = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
-            yield conflict(message, "input")
+            yield custom_complaint(message, "input")
     for call_id, kind in calls.items():
         if call_id not in outputs:
-            yield conflict(f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.", "input")
+            yield custom_complaint(f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.", "input")
 
 
 def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after: int = -1) -> Reply:

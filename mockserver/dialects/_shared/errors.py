@@ -83,7 +83,7 @@ class ErrorTable:
             "limit": 8192,
             "tokens": 8193,
             "model": call.model if call is not None else "",
-            "id": call.previous or call.id if call is not None else "",
+            "id": call.previous_response_id or call.id if call is not None else "",
             "object": _missing_object(call),
             "place": "messages" if call is not None and call.operation == "chat" else "prompt",
             "key": self.credential(http) or "",

@@ -21,7 +21,7 @@ LARGE = 65_536  # bytes
 
 
 def parse_json(body: bytes) -> Json:
-    """What the bytes say. Raises ValueError where they are no JSON, have a key twice, or a number that is none."""
+    """Return the value. Raises ValueError for invalid JSON, duplicate keys, NaN or Infinity."""
     if len(body) <= LARGE or not gc.isenabled():
         return from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
     gc.disable()
@@ -40,8 +40,8 @@ Body = TypeVar("Body")
 class Complaint:
     """What is wrong with one field of a body.
 
-    `kind` is missing, type, value, below, above, short, long, pattern or unknown; `expected` holds the names of types
-    ("a string") or the allowed values, `bound` the limit that was passed. `message` is set where none of these says it.
+    `kind` is missing, type, value, below, above, short, long, pattern, unknown or conflict; `expected` holds names of
+    types ("a string") or the allowed values, `bound` the exceeded limit. `message` says what none of these can.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Complaint:
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
 
 
-def conflict(message: str, *path: str | int) -> Complaint:
+def custom_complaint(message: str, *path: str | int) -> Complaint:
     """A complaint of which only a message can say what is wrong."""
     return Complaint("conflict", path, message=message)
 
@@ -207,7 +207,7 @@ def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
 
 
 def _reached(error: ErrorDetails, labelled: int) -> tuple[bool, int]:
-    """How far a member of a union could read a value: meant is one that minds no type, or got furthest in an array."""
+    """Rank a member of a union: best is one without a wrong type, then the one that failed latest in an array."""
     step = next(iter(error["loc"][labelled + 1 :]), None)
     return error["type"] not in _TYPES, step if isinstance(step, int) else -1
 

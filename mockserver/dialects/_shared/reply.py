@@ -1,6 +1,6 @@
 """Bytes and headers of replies that the dialects share: a JSON body, a chat answer, plain or streamed.
 
-Knows no envelope and no provider's headers.
+Errors are in errors.py.
 """
 
 import math

@@ -11,7 +11,7 @@ from mockserver.dialects._chat.request import chat_call
 from mockserver.dialects._responses.input import message_of
 from mockserver.dialects._responses.request import ResponsesRequest, parse_responses
 from mockserver.dialects._shared.error_messages import refuse_without_code
-from mockserver.dialects._shared.parse import Complaint, clip, conflict, validated
+from mockserver.dialects._shared.parse import Complaint, clip, custom_complaint, validated
 from mockserver.dialects.tzafon.models import CHAT, RESPONSE
 
 NAME = "tzafon"
@@ -23,7 +23,7 @@ def parse_response(http: HttpRequest, body: Body) -> Call:
     """The Call of a Responses body, with its limit resolved as vLLM does."""
     call = parse_responses(http, body, RESPONSES_REQUEST)
     earlier = tuple(_earlier(body.get("previous_input_messages") or ()))
-    own = int(call.instructions)
+    own = int(call.has_instructions)
     call = replace(
         call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=body.get("request_id") or ""
     )
@@ -105,41 +105,41 @@ def refuse(complaint: Complaint) -> Failure:
 
 def _conflicts(body: Body) -> Iterator[Complaint]:
     if body.get("background") and body.get("store") is False:
-        yield conflict("background can only be used when `store` is true", "background")
+        yield custom_complaint("background can only be used when `store` is true", "background")
     if body.get("previous_response_id") is not None and body.get("previous_input_messages") is not None:
         message = "Only one of `previous_input_messages` and `previous_response_id` can be set."
-        yield conflict(message, "previous_input_messages")
+        yield custom_complaint(message, "previous_input_messages")
     if body.get("cache_salt") == "":
         yield _no_salt()
 
 
 def _lonely(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield conflict("Stream options can only be defined when `stream=True`.", "stream_options")
+        yield custom_complaint("Stream options can only be defined when `stream=True`.", "stream_options")
     if body.get("top_logprobs") and not body.get("logprobs"):
-        yield conflict("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
+        yield custom_complaint("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
     if body.get("cache_salt") == "":
         yield _no_salt()
     choice, tools = body.get("tool_choice"), body.get("tools")
     if choice not in (None, "none", "auto") and not tools:
-        yield conflict("When using `tool_choice`, `tools` must be set.", "tool_choice")
+        yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
 
 
 def vllm_live_only(body: Body) -> Iterator[Complaint]:
     """What the engine refuses, though the schema allows it."""
     if (heat := body.get("temperature")) is not None and heat < 0:
-        yield conflict(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
+        yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if (share := body.get("top_p")) is not None and not 0 < share <= 1:
-        yield conflict(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
+        yield custom_complaint(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
     for field in ("max_output_tokens", "max_tokens", "max_completion_tokens"):
         if (most := body.get(field)) is not None and most < 1:
-            yield conflict(f"max_tokens must be at least 1, got {most}.", field)
+            yield custom_complaint(f"max_tokens must be at least 1, got {most}.", field)
     if body.get("priority"):
-        yield conflict("Got priority but priority scheduling is not enabled.", "priority")
+        yield custom_complaint("Got priority but priority scheduling is not enabled.", "priority")
 
 
 def _no_salt() -> Complaint:
-    return conflict("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
+    return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
 
 
 RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))

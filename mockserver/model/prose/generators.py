@@ -18,14 +18,18 @@ from mockserver.model.prose.topic import Topic, topic
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
-    return DraftChoice((Text(joint(call) + text_on(topic_of(call), call, seed.stream("prose"), options)),))
+    return DraftChoice(
+        (Text(separator_after_prompt(call) + text_on(topic_of(call), call, seed.stream("prose"), options)),)
+    )
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     latin = _paragraphs((sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), rng, " ")
-    return DraftChoice((Text(joint(call) + _limited(_up_to(latin, _length(call, rng, options)), call, options)),))
+    return DraftChoice(
+        (Text(separator_after_prompt(call) + _limited(_up_to(latin, _length(call, rng, options)), call, options)),)
+    )
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -64,7 +68,7 @@ def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
     return (Reasoning(_thought(call, seed, most)),) if most > 0 else ()
 
 
-def after(call: Call, thoughts: tuple[Part, ...]) -> Call:
+def less_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
     """Return the call with `max_tokens` less what its reasoning has used."""
     if not thoughts or call.options.max_tokens is None:
         return call
@@ -93,7 +97,7 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     return _limited(pieces, call, options)
 
 
-def joint(call: Call) -> str:
+def separator_after_prompt(call: Call) -> str:
     """Return what separates a prompt from the text that continues it: a blank, unless the prompt ends with one."""
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from mockserver.core.call import CARRIED_OUT, Call, Message, Tool, ToolCall
+from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
@@ -54,7 +54,7 @@ def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
 
 def waits(use: Use) -> bool:
     """Whether the model continues only when the client has answered; the provider runs other tools itself."""
-    return isinstance(use, ToolUse) or use.kind in CARRIED_OUT or use.kind == "mcp_approval_request"
+    return isinstance(use, ToolUse) or use.kind in CLIENT_RUN_TOOLS or use.kind == "mcp_approval_request"
 
 
 def with_earlier_results(call: Call, seed: Seed) -> Call:

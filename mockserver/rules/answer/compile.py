@@ -216,7 +216,7 @@ def _one_of(branches: list[BranchSpec], context: CompileContext) -> Compiled[Rul
     labels = ("one_of", context.rule, context.label)
 
     def make(scope: RenderContext) -> RuleAnswer:
-        drawn = scope.seed.fraction(*labels, scope.call.opening) * total
+        drawn = scope.seed.fraction(*labels, scope.call.opening_fingerprint) * total
         return makers[bisect_right(bounds, drawn)](scope)
 
     return Compiled(make)

@@ -263,7 +263,7 @@ FIELDS: Mapping[str, Field | Family] = {
         "response_format", "text", attrgetter("options.response_format"), "type of the response format", {}, FORMATS
     ),
     "previous_response": Field(
-        "previous_response", "text", attrgetter("previous"), "`previous_response_id` of the request"
+        "previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"
     ),
     "images": Field("images", "number", _images, "number of images in the conversation"),
     "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields"),

@@ -17,7 +17,7 @@ from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.dialects import discover
 from mockserver.engine.counters import RETRIES, attempt_from_header
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.nearest import nearest
 from mockserver.server.control.requests import (
@@ -119,11 +119,11 @@ async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     if reached is None:
         return {"asked": None}
     try:
-        call = await aside(partial(reached.call, strict=live.settings.strict))
+        call = await on_thread(partial(reached.call, strict=live.settings.strict))
     except ConfigError:
         return {"asked": None}
     call = replace(await whole(live.engine, call), attempt=attempt)
-    return {"asked": _asked(call), **await aside(partial(_why, row, call))}
+    return {"asked": _asked(call), **await on_thread(partial(_why, row, call))}
 
 
 def _asked(call: Call) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.engine.counters import counters_of_rule
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import check
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
@@ -120,7 +120,7 @@ async def add(asked: ControlRequest) -> Response:
     """Put rules in front of all others of a namespace; all of them, or none if one has a mistake."""
     live, name, replaces = asked.live, asked.one_namespace, asked.switch("replace")
     async with live.changing:
-        rules, named = await aside(partial(rules_of, asked, live.namespaces.get(name).named))
+        rules, named = await on_thread(partial(rules_of, asked, live.namespaces.get(name).named))
         _check(rules, live.namespaces.get(name), live.engine.rules, replace=replaces)
         space, names = live.namespaces.touch(name), [rule.name for rule in rules]
         await live.forget_evicted()

@@ -15,7 +15,7 @@ from mockserver import __version__
 from mockserver.config.errors import CassetteError, MockserverError
 from mockserver.core.json import Json
 from mockserver.engine.counters import ATTEMPT, START, STATE, TIMES
-from mockserver.engine.offload import aside
+from mockserver.engine.offload import on_thread
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import reload
 from mockserver.server.namespaces import ALL
@@ -138,7 +138,7 @@ async def play_cassette(asked: ControlRequest) -> Response:
     if record not in RECORDS:
         raise RefusedError(400, f'"record" must be one of {", ".join(RECORDS)}')
     try:
-        chosen = await aside(partial(_chosen, live.player, name, record))
+        chosen = await on_thread(partial(_chosen, live.player, name, record))
     except CassetteError as error:
         raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes[1:] and error.mistakes) from error
     return await _playing(asked, chosen.choice)

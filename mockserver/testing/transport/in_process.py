@@ -23,7 +23,7 @@ from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Wri
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Note, encoded
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.engine.offload import BY_HAND, Work
+from mockserver.engine.offload import IN_PROCESS_DRIVER, Work
 from mockserver.server.snapshot import ClientLeftError
 
 _QUIET = 5  # turns of the event loop without an earlier waiter
@@ -145,7 +145,7 @@ class Steps:
         with self._lock:
             if self.over:  # ended by another thread
                 return END
-            before = BY_HAND.set(True)
+            before = IN_PROCESS_DRIVER.set(True)
             try:
                 step: Step = self._coroutine.send(result) if error is None else self._coroutine.throw(error)
                 return step
@@ -156,7 +156,7 @@ class Steps:
                 self.over = True
                 raise
             finally:
-                BY_HAND.reset(before)
+                IN_PROCESS_DRIVER.reset(before)
 
     def leave(self) -> None:
         """Tell the application that the client left."""

@@ -145,7 +145,7 @@ def test_what_is_asked_about_a_request_is_neither_kept_nor_streamed(speaker: Any
         False,
         False,
     )
-    assert (call.previous, call.last_user) == ("resp_0", "hello")
+    assert (call.previous_response_id, call.last_user) == ("resp_0", "hello")
 
 
 def test_a_compacted_conversation(speaker: Any) -> None:

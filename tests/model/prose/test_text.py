@@ -10,7 +10,17 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model.prose.generators import after, echo, lorem, markdown, prose, reasoning, system, topic_of, words
+from mockserver.model.prose.generators import (
+    echo,
+    less_reasoning,
+    lorem,
+    markdown,
+    prose,
+    reasoning,
+    system,
+    topic_of,
+    words,
+)
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
@@ -168,13 +178,13 @@ def test_thoughts_take_half_of_the_tokens_at_the_most(most: int) -> None:
     found = reasoning(call(messages=TEA, effort="high", max_tokens=most), SEED)
     assert sum(count(thought.text) for thought in found) <= most // 2
     assert bool(found) == (most > 1)
-    left = after(call(messages=TEA, effort="high", max_tokens=most), found).options.max_tokens
+    left = less_reasoning(call(messages=TEA, effort="high", max_tokens=most), found).options.max_tokens
     assert left is not None
     assert left >= most / 2
 
 
 def test_without_a_limit_nothing_changes() -> None:
     asked = call(messages=TEA, effort="high")
-    assert after(asked, reasoning(asked, SEED)) is asked
+    assert less_reasoning(asked, reasoning(asked, SEED)) is asked
     limited = call(messages=TEA, max_tokens=5)
-    assert after(limited, ()) is limited
+    assert less_reasoning(limited, ()) is limited

@@ -1,4 +1,4 @@
-"""Requests for embeddings to Calls, for OpenAI and its look-alikes; Azure's own request too."""
+"""Requests for embeddings and moderations as Calls, for OpenAI and similar APIs, and Azure's own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from mockserver.dialects._shared.fields import (
     text_or,
     union_by,
 )
-from mockserver.dialects._shared.parse import Complaint, conflict, unknown_fields, validated
+from mockserver.dialects._shared.parse import Complaint, custom_complaint, unknown_fields, validated
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -87,7 +87,7 @@ def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: boo
     return call
 
 
-def embeddings_call(  # size: what was sent, and what of it is valid
+def embeddings_call(  # size: the body is passed as sent, and as validated
     http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse
 ) -> Call:
     """The Call of a validated body. Raises Failure where its inputs are too long together."""
@@ -107,7 +107,7 @@ def embeddings_call(  # size: what was sent, and what of it is valid
     )
     if call.prompt_tokens > MAX_TOKENS:
         message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
-        raise refuse(conflict(message, "input"))
+        raise refuse(custom_complaint(message, "input"))
     return call
 
 
@@ -131,10 +131,10 @@ def encoding_format(call: Call) -> str:
 
 def _empty(given: Json) -> Iterator[Complaint]:
     if given == "":
-        yield conflict("Invalid 'input': input cannot be an empty string.", "input")
+        yield custom_complaint("Invalid 'input': input cannot be an empty string.", "input")
     elif isinstance(given, list) and "" in given:
         at = given.index("")
-        yield conflict(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at)
+        yield custom_complaint(f"Invalid 'input[{at}]': input cannot be an empty string.", "input", at)
 
 
 _BOOKKEEPING = ("encoding_format", "user")

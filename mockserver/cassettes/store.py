@@ -440,7 +440,8 @@ def _create(path: Path) -> None:
     for folder in (*reversed(path.parent.parents), path.parent):
         if not folder.exists():
             folder.mkdir(FOLDER_MODE, exist_ok=True)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | PLAIN, FILE_MODE))
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, FILE_MODE))
     _sync_folder(path.parent)
 
 

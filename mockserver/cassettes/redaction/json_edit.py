@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, likely_styles
 from mockserver.cassettes.redaction.find import Edit
+from mockserver.config.errors import CassetteError
 from mockserver.config.types import JsonPath
 from mockserver.core.json import Json, parsed
 
@@ -17,7 +18,10 @@ Path = tuple[Key, ...]
 
 
 def read_json(text: str) -> tuple[Any, Style] | None:
-    """The value of a JSON text, with numbers as they are written, and its layout, or one like it; None if invalid."""
+    """The value of a JSON text, with numbers as they are written, and its layout, or one like it; None if invalid.
+
+    Raises CassetteError if an object repeats a key: its value would hide the others.
+    """
     try:
         return as_json(text) or (_LENIENT.decode(text), next(likely_styles(text), COMPACT))
     except (ValueError, RecursionError):
@@ -45,9 +49,17 @@ def edit_path(tree: Json, path: JsonPath, change: Callable[[Json], Json]) -> Jso
 def map_scalars(tree: Json, change: Callable[[Json], Json], *, keys: bool = False) -> Json:
     """The tree with every scalar changed; `keys`: the names in objects too."""
     if isinstance(tree, dict):
-        pairs = ((change(key) if keys else key, inner) for key, inner in tree.items())
-        return {key: map_scalars(inner, change, keys=keys) for key, inner in pairs}
+        changed = dict[str, Json]()
+        for key, inner in tree.items():
+            name = _unused(change(key), changed) if keys else key
+            changed[name] = map_scalars(inner, change, keys=keys)
+        return changed
     return [map_scalars(inner, change, keys=keys) for inner in tree] if isinstance(tree, list) else change(tree)
+
+
+def _unused(name: str, taken: Mapping[str, Json]) -> str:
+    numbered = (f"{name} {number}" for number in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def path_of(tree: Json, value: str) -> str | None:
@@ -83,7 +95,20 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join((*pieces, text[reached:]))
 
 
-_LENIENT = json.JSONDecoder(parse_float=Verbatim, parse_int=Verbatim, parse_constant=Verbatim, strict=False)
+def _without_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise CassetteError("scrub: an object in a JSON body has a key twice, so that not all of it can be redacted")
+    return made
+
+
+_LENIENT = json.JSONDecoder(
+    object_pairs_hook=_without_repeats,
+    parse_float=Verbatim,
+    parse_int=Verbatim,
+    parse_constant=Verbatim,
+    strict=False,
+)
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 
 

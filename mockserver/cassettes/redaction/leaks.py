@@ -56,7 +56,12 @@ def _hash(value: str) -> str:
 
 def _pattern(entry: str) -> re.Pattern[str]:
     pieces = re.split(r"(?<!\\)\*", entry)
-    return re.compile(".*".join(re.escape(piece.replace("\\*", "*")) for piece in pieces), re.DOTALL)
+    first, *others = (re.escape(piece.replace("\\*", "*")) for piece in pieces)
+    if not others:
+        return re.compile(first)
+    # The first place of each piece but the last will do: atomic groups keep the time linear.
+    *inner, last = others
+    return re.compile(first + "".join(f"(?>.*?{piece})" for piece in inner) + f".*{last}", re.DOTALL)
 
 
 MAX_LEAKS = 20  # that are reported of one episode

@@ -61,7 +61,12 @@ _FORMS = tuple(
 )
 
 
+# Letters that re.IGNORECASE takes for s and i, although lower() does not.
+_FOLDED = str.maketrans("ſıİ", "siI")
+
+
 def _dates(text: str) -> Iterator[Mention]:
+    text = text.translate(_FOLDED)
     for form in _FORMS:
         for found in form.finditer(text):
             if day := _day(found.groupdict()):
@@ -122,7 +127,7 @@ _PAST = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 def times(text: str) -> Iterator[Mention]:
     """The times of day of a text; `2h30` may as well be a duration."""
-    for found in _TIME.finditer(text):
+    for found in _TIME.finditer(text.translate(_FOLDED)):
         if read := _time(found):
             yield Mention("time", read, *found.span(), unit="h" if found["french"] else "")
 
@@ -184,7 +189,7 @@ _ISO_UNITS = {"W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1}
 
 def durations(text: str) -> Iterator[Mention]:
     """The durations of a text in seconds; those with a single unit have it as unit."""
-    for found in _DURATION.finditer(text):
+    for found in _DURATION.finditer(text.translate(_FOLDED)):
         seconds, unit = _seconds(found[0])
         if seconds:
             yield Mention("duration", seconds, *found.span(), unit=unit)

@@ -39,7 +39,7 @@ def test_invalid_json_is_none(text: str) -> None:
     assert read_json(text) is None
 
 
-@pytest.mark.parametrize("text", ['{"a": 1.50}', '{ "a":1,"b": [ ] }', '{"a":1,"a":2}', "[NaN, 1e5]"])
+@pytest.mark.parametrize("text", ['{"a": 1.50}', '{ "a":1,"b": [ ] }', "[NaN, 1e5]"])
 def test_json_of_any_layout_keeps_its_numbers(text: str) -> None:
     found = read_json(text)
     assert found is not None

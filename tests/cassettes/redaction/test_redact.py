@@ -96,6 +96,17 @@ def test_a_body(rules: tuple[Scrub, ...], body: str, left: str) -> None:
     assert scrubs.body(left.encode()).decode() == left
 
 
+@pytest.mark.parametrize("rule", [look(r"CUST-\d+"), path("$.user")])
+def test_a_repeated_key_is_refused(rule: Scrub) -> None:
+    with pytest.raises(CassetteError, match="has a key twice"):
+        RedactionRules((rule,)).body(b'{"id":"c","user":"CUST-1234","user":null}')
+
+
+def test_redacted_names_stay_distinct() -> None:
+    body = RedactionRules((look(r"id\d+"),)).body(b'{"id1":{"tokens":5},"id2":{"tokens":7}}')
+    assert json.loads(body) == {"<x>": {"tokens": 5}, "<x> 2": {"tokens": 7}}
+
+
 def test_what_a_rule_put_in_is_left_alone_by_all() -> None:
     scrubs = RedactionRules((look("secret", "<user>"), look("user", "<y>"), look(r"\w+", "<z>")))
     assert scrubs.text("secret user <API_KEY>") == "<user> <y> <API_KEY>"

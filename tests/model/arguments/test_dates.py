@@ -35,6 +35,9 @@ from mockserver.model.arguments.dates import durations, moments, pieces, times
         ("tomorrow at 3pm", "2023-11-15T15:00:00Z"),
         ("2025-03-03T10:00:30+0200", "2025-03-03T10:00:30+02:00"),
         ("15:30 on Friday", "2023-11-17T15:30:00Z"),
+        ("ſeptember 5", "2024-09-05"),
+        ("frıday", "2023-11-17"),
+        ("yeſterday", "2023-11-13"),
     ],
 )
 def test_moments(text: str, expected: str) -> None:

@@ -222,10 +222,24 @@ def _from_steps(found: Sequence[Event]) -> ParsedResponse:
     last = next((event for event in reversed(found) if event.table.get("type") in FINAL), None)
     if last is not None:
         return _from_response(table(last.table.get("response")))
-    done = (event.table for event in found if event.table.get("type") == "response.output_item.done")
-    choice = ParsedChoice(_parts([table(each.get("item")) for each in done]))
+    choice = ParsedChoice(_parts(_items_so_far(found)))
     error = next((event.error for event in found if event.error is not None), None)
     return ParsedResponse((choice,), error=error, broken=error is not None, complete=error is not None)
+
+
+def _items_so_far(found: Sequence[Event]) -> list[Table]:
+    """The finished items, and the text of unfinished messages."""
+    items, texts = dict[int, Table](), dict[int, str]()
+    for event in found:
+        at = _number(event.table.get("output_index"), 0)
+        match event.table.get("type"):
+            case "response.output_item.done":
+                items[at] = table(event.table.get("item"))
+            case "response.output_text.delta":
+                texts[at] = texts.get(at, "") + _text(event.table.get("delta"))
+    for at, text in texts.items():
+        items.setdefault(at, {"type": "message", "content": [{"type": "output_text", "text": text}]})
+    return [items[at] for at in sorted(items)]
 
 
 def _parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:

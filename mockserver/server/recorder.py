@@ -130,8 +130,8 @@ class Recorder:
         await asyncio.shield(self._keeping)
 
     async def settle(self) -> None:
-        """Wait for the saving; an answer whose end has not come is not kept."""
-        if self._keeping is not None:
+        """Save the answer if it is complete by its last event or its length: nothing more will come."""
+        if self.ripe or self._keeping is not None:
             await self.keep()
         elif self._body is not None:
             self.forget("it ended before it was whole")

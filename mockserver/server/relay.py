@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ from mockserver.server.upstreams import PASSED_BY, Upstream, onward, upstream_of
 if TYPE_CHECKING:
     from httpx2 import Response
 
+GRACE = 0.25  # seconds that the last event of a stream waits for the stream's end, to be recorded before it leaves
+
 log = logging.getLogger("mockserver")
 
 HeaderFields = Sequence[tuple[bytes, bytes]]
@@ -41,6 +43,7 @@ class Relay:
     line: Line
     exchange: Exchange
     _recorder: Recorder | None = None
+    _held: list[bytes] = field(default_factory=list)  # the end of the answer, which is saved before it leaves
 
     async def run(self, scope: Scope, more: Headers) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins.
@@ -73,6 +76,7 @@ class Relay:
             return await self._poured(response, more)
         except HTTPError as error:
             _broken(self._recorder, way.broken(error))
+            await self._let_go()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
         finally:
@@ -118,16 +122,50 @@ class Relay:
         told = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
         await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *told]})
-        async for piece in response.aiter_raw():
-            if recorder is not None:
-                recorder.hear(piece)
-                if recorder.ripe:  # saved before the client sees the end
-                    await recorder.keep()
-            await self._pass(piece)
+        await self._passed(response.aiter_raw())
         if recorder is not None:
             await recorder.keep()
-        await line.send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._let_go(last=True)
         return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
+
+    async def _passed(self, pieces: AsyncIterator[bytes]) -> None:
+        """Pass the pieces on, each at once; but hold the last one until it is known to be that, and saved."""
+        recorder = self._recorder
+        while (piece := await self._next(pieces)) is not None:
+            if recorder is not None:
+                recorder.hear(piece)
+            if recorder is not None and recorder.ripe:
+                self._held.append(piece)
+            else:
+                await self._pass(piece)
+
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
+        """The next piece, None at the end. What is held waits for it only a moment."""
+
+        async def following() -> bytes | None:
+            return await anext(pieces, None)
+
+        if not self._held or self._recorder is None:
+            return await following()
+        coming = asyncio.ensure_future(following())
+        try:
+            await asyncio.wait((coming,), timeout=GRACE)
+            if not coming.done():
+                await self._recorder.keep()
+                await self._let_go()
+            return await coming
+        finally:
+            await _ended(coming)
+
+    async def _let_go(self, *, last: bool = False) -> None:
+        held = b"".join(self._held)
+        self._held.clear()
+        if last:
+            if held:
+                self.exchange.note(held)
+            await self.line.send({"type": "http.response.body", "body": held, "more_body": False})
+        elif held:
+            await self._pass(held)
 
     async def _pass(self, piece: bytes) -> None:
         self.exchange.note(piece)

@@ -140,3 +140,14 @@ def test_a_response_by_its_last_event_or_by_its_finished_items() -> None:
     assert (broken.complete, failed.complete, failed.error) == (False, True, error)
     failed = plain({"status": "failed", "output": [], "error": {"code": "a", "message": "b"}}, "responses")
     assert (failed.broken, failed.error) == (True, {"code": "a", "message": "b"})
+
+
+def test_a_response_that_breaks_off_says_what_had_come() -> None:
+    def delta(at: int, text: str) -> Any:
+        return {"type": "response.output_text.delta", "output_index": at, "delta": text}
+
+    done = {"type": "response.output_item.done", "output_index": 0, "item": ITEMS[2]}
+    error = {"type": "error", "message": "b"}
+    found = streamed(delta(0, "H"), done, delta(1, "Half of "), delta(1, "this"), error, operation="responses")
+    assert [part.text for part in found.choices[0].parts] == ["Hi", "Half of this"]
+    assert (found.broken, found.error) == (True, error)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.kit.raw import GET, Raw
+from tests.kit.raw import GET, Raw, post
 from tests.kit.relaying import relaying
 from tests.kit.scripts import (
     ANSWER,
@@ -19,14 +19,28 @@ from tests.kit.scripts import (
     THERE,
     base,
     ended,
+    flushed,
     heard,
 )
-from tests.kit.upstream import Upstream, chunk, upstream
+from tests.kit.upstream import Upstream, chunk, stream, upstream
+
+RESPONSE = post(b'{"model":"gpt-4o","input":"Hi","stream":true}', path="/v1/responses")
+CODINGS = ("gzip", "deflate", "br", "zstd")
+COMPLETED = b'data: {"type":"response.completed","response":{}}\n\n'
+ENDINGS = {"responses": (COMPLETED, DONE), "chat": (HELLO, DONE, b": bye\n\n")}
+LATE = {  # what ends a stream comes after its last event, by itself
+    **{
+        f"late {coding}": stream(*start, last[:-1], last[-1:], gap=0.05, headers=(f"content-encoding: {coding}",))
+        for coding in CODINGS
+        for *start, last in (flushed(coding),)
+    },
+    **{f"late {operation}": stream(*events, gap=0.05) for operation, events in ENDINGS.items()},
+}
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Upstream]:
-    with upstream(SCRIPTS) as process:
+    with upstream({**SCRIPTS, **LATE}) as process:
         yield process
 
 
@@ -71,6 +85,21 @@ def test_it_is_saved_before_the_client_sees_the_end(up: Upstream, script: str) -
         while whole not in came:
             came += raw.socket.recv(65536)
         assert len(relay.episodes) == 1
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_the_end_of_a_coding_may_come_after_the_last_event(up: Upstream, coding: str) -> None:
+    with relaying(up.base(f"late {coding}")) as relay:
+        assert heard(relay, STREAM).body == b"".join(flushed(coding))
+    assert relay.episode.reply.bytes == EVENTS
+
+
+@pytest.mark.parametrize(("operation", "asked"), [("chat", STREAM), ("responses", RESPONSE)])
+def test_what_follows_the_last_event_is_recorded(up: Upstream, operation: str, asked: bytes) -> None:
+    with relaying(up.base(f"late {operation}")) as relay:
+        assert heard(relay, asked).body == b"".join(ENDINGS[operation])
+    assert relay.episode.operation == operation
+    assert relay.episode.reply.bytes == b"".join(ENDINGS[operation])
 
 
 def test_look_ups(up: Upstream) -> None:

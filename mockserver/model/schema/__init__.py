@@ -86,6 +86,7 @@ class _Search:
         work = WorkBudget(share)
         said = NOTHING if self.minimal else self.said
         generator = Generator(self.compiled, self.seed, said, work, self.rejections, self.minimal)
+        generator.alternatives.strict = attempt % 2 == 1
         root = self.compiled.document.root
         try:
             found = whole_value(generator, root) if attempt == 0 else ()

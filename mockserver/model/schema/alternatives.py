@@ -1,6 +1,6 @@
 """Which alternatives of `anyOf`, `oneOf` and `if` can hold together, found one after the other, best first.
 
-Rules out what is impossible at first sight; makes no values, and leaves `not` and overlaps to the validator.
+Rules out what is impossible at first sight; makes no values. Only if `strict`, `not` and overlaps are avoided too.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +10,14 @@ from mockserver.core.json import Json
 from mockserver.model.schema.compiled import CompiledSchema
 from mockserver.model.schema.document import UnsatisfiableError
 from mockserver.model.schema.keywords import (
+    EXCLUDED,
     Part,
     Parts,
     allowed_types,
     flatten,
     has_type,
     listed_values,
+    negations,
     property_schemas,
     required_names,
 )
@@ -31,6 +33,7 @@ class Alternatives:
 
     compiled: CompiledSchema
     spend: Callable[[int], None]  # takes the steps of a search; raises WorkLimitError after too many
+    strict: bool = False  # whether `not`, the other options of `oneOf` and an unmet `if` are choices of what to violate
 
     def flatten(self, schemas: Sequence[Json]) -> Parts:
         """Add all that schemas refer to. Raises UnsatisfiableError."""
@@ -53,7 +56,7 @@ class Alternatives:
         values = listed_values(parts)
         if values is None:
             return None
-        self.spend(len(values) // _VALUES_PER_STEP)
+        self.spend((len(values) + sum(len(part.get(EXCLUDED, ())) for part in parts)) // _VALUES_PER_STEP)
         allowed = allowed_types(parts)
         return [value for value in values if has_type(value, allowed)]
 
@@ -61,7 +64,7 @@ class Alternatives:
         """The parts with one option of each choice among them. Raises UnsatisfiableError if there is no way."""
         if not self.possible(parts):
             raise self._conflict(parts)
-        left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(choices(parts)))]
+        left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(self._choices(parts)))]
         found, stuck = False, "#"
         while left:
             self.spend(1 + len(left[-1][0]) // _PARTS_PER_STEP)
@@ -69,7 +72,7 @@ class Alternatives:
             widened = self._with_option(parts, option)
             if widened is None:
                 continue
-            further = (*further, *choices(widened[len(parts) :]))
+            further = (*further, *self._choices(widened[len(parts) :]))
             if not further:
                 found = True
                 yield widened
@@ -79,6 +82,27 @@ class Alternatives:
             left += [(widened, option, further[1:]) for option in reversed(order(keyword, options))]
         if not found:
             raise UnsatisfiableError("none of the alternatives can be met", stuck)
+
+    def _choices(self, parts: Parts) -> Iterator[Choice]:
+        for part, keyword, options in choices(parts):
+            if self.strict and keyword == "oneOf" and len(options) <= _MAX_EXCLUDED_OPTIONS:
+                self.spend(len(options) ** 2 // _PARTS_PER_STEP)
+                nots = [{"not": option} for (option,) in options]
+                options = tuple((*option, *nots[:at], *nots[at + 1 :]) for at, option in enumerate(options))
+            elif self.strict and keyword == "if":
+                options = (options[0], (*options[1], {"not": part["if"]}))
+            yield part, keyword, options
+        for part in parts if self.strict else ():
+            if "not" in part:
+                yield part, "not", self._violations(part["not"])
+
+    def _violations(self, schema: Json) -> tuple[Option, ...]:
+        try:
+            ways = tuple(way for part in self.flatten((schema,)) for way in negations(part))
+        except UnsatisfiableError:
+            return ((),)
+        self.spend(len(ways) // _PARTS_PER_STEP)
+        return ways
 
     def possible(self, parts: Parts, depth: int = 2) -> bool:
         """Whether nothing rules out a value at first sight, some levels down."""
@@ -139,5 +163,6 @@ def identity_of(schema: Json) -> int | bool:
     return schema if isinstance(schema, bool) else id(schema) + 2  # 0 and 1 would equal the booleans
 
 
+_MAX_EXCLUDED_OPTIONS = 40
 _MAX_MEMORY = 4_000
 _PARTS_PER_STEP, _PATTERNS_PER_STEP, _VALUES_PER_STEP = 40, 10, 50

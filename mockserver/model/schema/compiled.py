@@ -47,7 +47,8 @@ class CompiledSchema:
             return schema is not False
         pointer = self.document.pointers.get(id(schema))
         if pointer is None:
-            return True
+            inner = schema.get("not")
+            return id(inner) not in self.document.pointers or not self.allows(inner, value)
         if pointer not in self._part_validators:
             self._part_validators[pointer] = self._part_validator(pointer)
         validator = self._part_validators[pointer]

@@ -82,7 +82,12 @@ class Generator(Generation):
             case "number" | "integer":
                 low, high = natural_range(location.hints)
                 high += (high - low) * 10 * location.rejections
-                return make_number(parts, (low, high), self.stream(location, "number"), whole=kind == "integer")
+                for attempt in ("", *map(str, range(_MAX_NUMBERS))):
+                    rng = self.stream(location, f"number{attempt}")
+                    number = make_number(parts, (low, high), rng, whole=kind == "integer")
+                    if not is_excluded(parts, number):
+                        break
+                return number
             case "boolean":
                 value = self.fraction(location, "boolean") < 0.5
                 return not value if is_excluded(parts, value) else value
@@ -99,7 +104,7 @@ class Generator(Generation):
         for at in range(min(len(values), _MAX_LISTED)):
             self.work.spend(1)
             value = values[(start + at) % len(values)]
-            if len(values) == 1 or self.fits(schemas, value):
+            if (len(values) == 1 and not self.alternatives.strict) or self.fits(schemas, value):
                 return value
         raise UnsatisfiableError("none of the listed values is allowed", "enum")
 
@@ -127,7 +132,7 @@ class Generator(Generation):
             return _rotated(options, location.rejections)
         if not self.generous(location):
             depth = self.compiled.min_depths.of
-            return sorted(options, key=lambda option: max(map(depth, option), default=0))
+            return sorted(options, key=lambda option: depth(option[0]))
         others = [option for option in options if not _is_null(option)]
         chance = int(self.fraction(location, "alternative") * len(others)) if len(others) > 1 else 0
         ordered = [*_rotated(others, chance + location.rejections), *(option for option in options if _is_null(option))]
@@ -178,6 +183,7 @@ def _descriptions(parts: Parts) -> tuple[str, ...]:
 _MAX_DEPTH = 40
 _MAX_COMBINATIONS = 16
 _MAX_LISTED = 50
+_MAX_NUMBERS = 4  # made again if they are excluded
 _MAX_EXAMPLES = 4
 _MAX_DESCRIPTION = 80
 _CHARACTERS_PER_STEP = 50

@@ -4,7 +4,7 @@ The schemas of one value stay apart, as parts, and are never merged into one: ea
 it calls additional), and a reference is followed from where it is. Random choices are made elsewhere.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from json import dumps
 
@@ -187,3 +187,60 @@ _IMPLYING: dict[str, tuple[str, ...]] = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 _ANNOTATIONS = ("title", "description", "default", "examples")
+
+Way = tuple[Json, ...]
+
+
+def negations(schema: Part) -> Iterator[Way]:
+    """Ways to violate a schema, references resolved; the last demands nothing where only the validator can tell."""
+    for keyword, negate in _NEGATIONS.items():
+        if keyword in schema:
+            yield from negate(schema[keyword])
+    for keyword, (opposite, kind, shift) in _OPPOSITES.items():
+        if keyword in schema and not isinstance(schema[keyword], bool) and (not shift or schema[keyword] + shift >= 0):
+            yield ({"type": [kind], opposite: schema[keyword] + shift},)
+    if not schema.keys() <= _NEGATIONS.keys() | _OPPOSITES.keys() | _NEVER_VIOLATED:
+        yield ()
+
+
+def _other_types(stated: Json) -> list[Way]:
+    refused = {stated} if isinstance(stated, str) else {*stated}
+    refused |= {"integer"} if "number" in refused else set()
+    return [({"type": [kind for kind in TYPES if kind not in refused]},)]
+
+
+def _other_values(properties: Mapping[str, Json]) -> Iterator[Way]:
+    for name, inner in properties.items():
+        ways = [*negations(inner)] if isinstance(inner, Mapping) and "$ref" not in inner else [({"not": inner},)]
+        if ways:
+            other = ways[0][0] if len(ways) == 1 and len(ways[0]) == 1 else {"not": inner}
+            yield ({"type": "object", "required": [name], "properties": {name: other}},)
+
+
+_NEGATIONS: dict[str, Callable[[Json], Iterable[Way]]] = {
+    "const": lambda value: [({EXCLUDED: [value]},)],
+    "enum": lambda values: [({EXCLUDED: values},)],
+    "type": _other_types,
+    "required": lambda names: (
+        [({"type": "object", "properties": {name: False}},) for name in names] if isinstance(names, list) else []
+    ),
+    "properties": _other_values,
+    **dict.fromkeys(("anyOf", "oneOf"), lambda options: [tuple({"not": option} for option in options)]),
+    "not": lambda inner: [(inner,)],
+    "contains": lambda inner: [({"type": "array", "items": {"not": inner}},)],
+    "items": lambda inner: (
+        [] if isinstance(inner, list) else [({"type": "array", "minItems": 1, "contains": {"not": inner}},)]
+    ),
+}
+_OPPOSITES = {  # with the type, and what to add to the limit
+    "minimum": ("exclusiveMaximum", "number", 0),
+    "maximum": ("exclusiveMinimum", "number", 0),
+    "exclusiveMinimum": ("maximum", "number", 0),
+    "exclusiveMaximum": ("minimum", "number", 0),
+    **{
+        f"{one}{size}": (f"{other}{size}", kind, shift)
+        for size, kind in (("Length", "string"), ("Items", "array"), ("Properties", "object"))
+        for one, other, shift in (("min", "max", -1), ("max", "min", 1))
+    },
+}
+_NEVER_VIOLATED = frozenset((*_ANNOTATIONS, "allOf", "$ref", "$defs", "definitions", "$schema", "$id", "$anchor"))

@@ -165,7 +165,10 @@ def greeted(request: FormatRequest, rng: Random) -> str | None:
     return greetings[rng.randrange(len(greetings))] if _GREETING.fullmatch(request.text[:80]) else None
 
 
-_GREETING = re.compile(r"(?i)\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?\W*")
+_GREETING = re.compile(
+    r"(?i)\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
+    r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today| doing)?)?\W*"
+)
 
 
 def dictated(request: FormatRequest, rng: Random) -> str | None:

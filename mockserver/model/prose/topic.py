@@ -74,11 +74,11 @@ def is_order(sentence: str) -> bool:
 
 
 def content_words(text: str, language: str) -> tuple[str, ...]:
-    """The words of a text that are no stop words, each once, at most eight."""
+    """The words of a text that are neither stop words nor endless, each once, at most eight."""
     if language in UNSPACED:
         return (text,) if text else ()
     silent = stop_words(language)
-    found = (word for word in _WORD.findall(text) if len(word) > 2 and word.lower() not in silent)
+    found = (word for word in _WORD.findall(text) if 2 < len(word) <= _MAX_WORD and word.lower() not in silent)
     return tuple(dict.fromkeys(found))[:8]
 
 
@@ -127,6 +127,7 @@ def _telling() -> re.Pattern[str]:
 QUESTION_SIGNS = ("?", "？", "؟")
 SENTENCE = re.compile(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
 _MAX_SUBJECT = 100  # characters
+_MAX_WORD = 40
 _WORD = re.compile(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
 _UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
 _EMPTY = re.compile(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")

@@ -35,6 +35,10 @@ def test_subject(text: str, kind: str, subject: str, act: str) -> None:
     assert (found.kind, found.subject, found.act) == (kind, subject, act)
 
 
+def test_endless_words_are_no_subject() -> None:
+    assert content_words("x" * 9_000 + " boats", "en") == ("boats",)
+
+
 def test_language_of_the_answer() -> None:
     assert topic("What is Rome?").language == "en"
     assert topic("What is Rome?", "Answer in German.").language == "de"

@@ -353,9 +353,10 @@ def _start(head: Head) -> Message:
 def _lines(headers: Headers) -> tuple[bytes, int]:
     """Return the header lines and the content length; -1 if it is missing or a line is invalid."""
     fields = list(map(encoded, headers))
+    lines = b"".join([b"%b: %b\r\n" % field for field in fields])
     lengths = [int(value) for name, value in fields if name == b"content-length"]
-    clear = len(lengths) == 1 and not any(byte in part for field in fields for part in field for byte in b"\r\n\0")
-    return b"".join([b"%b: %b\r\n" % field for field in fields]), lengths[0] if clear else -1
+    clear = len(lengths) == 1 and b"\0" not in lines and lines.count(b"\r") == lines.count(b"\n") == len(fields)
+    return lines, lengths[0] if clear else -1
 
 
 @lru_cache(maxsize=4096)  # most headers repeat

@@ -54,21 +54,20 @@ async def read_body(receive: Receive, limit: int, headers: Iterable[tuple[bytes,
 
     If the headers announce too much, none of it is read here; the connection drains what comes nevertheless.
     """
-    lengths = (value for name, value in headers if name == b"content-length" and value.isdigit() and len(value) < 20)
-    size = int(next(lengths, 0))
-    pieces = list[bytes]()
-    if size <= limit:
-        size = 0
-        while (message := await receive())["type"] != "http.disconnect":
-            pieces.append(message.get("body", b""))
-            size += len(pieces[-1])
-            if size > limit:
-                break
-            if not message.get("more_body"):
-                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        else:
-            raise ClientLeftError
-    raise Failure("too_large", f"The request body is larger than {limit} bytes.")
+    too_large = f"The request body is larger than {limit} bytes."
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit() and len(value) < 20 and int(value) > limit:
+            raise Failure("too_large", too_large)
+    pieces, size = list[bytes](), 0
+    while (message := await receive())["type"] != "http.disconnect":
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise Failure("too_large", too_large)
+        if not message.get("more_body"):
+            return b"".join([*pieces, piece]) if pieces else piece
+        pieces.append(piece)
+    raise ClientLeftError
 
 
 MAX_CODINGS = 3  # stacked on one body

@@ -49,9 +49,10 @@ class Sums:
         if exchange.size:
             self.first += exchange.first
             self.firsts[bisect_left(BOUNDS, exchange.first)] += 1
-        if exchange.usage is not None:
-            self.prompt += exchange.usage.prompt
-            self.completion += exchange.usage.completion
+        usage = exchange.usage
+        if usage is not None:
+            self.prompt += usage.prompt
+            self.completion += usage.completion
 
 
 class Tally:

@@ -8,9 +8,8 @@ from hashlib import blake2b
 from typing import TypeVar
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.image_tokens import part_tokens
 from mockserver.core.json import Json
-from mockserver.core.tokens import APPROX, Tokenizer
+from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
 CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {

@@ -13,12 +13,11 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._chat.models import Biases, Penalty, Seed, Stops, StreamOptions
-from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
-from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.fields import STRING, body_shape, integer, labelled, list_of, number, optional, union
-from mockserver.dialects._shared.parse import Complaint, custom_complaint, unknown_fields, validated
-from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
+from mockserver.dialects._chat import NOT_FINGERPRINTED, Biases, Penalty, Seed, Stops, StreamOptions, stop_sequences
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import STRING, body_shape, integer, labelled, list_of, number, optional, union
+from mockserver.dialects._parse import Complaint, custom_complaint, unknown_fields, validated
+from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
 

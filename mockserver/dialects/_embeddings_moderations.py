@@ -9,10 +9,10 @@ from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._chat.models import TextPart
+from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
-from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.fields import (
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import (
     body_shape,
     integer,
     labelled,
@@ -24,7 +24,7 @@ from mockserver.dialects._shared.fields import (
     text_or,
     union_by,
 )
-from mockserver.dialects._shared.parse import Complaint, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import Complaint, custom_complaint, unknown_fields, validated
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has

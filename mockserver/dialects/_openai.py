@@ -8,18 +8,18 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings, Success
 from mockserver.dialects import Operation
-from mockserver.dialects._chat.request import chat_live_only, parse_chat
+from mockserver.dialects._chat import chat_live_only, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, text_reply
 from mockserver.dialects._embeddings_moderations import encoding_format, parse_embeddings
-from mockserver.dialects._responses.request import (
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._parse import read_object
+from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
+from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
     parse_openai_responses,
     responses_reply,
 )
-from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.parse import read_object
-from mockserver.dialects._shared.reply import chat_reply, json_reply, merge_headers, with_headers
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.wire.chat import ChatLayout, Extra, completion
 from mockserver.wire.documents import embeddings

@@ -14,12 +14,11 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Success, Text
 from mockserver.dialects import Operation
-from mockserver.dialects._chat.models import Metadata
-from mockserver.dialects._responses.input import item_type
-from mockserver.dialects._responses.request import error_event, responses_reply
-from mockserver.dialects._shared.fields import body_shape
-from mockserver.dialects._shared.parse import Complaint, clip, custom_complaint, read_object, validated
-from mockserver.dialects._shared.reply import json_reply, with_headers
+from mockserver.dialects._chat import Metadata
+from mockserver.dialects._fields import body_shape
+from mockserver.dialects._parse import Complaint, clip, custom_complaint, read_object, validated
+from mockserver.dialects._reply import json_reply, with_headers
+from mockserver.dialects._responses import error_event, item_type, responses_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
 Refuse = Callable[[Complaint], Failure]

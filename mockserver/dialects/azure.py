@@ -12,7 +12,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure, Models, Success
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat.models import (
+from mockserver.dialects._chat import (
     AudioPart,
     ChatBody,
     FunctionCall,
@@ -23,27 +23,29 @@ from mockserver.dialects._chat.models import (
     Penalty,
     ResponseFormat,
     ToolMode,
+    chat_call,
+    unmet_tool_choice,
 )
-from mockserver.dialects._chat.request import chat_call, unmet_tool_choice
 from mockserver.dialects._embeddings_moderations import (
     AZURE_EMBEDDING,
     AZURE_EMBEDDING_FIELDS,
     embeddings_call,
     encoding_format,
 )
-from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.errors import (
+from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
+    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
     ProviderError,
     error_rows,
     reason_phrase,
+    refuse,
     retry_after,
 )
-from mockserver.dialects._shared.fields import (
+from mockserver.dialects._fields import (
     body_shape,
     integer,
     labelled,
@@ -58,15 +60,14 @@ from mockserver.dialects._shared.fields import (
     union,
     with_checks,
 )
-from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
-from mockserver.dialects._shared.reply import (
+from mockserver.dialects._parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
+from mockserver.dialects._reply import (
     chat_renderer,
     json_reply,
     merge_headers,
     request_hex,
     request_uuid,
 )
-from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.documents import embeddings
 

@@ -10,8 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
-from mockserver.dialects._openai import OpenAIApi
-from mockserver.dialects._shared.errors import (
+from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     ErrorRow,
@@ -20,16 +19,16 @@ from mockserver.dialects._shared.errors import (
     error_rows,
     retry_after,
 )
-from mockserver.dialects._shared.parse import bearer, read_object
-from mockserver.dialects._shared.reply import (
+from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
     model_operations,
     remaining_rate_limit_headers,
     request_uuid,
 )
-from mockserver.wire.chat import ChatLayout
-from mockserver.wire.content_filter import prompt_filter
+from mockserver.wire.chat import ChatLayout, prompt_filter
 from mockserver.wire.text import TextLayout
 
 NAME = "azure_openai"

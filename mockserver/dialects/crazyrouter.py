@@ -6,26 +6,26 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat.request import parse_chat
-from mockserver.dialects._shared.error_messages import refuse_without_code
-from mockserver.dialects._shared.errors import (
+from mockserver.dialects._chat import parse_chat
+from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
+    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
     gateway_rows,
+    refuse_without_code,
     retry_after,
 )
-from mockserver.dialects._shared.parse import Complaint, bearer, read_object
-from mockserver.dialects._shared.reply import (
+from mockserver.dialects._parse import Complaint, bearer, read_object
+from mockserver.dialects._reply import (
     chat_renderer,
     json_reply,
     merge_headers,
     model_operations,
     request_id_header,
 )
-from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"

@@ -9,19 +9,19 @@ from mockserver.core.plan import Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._embeddings_moderations import MODERATION_FIELDS, moderated_input_types, parse_moderations
-from mockserver.dialects._openai import OpenAIApi
-from mockserver.dialects._shared.error_messages import refuse
-from mockserver.dialects._shared.errors import (
+from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     ErrorRow,
     ErrorTable,
     duration,
     error_rows,
+    refuse,
     retry_after,
 )
-from mockserver.dialects._shared.parse import bearer, read_object, unknown_fields
-from mockserver.dialects._shared.reply import (
+from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._parse import bearer, read_object, unknown_fields
+from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
     model_operations,

@@ -7,21 +7,22 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat.request import parse_chat
-from mockserver.dialects._shared.error_messages import refuse_without_code
-from mockserver.dialects._shared.errors import (
+from mockserver.dialects._chat import parse_chat
+from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
+    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
     gateway_rows,
     reason_phrase,
+    refuse_without_code,
     retry_after,
 )
-from mockserver.dialects._shared.parse import bearer, read_object
-from mockserver.dialects._shared.reply import (
+from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._reply import (
     chat_renderer,
     json_reply,
     merge_headers,
@@ -29,9 +30,7 @@ from mockserver.dialects._shared.reply import (
     request_hex,
     request_id_header,
 )
-from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
-from mockserver.wire.chat import ChatLayout
-from mockserver.wire.content_filter import prompt_filter
+from mockserver.wire.chat import ChatLayout, prompt_filter
 
 NAME = "skytells"
 

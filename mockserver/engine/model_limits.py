@@ -6,9 +6,9 @@ Knows windows as numbers, not where they are set.
 from collections.abc import Callable, Mapping
 
 from mockserver.core.call import Call
-from mockserver.core.image_tokens import IMAGES
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.tokens import IMAGES
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.model.prose.generators import MAX_TEXT_TOKENS
 

@@ -15,9 +15,7 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weighed
-from mockserver.wire.chat import pick
-from mockserver.wire.chat_stream import ChunkTemplate
-from mockserver.wire.content_filter import completion_filter, prompt_filter, prompt_filter_chunk
+from mockserver.wire.chat import ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
     LogprobsShape,
     OffsetLogprob,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.image_tokens import size_of
+from mockserver.core.tokens import size_of
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\x40\0\0\0\xf0\x08\x06\0\0\0"
 GIF = b"GIF89a\x40\x01\xf0\x00\xf7\0\0"

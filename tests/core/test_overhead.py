@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Message, Prompt, Tool, ToolCall, declared
-from mockserver.core.image_tokens import image_tokens, part_tokens
+from mockserver.core.tokens import image_tokens, part_tokens
 from mockserver.tokenizers import named
 from tests.core.test_images import PNG, url
 from tests.kit.calls import call

@@ -10,7 +10,7 @@ from mockserver.dialects._embeddings_moderations import (
     parse_moderations,
     too_long,
 )
-from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._errors import refuse
 from tests.kit.calls import call as some_call
 
 HTTP = some_call().http

@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.dialects import discover
 from mockserver.dialects._completions import too_many
-from mockserver.dialects.tzafon.request import CONTEXT
+from mockserver.dialects.tzafon import CONTEXT
 
 Speak = Callable[[str], Any]
 USER = {"role": "user", "content": "hi"}

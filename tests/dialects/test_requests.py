@@ -18,8 +18,8 @@ from openai.types.responses import response_create_params, response_includable, 
 from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
-from mockserver.dialects._chat.models import CHAT_FIELDS
-from mockserver.dialects._responses.models import HOSTED_CHOICES, INCLUDABLE, RESPONSE_FIELDS
+from mockserver.dialects._chat import CHAT_FIELDS
+from mockserver.dialects._responses_models import HOSTED_CHOICES, INCLUDABLE, RESPONSE_FIELDS
 from mockserver.dialects.fireworks.models import COMPLETION_FIELDS
 from tests.dialects.conftest import HEADERS
 

@@ -9,11 +9,12 @@ import pytest
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._responses.input import input_messages, responses_fingerprint_fields
-from mockserver.dialects._responses.request import (
+from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
+    input_messages,
     request_fields,
+    responses_fingerprint_fields,
     responses_reply,
 )
 

@@ -12,16 +12,16 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from mockserver.dialects import Operation, discover
-from mockserver.dialects._chat.models import CHAT
+from mockserver.dialects._chat import CHAT
 from mockserver.dialects._completions import COMPLETION
 from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, EMBEDDING, MODERATION
-from mockserver.dialects._responses.models import RESPONSE
+from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
-from mockserver.dialects.tzafon.models import CHAT as TZAFON_CHAT
-from mockserver.dialects.tzafon.models import RESPONSE as TZAFON_RESPONSE
+from mockserver.dialects.tzafon import CHAT as TZAFON_CHAT
+from mockserver.dialects.tzafon import RESPONSE as TZAFON_RESPONSE
 
 Json = Any
 

@@ -192,7 +192,7 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
     planted = {
         "core/call.py": "import yaml\nfrom mockserver.engine.rules import Rule, load\nimport random",
         "core/seed.py": "import random",
-        "dialects/_shared/parse.py": "from mockserver.core.call import Call",
+        "dialects/_parse.py": "from mockserver.core.call import Call",
         "dialects/azure.py": "from mockserver.dialects import Dialect\nfrom mockserver.dialects.openai import DIALECT",
         "engine/then.py": "from mockserver import delivery",
         "model/late.py": "import faker\ndef late():\n    import faker, starlette",

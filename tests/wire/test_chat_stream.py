@@ -9,8 +9,7 @@ import pytest
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
-from mockserver.wire.chat import ChatLayout
-from mockserver.wire.chat_stream import chunks
+from mockserver.wire.chat import ChatLayout, chunks
 
 LAYOUT = ChatLayout(
     completion=("id",),

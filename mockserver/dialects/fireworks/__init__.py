@@ -12,18 +12,19 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._completions import text_reply
-from mockserver.dialects._shared.errors import (
+from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
+    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
     ErrorTable,
     ProviderError,
     error_rows,
     retry_after,
 )
-from mockserver.dialects._shared.parse import bearer
-from mockserver.dialects._shared.reply import (
+from mockserver.dialects._parse import bearer
+from mockserver.dialects._reply import (
     chat_reply,
     json_reply,
     merge_headers,
@@ -31,7 +32,6 @@ from mockserver.dialects._shared.reply import (
     request_id_header,
     with_headers,
 )
-from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.dialects.fireworks.request import (
     completion_options,
     detail_of,

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import AfterValidator, BeforeValidator, Field, Tag, TypeAdapter
 from pydantic_core import PydanticKnownError
 
-from mockserver.dialects._chat.models import (
+from mockserver.dialects._chat import (
     ChatTool,
     ChatToolChoice,
     FunctionChoice,
@@ -18,7 +18,7 @@ from mockserver.dialects._chat.models import (
     StreamOptions,
 )
 from mockserver.dialects._completions import MAX_PROMPTS
-from mockserver.dialects._shared.fields import (
+from mockserver.dialects._fields import (
     Object,
     body_shape,
     closed_shape,

@@ -15,9 +15,9 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
-from mockserver.dialects._chat.request import chat_call, empty_messages, max_tokens, unmet_tool_choice
+from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
-from mockserver.dialects._shared.parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
+from mockserver.dialects._parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions

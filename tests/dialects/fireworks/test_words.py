@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.parse import Complaint
+from mockserver.dialects._parse import Complaint
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
 from mockserver.dialects.fireworks.request import read, refuse, shortened, validated
 

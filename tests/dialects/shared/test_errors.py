@@ -8,8 +8,8 @@ import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
-from mockserver.dialects._shared.parse import bearer
+from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
+from mockserver.dialects._parse import bearer
 from tests.dialects.invariants import has_shape
 
 STATUS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._shared.parse import LARGE, parse_json
+from mockserver.dialects._parse import LARGE, parse_json
 
 BLANKS = (b"", b" " * LARGE)
 

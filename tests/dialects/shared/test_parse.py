@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.fields import (
+from mockserver.dialects._fields import (
     body_shape,
     integer,
     labelled,
@@ -21,7 +21,7 @@ from mockserver.dialects._shared.fields import (
     union,
     with_checks,
 )
-from mockserver.dialects._shared.parse import (
+from mockserver.dialects._parse import (
     Complaint,
     read_object,
     validated,

@@ -2,7 +2,7 @@
 
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import discover
-from mockserver.dialects._shared.reply import openai_rate_limit_headers
+from mockserver.dialects._reply import openai_rate_limit_headers
 
 STANDINGS = Standings(Standing(3, 1, 39.9871), Standing(40_000, 39_993, 0.01))
 

@@ -4,7 +4,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
-from mockserver.dialects._shared.reply import json_reply, merge_headers, request_hex
+from mockserver.dialects._reply import json_reply, merge_headers, request_hex
 
 
 def test_merged() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.unsupported_features import (
+from mockserver.dialects._errors import (
     PLAIN_UNSUPPORTED_MESSAGES,
     UNSUPPORTED_MESSAGES,
     unsupported_feature,

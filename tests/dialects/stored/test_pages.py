@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._errors import refuse
 from mockserver.dialects._stored import boolean_parameter, integer_parameter, page_parameter
 
 

@@ -1,10 +1,9 @@
 """From a Failure to a provider's error: a row of the dialect's table, overridden by what the failure itself states.
 
-The messages are OpenAI's, as wrappers and gateways recognise how they begin (`wire/errors.md`); a dialect may override
-them.
+The messages are OpenAI's, as wrappers and gateways recognise how they begin; a dialect may override them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
@@ -12,9 +11,8 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure, reason_of
-from mockserver.dialects._shared.error_messages import with_schema_message
-from mockserver.dialects._shared.parse import clip
-from mockserver.dialects._shared.unsupported_features import UNSUPPORTED_MESSAGES, unsupported_feature, value_at
+from mockserver.core.tokens import IMAGES
+from mockserver.dialects._parse import Complaint, clip, join_words, json_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +261,271 @@ def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
 def reason_phrase(status: int) -> str:
     """The phrase of a status; Python 3.13 words two of them anew."""
     return {413: "Request Entity Too Large", 422: "Unprocessable Entity"}.get(status) or HTTPStatus(status).phrase
+
+
+def refuse(complaint: Complaint) -> Failure:
+    """Return OpenAI's 400 for a complaint (`wire/errors.md` section 1)."""
+    if complaint.message is not None:
+        code = "invalid_value" if complaint.kind == "value" else None
+        return _failure(complaint, complaint.message, code)
+    return _WORDINGS[complaint.kind](complaint)
+
+
+def refuse_without_code(complaint: Complaint) -> Failure:
+    """Return the same message, for look-alikes that give every bad parameter one code."""
+    failure = refuse(complaint)
+    return Failure("bad_parameter", message=failure.message, param=failure.param)
+
+
+def _failure(complaint: Complaint, message: str, code: str | None) -> Failure:
+    return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
+
+
+def _missing(complaint: Complaint) -> Failure:
+    return _failure(complaint, f"Missing required parameter: '{complaint.where}'.", "missing_required_parameter")
+
+
+def _unknown(complaint: Complaint) -> Failure:
+    return _failure(complaint, f"Unknown parameter: '{complaint.where}'.", "unknown_parameter")
+
+
+def _type(complaint: Complaint) -> Failure:
+    wanted, *others = complaint.expected
+    if others:
+        wanted = "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
+    elif wanted == "an array":
+        wanted = "an array of strings" if complaint.path[-1] in _OF_STRINGS else "an array of objects"
+    got = json_type(complaint.got)
+    message = f"Invalid type for '{complaint.where}': expected {wanted}, but got {got} instead."
+    return _failure(complaint, message, "invalid_type")
+
+
+def _value(complaint: Complaint) -> Failure:
+    allowed = join_words([f"'{value}'" for value in complaint.expected], "and")
+    message = f"Invalid value: '{clip(str(complaint.got))}'. Supported values are: {allowed}."
+    return _failure(complaint, message, "invalid_value")
+
+
+def _beyond(complaint: Complaint) -> Failure:
+    side, sign = ("minimum", ">=") if complaint.kind == "below" else ("maximum", "<=")
+    number = "decimal" if isinstance(complaint.bound, float) else "integer"
+    got = clip(str(complaint.got), 40)
+    message = (
+        f"Invalid '{complaint.where}': {number} {complaint.kind} {side} value. "
+        f"Expected a value {sign} {_plain(complaint.bound)}, but got {got} instead."
+    )
+    return _failure(complaint, message, f"{number}_{complaint.kind}_{side[:3]}_value")
+
+
+def _short(complaint: Complaint) -> Failure:
+    thing = _thing(complaint)
+    message = (
+        f"Invalid '{complaint.where}': empty {thing}. Expected {_article(thing)} {thing} "
+        f"with minimum length {complaint.bound}, but got an empty {thing} instead."
+    )
+    return _failure(complaint, message, f"empty_{thing}")
+
+
+def _long(complaint: Complaint) -> Failure:
+    thing, length = _thing(complaint), len(complaint.got)
+    if thing == "object":
+        message = (
+            f"Invalid '{complaint.where}': too many properties. Expected an object with at most {complaint.bound} "
+            f"properties, but got an object with {length} properties instead."
+        )
+        return _failure(complaint, message, "object_above_max_properties")
+    message = (
+        f"Invalid '{complaint.where}': {thing} too long. Expected {_article(thing)} {thing} with maximum length "
+        f"{complaint.bound}, but got {_article(thing)} {thing} with length {length} instead."
+    )
+    return _failure(complaint, message, f"{thing}_above_max_length")
+
+
+def _pattern(complaint: Complaint) -> Failure:
+    message = (
+        f"Invalid '{complaint.where}': string does not match pattern. "
+        f"Expected a string that matches the pattern '{complaint.bound}'."
+    )
+    return _failure(complaint, message, "invalid_value")
+
+
+def _thing(complaint: Complaint) -> str:
+    return json_type(complaint.got).split(" ")[1]
+
+
+def _article(thing: str) -> str:
+    return "a" if thing == "string" else "an"
+
+
+def _plain(bound: float | int | str | None) -> str:
+    return f"{bound:g}" if isinstance(bound, float) else str(bound)
+
+
+_OF_STRINGS = ("stop", "modalities", "include", "input")
+_WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
+    "missing": _missing,
+    "type": _type,
+    "value": _value,
+    "below": _beyond,
+    "above": _beyond,
+    "short": _short,
+    "long": _long,
+    "pattern": _pattern,
+    "unknown": _unknown,
+}
+
+
+def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
+    """Return the failure with OpenAI's message where its details hold a schema of the call.
+
+    It gets a `param`, and, `coded`, OpenAI's code, which look-alikes do not have.
+    """
+    details = failure.details
+    if call is None or failure.param is not None or details.get("schema") is None:
+        return failure
+    found = _of_format(call, details["schema"]) or _of_tool(call, details["schema"])
+    if found is None:
+        return failure
+    what, param, code = found
+    message = f"Invalid schema for {what}: {details['why']} (at {details['pointer']})."
+    return replace(failure, message=message, param=param, code=code if coded and failure.code is None else failure.code)
+
+
+def _of_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
+    if call.options.schema is not schema:
+        return None
+    chat, responses = _within(call.raw, "response_format", "json_schema"), _within(call.raw, "text", "format")
+    name = clip(str(chat.get("name") or responses.get("name") or ""))
+    what = f"response_format '{name}'" if name else "response_format"
+    return (what, "text.format.schema", "invalid_json_schema") if responses else (what, "response_format", None)
+
+
+def _of_tool(call: Call, schema: Json) -> tuple[str, str, str] | None:
+    for at, tool in enumerate(call.tools):
+        if tool.parameters is schema:
+            what = f"function '{clip(tool.name)}'"
+            return what, _PLACES.get(_spelling(call.raw), _CHAT).format(at), "invalid_function_parameters"
+    return None
+
+
+def _spelling(raw: Mapping[str, Json]) -> str:
+    return next((key for key in ("functions", "input", "previous_response_id") if key in raw), "")
+
+
+def _within(found: Json, *keys: str) -> Mapping[str, Json]:
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+_CHAT = "tools[{}].function.parameters"
+_PLACES = {
+    "functions": "functions[{}].parameters",
+    "input": "tools[{}].parameters",
+    "previous_response_id": "tools[{}].parameters",
+}
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedFeature:
+    """Where in the body the feature is, how OpenAI names that place, and the key of the message."""
+
+    path: Path
+    param: str
+    message: str
+    code: str | None = None
+
+
+def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
+    """Return the feature of the call that its model does not support."""
+    match failure.details["feature"]:
+        case "tools":
+            return _parameter("tools" if call.raw.get("tools") else "functions")
+        case "vision":
+            return _image(call)
+        case "json_schema" if call.operation == "responses":
+            return UnsupportedFeature(("text", "format", "type"), "text.format", "json_schema")
+        case "json_schema":
+            return UnsupportedFeature(("response_format", "type"), "response_format", "json_schema")
+        case "reasoning" if call.operation == "responses":
+            return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", "parameter", _PARAMETER)
+        case "reasoning":
+            return _parameter("reasoning_effort")
+        case "max_output_tokens":
+            name = next((key for key in _LIMITS if call.raw.get(key) is not None), _LIMITS[0])
+            return UnsupportedFeature((name,), name, "max_output_tokens", "invalid_value")
+    return _sampling(failure.details["param"], call)
+
+
+def value_at(body: Json, path: Path) -> Json:
+    """Return the value at a path of the body, or None."""
+    for step in path:
+        if isinstance(body, list) and isinstance(step, int) and step < len(body):
+            body = body[step]
+        elif isinstance(body, Mapping) and step in body:
+            body = body[str(step)]
+        else:
+            return None
+    return body
+
+
+def _parameter(name: str) -> UnsupportedFeature:
+    return UnsupportedFeature((name,), name, "parameter", _PARAMETER)
+
+
+def _sampling(name: str, call: Call) -> UnsupportedFeature:
+    if name == "max_tokens":
+        return UnsupportedFeature((name,), name, "max_tokens", _PARAMETER)
+    if call.operation != "chat" or name in _WITHOUT_VALUE:
+        return _parameter(name)
+    return UnsupportedFeature((name,), name, "value", "unsupported_value")
+
+
+def _image(call: Call) -> UnsupportedFeature:
+    """Return the first image of the body; only the field if an earlier answer has it."""
+    field = "input" if call.operation == "responses" else "messages"
+    path = next(_images(call.raw.get(field), (field,)), None)
+    if path is None:
+        return UnsupportedFeature((field,), field, "vision")
+    within = "".join(f".[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
+    return UnsupportedFeature(path, field + within if field == "messages" else field, "vision")
+
+
+def _images(messages: Json, before: Path) -> Iterator[Path]:
+    for at, message in enumerate(messages if isinstance(messages, list) else ()):
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for index, part in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(part, Mapping) and part.get("type") in IMAGES:
+                yield (*before, at, "content", index, "type")
+
+
+_PARAMETER = "unsupported_parameter"
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_WITHOUT_VALUE = ("logprobs", "top_logprobs", "logit_bias")
+
+UNSUPPORTED_MESSAGES: Mapping[str, str] = {
+    "parameter": "Unsupported parameter: '{param}' is not supported with this model.",
+    "value": (
+        "Unsupported value: '{param}' does not support {value} with this model. "
+        "Only the default ({default}) value is supported."
+    ),
+    "max_tokens": (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    ),
+    "vision": "Invalid content type. {value} is only supported by certain models.",
+    "json_schema": (
+        "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model. Learn more about "
+        "supported models at the Structured Outputs guide: https://platform.openai.com/docs/guides/structured-outputs"
+    ),
+    "max_output_tokens": (
+        "{param} is too large: {asked}. This model supports at most {limit} completion tokens, "
+        "whereas you provided {asked}."
+    ),
+}
+# The same without pointing to OpenAI's guides.
+PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
+    **UNSUPPORTED_MESSAGES,
+    "json_schema": "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model.",
+}

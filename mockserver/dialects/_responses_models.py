@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from mockserver.dialects._chat.models import (
+from mockserver.dialects._chat import (
     Efforts,
     JsonObjectFormat,
     Metadata,
@@ -16,7 +16,7 @@ from mockserver.dialects._chat.models import (
     ToolMode,
     Verbosity,
 )
-from mockserver.dialects._shared.fields import (
+from mockserver.dialects._fields import (
     Object,
     body_shape,
     integer,

@@ -17,9 +17,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Models, Success
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
-from mockserver.dialects._shared.errors import duration
-from mockserver.wire.chat import ChatLayout, Extra, completion
-from mockserver.wire.chat_stream import chunks
+from mockserver.dialects._errors import duration
+from mockserver.wire.chat import ChatLayout, Extra, chunks, completion
 
 SHORT_LIST = 16  # entries of a list that are written at once
 DONE = Frame(b"[DONE]", part="end")

@@ -1,1 +1,0 @@
-"""What requests and replies of every dialect have in common: bodies, errors and their messages, lists of models."""

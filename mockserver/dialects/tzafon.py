@@ -1,0 +1,474 @@
+"""Tzafon (Lightcone): Responses with computer use, and chat, as vLLM serves them (https://docs.vllm.ai).
+
+vLLM's schemas are open, have few bounds, and never require `model`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from mockserver.core.call import Call, IdShape, Message
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Success
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._chat import ChatToolCall, FunctionCall, RefusalPart, TextPart, ToolMode, chat_call
+from mockserver.dialects._errors import (
+    INVALID_REQUEST,
+    OPENAI_MESSAGES,
+    PLAIN_PERMISSION_MESSAGES,
+    PLAIN_UNSUPPORTED_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    error_rows,
+    reason_phrase,
+    refuse_without_code,
+    retry_after,
+)
+from mockserver.dialects._fields import (
+    STRING,
+    Object,
+    body_shape,
+    integer,
+    labelled,
+    list_of,
+    literal,
+    mapping,
+    not_null,
+    optional,
+    shape,
+    tagged_by,
+    text_or,
+    union,
+    union_by,
+)
+from mockserver.dialects._parse import Complaint, bearer, clip, custom_complaint, read_object, validated
+from mockserver.dialects._reply import (
+    chat_renderer,
+    json_reply,
+    merge_headers,
+    model_object,
+    model_operations,
+    request_id_header,
+    with_headers,
+)
+from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
+from mockserver.dialects._responses_models import (
+    HostedTool,
+    Input,
+    PromptTemplate,
+    ResponseAllowedTools,
+    ResponseCustomTool,
+    ResponseNamedTool,
+    Summary,
+    function_tool,
+    text_options,
+)
+from mockserver.dialects._stored import StoredResponses
+from mockserver.wire.chat import ChatLayout
+from mockserver.wire.responses import ResponseLayout
+
+
+def _tool_tag(tool: Any) -> str:
+    kind = tool.get("type") if isinstance(tool, dict) else None
+    return kind if kind in ("function", "custom", "computer_use_preview") else "<a tool>"
+
+
+ComputerTool = shape(
+    type=literal("computer_use_preview"),
+    display_height=int,
+    display_width=int,
+    environment=literal("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
+)
+VllmTool = union_by(
+    _tool_tag,
+    labelled("function", function_tool(str)),
+    labelled("custom", ResponseCustomTool),
+    labelled("computer_use_preview", ComputerTool),
+    labelled("<a tool>", HostedTool),
+)
+ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
+ChosenTool = tagged_by("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
+Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")
+INCLUDABLE = (
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "message.output_text.logprobs",
+    "reasoning.encrypted_content",
+)
+MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
+
+# `POST /responses` (`wire/tzafon-responses.md`, Request).
+RESPONSE = TypeAdapter(
+    body_shape(
+        input=Input,
+        model=optional(str),
+        instructions=optional(str),
+        user=optional(str),
+        metadata=optional(mapping(str)),
+        background=optional(bool),
+        store=optional(bool),
+        stream=optional(bool),
+        include=optional(list_of(literal(*INCLUDABLE))),
+        max_output_tokens=optional(int),
+        max_tool_calls=optional(int),
+        top_k=optional(int),
+        top_logprobs=optional(int),
+        temperature=optional(float),
+        top_p=optional(float),
+        logit_bias=optional(mapping(float)),
+        parallel_tool_calls=optional(bool),
+        previous_response_id=optional(str),
+        previous_input_messages=optional(list_of(Object)),
+        prompt=optional(PromptTemplate),
+        prompt_cache_key=optional(str),
+        reasoning=optional(
+            shape(effort=optional(Efforts), summary=optional(Summary), generate_summary=optional(Summary))
+        ),
+        service_tier=not_null(literal("auto", "default", "flex", "scale", "priority")),
+        text=optional(text_options(str)),
+        tool_choice=not_null(union(ToolMode, labelled("<an object>", ChosenTool))),
+        tools=not_null(list_of(VllmTool)),
+        truncation=optional(literal("auto", "disabled")),
+        request_id=not_null(str),
+        priority=not_null(int),
+        cache_salt=optional(str),
+        enable_response_messages=not_null(bool),
+        mm_processor_kwargs=optional(Object),
+        skip_special_tokens=not_null(bool),
+        include_stop_str_in_output=not_null(bool),
+    )
+)
+
+
+def _part_tag(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if kind in ("text", "refusal") else "<a string>" if isinstance(part, str) else "<an object>"
+
+
+# A message with a role, or one of Harmony's with an author; its parts may be texts or any object.
+ChatPart = union_by(
+    _part_tag, STRING, labelled("text", TextPart), labelled("refusal", RefusalPart), labelled("<an object>", Object)
+)
+VllmMessage = shape(
+    role=not_null(str),
+    author=not_null(Object),
+    content=optional(text_or("<an array of objects>", list_of(ChatPart))),
+    refusal=optional(str),
+    tool_calls=optional(list_of(ChatToolCall)),
+    function_call=optional(FunctionCall),
+    tool_call_id=optional(str),
+    name=optional(str),
+)
+# A function with or without its type; custom tools are let through.
+ChatTool = shape(
+    type=not_null(literal("function", "custom")),
+    function=not_null(shape(name=str, description=optional(str), parameters=optional(Object))),
+    custom=not_null(Object),
+)
+ToolName = shape(name=str)
+ChatChosen = shape(
+    type=not_null(literal("function", "custom", "allowed_tools")),
+    function=not_null(ToolName),
+    custom=not_null(ToolName),
+    allowed_tools=not_null(Object),
+)
+ChatFormat = shape(
+    type=literal("text", "json_object", "json_schema", "structural_tag"),
+    json_schema=optional(shape(name=str, schema=optional(Object))),
+)
+
+# `POST /chat/completions`: the fields that mean something here; the others may be anything.
+CHAT = TypeAdapter(
+    body_shape(
+        messages=list_of(VllmMessage, 1),
+        model=optional(str),
+        max_tokens=optional(int),
+        max_completion_tokens=optional(int),
+        n=optional(integer(1, MAX_CHOICES)),
+        stop=optional(text_or("<an array of strings>", list[str])),
+        stream=optional(bool),
+        stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
+        logprobs=optional(bool),
+        top_logprobs=optional(integer(0)),
+        temperature=optional(float),
+        top_p=optional(float),
+        frequency_penalty=optional(float),
+        presence_penalty=optional(float),
+        seed=optional(int),
+        ignore_eos=not_null(bool),
+        response_format=optional(ChatFormat),
+        tools=optional(list_of(ChatTool)),
+        tool_choice=optional(union(ToolMode, labelled("<an object>", ChatChosen))),
+        parallel_tool_calls=optional(bool),
+        reasoning_effort=optional(Efforts),
+        logit_bias=optional(mapping(float)),
+        user=optional(str),
+        request_id=not_null(str),
+        priority=not_null(int),
+        cache_salt=optional(str),
+    )
+)
+
+NAME = "tzafon"
+CONTEXT = 32_768  # tokens of prompt and answer together: what an answer may have is the rest
+Body = Mapping[str, Json]
+
+
+def parse_response(http: HttpRequest, body: Body) -> Call:
+    """The Call of a Responses body, with its limit resolved as vLLM does."""
+    call = parse_responses(http, body, RESPONSES_REQUEST)
+    earlier = tuple(_earlier(body.get("previous_input_messages") or ()))
+    own = int(call.has_instructions)
+    call = replace(
+        call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=body.get("request_id") or ""
+    )
+    left = max(CONTEXT - call.prompt_tokens, 1)
+    if call.options.max_tokens is None:
+        return replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
+    return call.limited(max(call.options.max_tokens, 0))
+
+
+def _earlier(given: Iterable[Body]) -> Iterator[Message]:
+    for message in map(_with_role, given):
+        if isinstance(message.get("role"), str):
+            yield message_of(message["role"], message.get("content"))
+
+
+def _with_role(message: Body) -> Body:
+    author = message.get("author")
+    if "role" in message or not isinstance(author, Mapping):
+        return message
+    rest = {key: value for key, value in message.items() if key != "author"}
+    return {"role": author.get("role"), **({"name": author["name"]} if author.get("name") else {}), **rest}
+
+
+def parse_chat(http: HttpRequest, body: Body) -> Call:
+    """The Call of a chat body."""
+    chat = validated(CHAT, body, refuse)
+    for found in _lonely(chat):
+        raise refuse(found)
+    plain = {key: value for key, value in body.items() if key not in _UNREAD}
+    plain["messages"] = [_plain_message(message, index) for index, message in enumerate(body["messages"])]
+    if body.get("tools"):
+        plain["tools"] = [_typed(tool, index) for index, tool in enumerate(body["tools"])]
+    if isinstance(choice := body.get("tool_choice"), dict):
+        plain["tool_choice"] = {"type": "function", **choice}
+    call = chat_call(http, plain, plain, dialect=NAME)
+    named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
+    return replace(
+        call,
+        raw=body,
+        ids=_CHAT_IDS,
+        id=named,
+        options=replace(call.options, ignore_eos=body.get("ignore_eos") is True),
+    )
+
+
+def _plain_message(message: Body, index: int) -> Body:
+    message = _with_role(message)
+    if not isinstance(message.get("role"), str):
+        raise refuse(Complaint("missing", ("messages", index, "role")))
+    if not isinstance(message.get("content"), list):
+        return message
+    return {**message, "content": [_plain_part(part) for part in message["content"]]}
+
+
+def _plain_part(part: str | Body) -> Body:
+    """A part in OpenAI's form: texts and images may come without an object."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if isinstance(part.get("type"), str):
+        return part
+    if isinstance(part.get("image_url"), str):
+        return {"type": "image_url", "image_url": {"url": part["image_url"]}}
+    return {**part, "type": "unknown"}
+
+
+def _typed(tool: Body, index: int) -> Body:
+    typed = {"type": "function", **tool}
+    inner = typed.get(typed["type"])
+    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
+        raise refuse(Complaint("missing", ("tools", index, typed["type"])))
+    return typed
+
+
+def refuse(complaint: Complaint) -> Failure:
+    """The 400 of a complaint: its type depends on whether the body's model or the server refused it."""
+    failure = refuse_without_code(complaint)
+    return replace(failure, kind=None if complaint.kind == "conflict" else "Bad Request")
+
+
+def _conflicts(body: Body) -> Iterator[Complaint]:
+    if body.get("background") and body.get("store") is False:
+        yield custom_complaint("background can only be used when `store` is true", "background")
+    if body.get("previous_response_id") is not None and body.get("previous_input_messages") is not None:
+        message = "Only one of `previous_input_messages` and `previous_response_id` can be set."
+        yield custom_complaint(message, "previous_input_messages")
+    if body.get("cache_salt") == "":
+        yield _no_salt()
+
+
+def _lonely(body: Body) -> Iterator[Complaint]:
+    if body.get("stream_options") is not None and not body.get("stream"):
+        yield custom_complaint("Stream options can only be defined when `stream=True`.", "stream_options")
+    if body.get("top_logprobs") and not body.get("logprobs"):
+        yield custom_complaint("when using `top_logprobs`, `logprobs` must be set to true.", "top_logprobs")
+    if body.get("cache_salt") == "":
+        yield _no_salt()
+    choice, tools = body.get("tool_choice"), body.get("tools")
+    if choice not in (None, "none", "auto") and not tools:
+        yield custom_complaint("When using `tool_choice`, `tools` must be set.", "tool_choice")
+
+
+def vllm_live_only(body: Body) -> Iterator[Complaint]:
+    """What the engine refuses, though the schema allows it."""
+    if (heat := body.get("temperature")) is not None and heat < 0:
+        yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
+    if (share := body.get("top_p")) is not None and not 0 < share <= 1:
+        yield custom_complaint(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
+    for field in ("max_output_tokens", "max_tokens", "max_completion_tokens"):
+        if (most := body.get(field)) is not None and most < 1:
+            yield custom_complaint(f"max_tokens must be at least 1, got {most}.", field)
+    if body.get("priority"):
+        yield custom_complaint("Got priority but priority scheduling is not enabled.", "priority")
+
+
+def _no_salt() -> Complaint:
+    return custom_complaint("Parameter 'cache_salt' must be a non-empty string if provided.", "cache_salt")
+
+
+RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))
+_CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
+# What is for the server alone, and what OpenAI had once and vLLM never read.
+_UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})
+
+MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
+
+
+def _parse_responses(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    return _checked(parse_response(http, body), strict)
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    return _checked(parse_chat(http, body), strict)
+
+
+def _checked(call: Call, strict: bool) -> Call:
+    for complaint in vllm_live_only(call.raw) if strict else ():
+        raise refuse(complaint)
+    return call
+
+
+def _render_responses(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), request_id_header(call.http, call))
+
+
+def _model(name: str, created: int) -> dict[str, Json]:
+    return {**model_object(name, created), "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    resolved = ERRORS.resolve(failure, http, call)
+    code = resolved.status if resolved.code is None else resolved.code
+    error: Json = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": code}
+    if resolved.status == 401 and failure.message is None:
+        error = "Unauthorized"  # by the server in front of the model, which has its own body
+    own = (*request_id_header(http, call), *retry_after(failure))
+    return json_reply(resolved.status, {"error": error}, merge_headers(own, failure.headers))
+
+
+RESPONSE_LAYOUT = ResponseLayout(
+    response=(
+        *("id", "created_at", "model", "object", "output", "status", "error", "tools", "usage"),
+        *("incomplete_details", "instructions", "metadata", "parallel_tool_calls", "temperature", "tool_choice"),
+        *("top_p", "background", "max_output_tokens", "max_tool_calls", "previous_response_id", "prompt"),
+        *("reasoning", "service_tier", "text", "top_logprobs", "truncation", "user"),
+    ),
+    queued=False,
+    raw_reasoning=True,
+    unset={
+        "model": MODELS[0],
+        "tools": [],
+        "instructions": None,
+        "metadata": None,
+        "parallel_tool_calls": True,
+        "temperature": 1.0,
+        "tool_choice": "auto",
+        "top_p": 1.0,
+        "background": False,
+        "max_output_tokens": CONTEXT,
+        "max_tool_calls": None,
+        "previous_response_id": None,
+        "prompt": None,
+        "reasoning": None,
+        "service_tier": "auto",
+        "text": None,
+        "top_logprobs": None,
+        "truncation": "disabled",
+        "user": None,
+    },
+)
+CHAT_LAYOUT = ChatLayout(
+    completion=("id", "object", "created", "model", "choices", "system_fingerprint", "usage"),
+    message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
+    optional=frozenset({"annotations", "reasoning_content"}),
+)
+
+_BAD_REQUEST = ErrorRow(400, "BadRequestError")
+ROWS = error_rows(
+    lambda status: _BAD_REQUEST if status == 400 else ErrorRow(status, reason_phrase(status)),
+    bad_json=ErrorRow(400, "Bad Request"),
+    context_length=replace(_BAD_REQUEST, param="input_tokens"),
+    not_cancellable=ErrorRow(400, INVALID_REQUEST, param="response_id"),
+    unsupported=replace(_BAD_REQUEST, code=400),
+    unsupported_media_type=ErrorRow(400, "Bad Request"),
+    model_not_found=ErrorRow(404, "NotFoundError", param="model"),
+    unknown_model=ErrorRow(404, "NotFoundError", param="model"),
+    not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
+    previous_not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
+    unmatched=ErrorRow(404, "NotFoundError"),
+    server_error=ErrorRow(500, "InternalServerError"),
+)
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
+    **PLAIN_PERMISSION_MESSAGES,
+    "model_not_found": "The model `{model}` does not exist.",
+    "unknown_model": "The model `{model}` does not exist.",
+    "not_found": "Response with id '{id}' not found.",
+    "previous_not_found": "Response with id '{id}' not found.",
+    "not_cancellable": "Cannot cancel a synchronous response.",
+}
+UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
+ERRORS = ErrorTable(ROWS, MESSAGES, bearer, UNSUPPORTED)
+
+STORED = StoredResponses(
+    NAME, refuse, RESPONSE_LAYOUT, lambda call: request_id_header(call.http, call), _parse_responses, final=True
+)
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/tzafon/v1",),
+    operations=(
+        Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
+        Operation(
+            "chat", "POST", "/chat/completions", _parse_chat, chat_renderer(CHAT_LAYOUT, request_id_header, MODELS[0])
+        ),
+        *STORED.operations(),
+        *model_operations(NAME, request_id_header, _model),
+    ),
+    credential=bearer,
+    fail=_fail,
+    models=MODELS,
+    features=frozenset(FEATURES) - {"filter_annotations", "embedding", "moderation"},
+    variables={
+        "LIGHTCONE_BASE_URL": "{address}/tzafon",
+        "TZAFON_API_KEY": "{key}",
+    },
+)

@@ -26,11 +26,10 @@ from mockserver.model.prose.generators import (
     topic_of,
     words,
 )
-from mockserver.model.prose.passages import passage
-from mockserver.model.prose.results import results_text
+from mockserver.model.prose.passages import passage, results_text
 from mockserver.model.structured import json, ordered, schema
 from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
-from mockserver.model.tools.offers import properties_of
+from mockserver.model.tools.choosing import properties_of
 from mockserver.model.vocabulary import excerpt
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]

@@ -10,9 +10,8 @@ from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.arguments.described import Described, asks_for_json, described, matter
 from mockserver.model.fillers import phrase
-from mockserver.model.prose.generators import system, topic_of
-from mockserver.model.prose.results import result_texts
-from mockserver.model.prose.sentences import sentences
+from mockserver.model.prose.generators import sentences, system, topic_of
+from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
 from mockserver.model.vocabulary import excerpt
 

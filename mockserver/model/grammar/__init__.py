@@ -8,9 +8,8 @@ from functools import lru_cache
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.grammar.derivation import derive_tokens, typeset
+from mockserver.model.grammar.derivation import derive_tokens, find_phrase, find_prompt_tokens, phrases, typeset
 from mockserver.model.grammar.notation import Grammar, load_grammar
-from mockserver.model.grammar.prompt import find_phrase, find_prompt_tokens, phrases
 from mockserver.model.patterns import (
     InvalidPatternError,
     Pattern,

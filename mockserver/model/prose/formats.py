@@ -14,10 +14,9 @@ from itertools import islice
 
 from mockserver.core.seed import Random
 from mockserver.model.fillers import english, note, pick
-from mockserver.model.prose.language import ENGLISH, requested_language
-from mockserver.model.prose.sentences import blank, sentences
-from mockserver.model.prose.topic import Topic
-from mockserver.model.schema.plausible import known_text
+from mockserver.model.prose.generators import blank, sentences
+from mockserver.model.prose.topic import ENGLISH, Topic, requested_language
+from mockserver.model.schema.scalars import known_text
 from mockserver.model.vocabulary import excerpt, singular
 
 

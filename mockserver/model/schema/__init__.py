@@ -8,11 +8,15 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.schema.compiled import CompiledSchema, compile_schema
-from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
-from mockserver.model.schema.generation import Location, WorkBudget
-from mockserver.model.schema.generator import Generator
-from mockserver.model.schema.prompt_values import whole_value
+from mockserver.model.schema.document import (
+    CompiledSchema,
+    UnsatisfiableError,
+    WorkLimitError,
+    compile_schema,
+    escape,
+)
+from mockserver.model.schema.generation import Generation, Location, whole_value
+from mockserver.model.schema.generator import make
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
@@ -83,16 +87,15 @@ class _Search:
         """Make a value that may yet be rejected; a minimal one in the second half of the attempts."""
         self.minimal = self.minimal or attempt >= _MAX_ATTEMPTS // 2
         share = min(_MAX_WORK_PER_ATTEMPT, self.work_left)
-        work = WorkBudget(share)
         said = NOTHING if self.minimal else self.said
-        generator = Generator(self.compiled, self.seed, said, work, self.rejections, self.minimal)
-        generator.alternatives.strict = attempt % 2 == 1
+        generation = Generation(self.compiled, self.seed, said, share, self.rejections, self.minimal)
+        generation.strict = attempt % 2 == 1
         root = self.compiled.document.root
         try:
-            found = whole_value(generator, root) if attempt == 0 else ()
-            return found[0] if found else generator.make((root,), Location())
+            found = whole_value(generation, root) if attempt == 0 else ()
+            return found[0] if found else make(generation, (root,), Location())
         finally:
-            self.work_left -= share - max(0, work.left)
+            self.work_left -= share - max(0, generation.work_left)
 
 
 def _failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:

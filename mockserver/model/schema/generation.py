@@ -1,16 +1,33 @@
-"""The state of one instance while it is generated: chance, a budget of work, and what the prompt says."""
+"""The state of one instance while it is generated, and which parts of its schema can hold together.
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+Rules out what is impossible at first sight, and looks up what the prompt says of properties; makes no values.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import Mentions
-from mockserver.model.schema.alternatives import Alternatives
-from mockserver.model.schema.compiled import CompiledSchema
-from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
-from mockserver.model.schema.keywords import Parts
+from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.model.schema.document import CompiledSchema, UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.keywords import (
+    EXCLUDED,
+    Part,
+    Parts,
+    allowed_types,
+    flatten,
+    has_type,
+    item_schemas,
+    listed_values,
+    negations,
+    property_names,
+    property_schemas,
+    required_names,
+)
+
+Option = tuple[Json, ...]  # schemas that must hold together if this alternative is taken
+Choice = tuple[Part, str, tuple[Option, ...]]  # a keyword of a part, and its options
+Order = Callable[[str, Sequence[Option]], Sequence[Option]]  # sorts the options of a keyword
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +50,22 @@ class Location:
 
 
 @dataclass(slots=True)
-class WorkBudget:
-    """The steps that one instance may still cost."""
-
-    left: int
-
-    def spend(self, steps: int) -> None:
-        """Raises WorkLimitError."""
-        self.left -= steps
-        if self.left < 0:
-            raise WorkLimitError
-
-
-@dataclass(slots=True)
-class Generation(ABC):
-    """What generating an object, an array or a plain value needs to know, and `make` for the values within.
-
-    Each location has its own random stream, so that an added property changes no other.
-    """
+class Generation:
+    """One attempt at an instance. Each location has its own random stream: an added property changes no other."""
 
     compiled: CompiledSchema
     seed: Seed
     said: Mentions  # what the prompt says and no value has used yet
-    work: WorkBudget
+    work_left: int  # steps that the attempt may still cost
     rejections: Mapping[str, int] = field(default_factory=dict)  # by JSON pointer
     minimal: bool = False  # leave out all that is optional
-    alternatives: Alternatives = field(init=False)
+    strict: bool = False  # whether `not`, the other options of `oneOf` and an unmet `if` are choices of what to violate
 
-    def __post_init__(self) -> None:
-        self.alternatives = Alternatives(self.compiled, self.work.spend)
-
-    @abstractmethod
-    def make(self, schemas: Sequence[Json], location: Location) -> Json:
-        """Make a value that all the schemas allow. Raises UnsatisfiableError."""
-
-    def possible(self, schemas: Sequence[Json]) -> Parts | None:
-        """The schemas, flattened; None if they allow nothing."""
-        try:
-            return self.alternatives.flatten(schemas)
-        except UnsatisfiableError:
-            return None
-
-    def fits(self, schemas: Sequence[Json], value: Json) -> bool:
-        """Whether all the schemas allow a value."""
-        return all(self.compiled.allows(schema, value) for schema in schemas)
+    def spend(self, steps: int) -> None:
+        """Raises WorkLimitError."""
+        self.work_left -= steps
+        if self.work_left < 0:
+            raise WorkLimitError
 
     def generous(self, location: Location) -> bool:
         """Whether optional things are made here."""
@@ -90,5 +79,239 @@ class Generation(ABC):
         """A random number from 0 to 1; cheaper than a stream."""
         return self.seed.fraction(label, location.pointer, str(location.rejections))
 
+    def fits(self, schemas: Sequence[Json], value: Json) -> bool:
+        """Whether all the schemas allow a value."""
+        return all(self.compiled.allows(schema, value) for schema in schemas)
+
+    def flatten(self, schemas: Sequence[Json]) -> Parts:
+        """Add all that schemas refer to. Raises UnsatisfiableError."""
+        key = tuple(map(_identity, schemas))
+        memory = self.compiled.memory
+        if key not in memory:
+            if len(memory) > _MAX_MEMORY:
+                memory.clear()
+            memory[key] = schemas, flatten(self.compiled.document, schemas)  # no other object gets their identity
+        return memory[key][1]  # type: ignore[no-any-return]
+
+    def possible(self, schemas: Sequence[Json]) -> Parts | None:
+        """The schemas, flattened; None if they allow nothing."""
+        try:
+            return self.flatten(schemas)
+        except UnsatisfiableError:
+            return None
+
+    def property_schemas(self, parts: Parts, name: str) -> tuple[Json, ...]:
+        """All schemas for the property of this name; matching many patterns counts as work."""
+        patterns = sum(len(part["patternProperties"]) for part in parts if "patternProperties" in part)
+        self.spend(patterns // _PATTERNS_PER_STEP + len(parts) // _PARTS_PER_STEP)
+        return property_schemas(parts, name)
+
+    def listed_values(self, parts: Parts) -> list[Json] | None:
+        """The listed values of an allowed type; None if none are listed. Many of them count as work."""
+        values = listed_values(parts)
+        if values is None:
+            return None
+        self.spend((len(values) + sum(len(part.get(EXCLUDED, ())) for part in parts)) // _VALUES_PER_STEP)
+        allowed = allowed_types(parts)
+        return [value for value in values if has_type(value, allowed)]
+
+    def combinations(self, parts: Parts, order: Order) -> Iterator[Parts]:
+        """The parts with one option of each choice among them. Raises UnsatisfiableError if there is no way."""
+        if not self._can_hold(parts):
+            raise self._conflict(parts)
+        left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(self._choices(parts)))]
+        found, stuck = False, "#"
+        while left:
+            self.spend(1 + len(left[-1][0]) // _PARTS_PER_STEP)
+            parts, option, further = left.pop()
+            widened = self._with_option(parts, option)
+            if widened is None:
+                continue
+            further = (*further, *self._choices(widened[len(parts) :]))
+            if not further:
+                found = True
+                yield widened
+                continue
+            part, keyword, options = further[0]
+            stuck = f"{self.compiled.document.pointer(part)}/{keyword}"
+            left += [(widened, option, further[1:]) for option in reversed(order(keyword, options))]
+        if not found:
+            raise UnsatisfiableError("none of the alternatives can be met", stuck)
+
+    def _choices(self, parts: Parts) -> Iterator[Choice]:
+        for part, keyword, options in _plain_choices(parts):
+            if self.strict and keyword == "oneOf" and len(options) <= _MAX_EXCLUDED_OPTIONS:
+                self.spend(len(options) ** 2 // _PARTS_PER_STEP)
+                nots = [{"not": option} for (option,) in options]
+                options = tuple((*option, *nots[:at], *nots[at + 1 :]) for at, option in enumerate(options))
+            elif self.strict and keyword == "if":
+                options = (options[0], (*options[1], {"not": part["if"]}))
+            yield part, keyword, options
+        for part in parts if self.strict else ():
+            if "not" in part:
+                yield part, "not", self._violations(part["not"])
+
+    def _violations(self, schema: Json) -> tuple[Option, ...]:
+        parts = self.possible((schema,))
+        if parts is None:
+            return ((),)
+        ways = tuple(way for part in parts for way in negations(part))
+        self.spend(len(ways) // _PARTS_PER_STEP)
+        return ways
+
+    def _can_hold(self, parts: Parts, depth: int = 2) -> bool:
+        """Whether nothing rules out a value at first sight, some levels down."""
+        self.spend(1 + len(parts) // _PARTS_PER_STEP)
+        allowed, values = allowed_types(parts), self.listed_values(parts)
+        if not allowed or values == []:
+            return False
+        if values or allowed != ("object",) or depth <= 0:
+            return True
+        inner = (self.possible(self.property_schemas(parts, name)) for name in required_names(parts))
+        return all(each is not None and (len(each) < 2 or self._can_hold(each, depth - 1)) for each in inner)
+
+    def _with_option(self, parts: Parts, option: Option) -> Parts | None:
+        if not option:
+            return parts
+        more = self.possible(option)
+        if more is None:
+            return None
+        seen = {id(part) for part in parts}
+        widened = (*parts, *(part for part in more if id(part) not in seen))
+        return widened if self._can_hold(widened) else None
+
+    def _conflict(self, parts: Parts) -> UnsatisfiableError:
+        pointer = self.compiled.document.pointer(parts[0]) if parts else "#"
+        for name in required_names(parts):
+            inner = self.possible(self.property_schemas(parts, name))
+            if inner is None:
+                return UnsatisfiableError(f"the property {name!r} is required, and nothing is allowed there", pointer)
+            if len(inner) > 1 and not self._can_hold(inner):
+                return self._conflict(inner)
+        return UnsatisfiableError("what is demanded excludes each other", pointer)
+
+
+def _plain_choices(parts: Parts) -> Iterator[Choice]:
+    for part in parts:
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in part:
+                yield part, keyword, tuple((option,) for option in part[keyword])
+        if "if" in part and ("then" in part or "else" in part):
+            yield part, "if", ((part["if"], part.get("then", True)), (part.get("else", True),))
+        for keyword in ("dependentSchemas", "dependencies"):
+            for schema in part.get(keyword, {}).values():
+                if not isinstance(schema, list):
+                    yield part, keyword, ((schema,), ())
+
+
+def _identity(schema: Json) -> int | bool:
+    """A key that no other live schema has."""
+    return schema if isinstance(schema, bool) else id(schema) + 2  # 0 and 1 would equal the booleans
+
+
+LOOKED_UP = "looked up"  # a keyword of our own: the names of properties already looked up in the prompt
+
+
+def with_prompt_values(generation: Generation, parts: Parts, location: Location) -> Parts:
+    """Add to the parts what the prompt says of properties that were not looked up yet."""
+    if generation.said is NOTHING or location.rejections or "object" not in allowed_types(parts):
+        return parts
+    known = {name for part in parts for name in part.get(LOOKED_UP, ())}
+    properties = {name: schema for name, schema in property_views(generation, parts).items() if name not in known}
+    if not properties:
+        return parts
+
+    def fits(name: str, value: Json) -> bool:
+        return generation.fits(generation.property_schemas(parts, name), value)
+
+    apart = generation.said.apart(_items_of_lists(generation, parts, properties))
+    values, left = apart.assigned(properties, fits, required=required_names(parts))
+    generation.said = left if apart is generation.said else generation.said.beside(apart, left)
+    fixed = {
+        name: {"const": value}
+        for name, value in values.items()
+        if not generation.rejections.get(location.below(name, name).pointer) and fits(name, value)
+    }
+    return (*parts, {LOOKED_UP: list(properties), "properties": fixed, "required": list(fixed)})
+
+
+def has_prompt_values(parts: Parts) -> bool:
+    """Whether the prompt has a value for any property of an object."""
+    return any(part[LOOKED_UP] and part["required"] for part in parts if LOOKED_UP in part)
+
+
+def _items_of_lists(generation: Generation, parts: Parts, names: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    for name in names:
+        values = generation.possible(generation.property_schemas(parts, name))
+        if values and allowed_types(values) == ("array",):
+            item = generation.possible(item_schemas(values, 0))
+            if item and property_names(item):
+                yield property_views(generation, item)
+
+
+def whole_value(generation: Generation, schema: Json) -> tuple[Json, ...]:
+    """The value that the prompt has for a schema that is no object, if any."""
+    parts = generation.possible((schema,))
+    if generation.said is NOTHING or not parts or "object" in allowed_types(parts):
+        return ()
+    name = next((part["title"] for part in parts if isinstance(part.get("title"), str)), "answer")
+
+    def fits(name: str, value: Json) -> bool:
+        return generation.fits((schema,), value)
+
+    properties = {name: _view(generation, (schema,))}
+    values, generation.said = generation.said.assigned(properties, fits, required=(name,))
+    return tuple(value for value in values.values() if fits(name, value))
+
+
+def evidence(generation: Generation, schemas: Sequence[Json]) -> float:
+    """How many of a schema's properties the prompt mentions: 0 for none, 1 for all."""
+    if generation.said is NOTHING:
+        return 0
+    parts = generation.possible(schemas)
+    properties = property_views(generation, parts) if parts else {}
+    if properties or not parts:
+        return generation.said.evidence(properties) if properties else 0
+    options = [option for part in parts for key in ("anyOf", "oneOf") for option in part.get(key, ())]
+    return max((evidence(generation, (option,)) for option in options[:_MAX_OPTIONS]), default=0)
+
+
+def evidence_within(generation: Generation, schemas: Sequence[Json]) -> float:
+    """The same, also of objects in a list."""
+    parts = generation.possible(schemas)
+    if generation.said is NOTHING or not parts:
+        return 0
+    return evidence(generation, parts if property_names(parts) else item_schemas(parts, 0))
+
+
+def property_views(generation: Generation, parts: Parts) -> dict[str, Json]:
+    """The properties of an object, each as one schema for those who read prompts."""
+    of_name = generation.property_schemas
+    return {name: _view(generation, of_name(parts, name)) for name in property_names(parts)[:_MAX_PROPERTIES]}
+
+
+def _view(generation: Generation, schemas: Sequence[Json]) -> Json:
+    """Schemas merged into one, references resolved, also in its alternatives."""
+    whole = _merged(generation, schemas)
+    if isinstance(whole, dict):
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in whole:
+                whole[keyword] = [_merged(generation, (option,)) for option in whole[keyword]]
+    return whole
+
+
+def _merged(generation: Generation, schemas: Sequence[Json]) -> Json:
+    """Schemas as one, in which the first value of each keyword counts."""
+    parts = generation.possible(schemas)
+    if parts is None:
+        return False
+    return {key: value for part in reversed(parts) for key, value in part.items() if key not in _RESOLVED}
+
 
 _MAX_OPTIONAL_DEPTH = 4
+_MAX_EXCLUDED_OPTIONS = 40
+_MAX_MEMORY = 4_000
+_PARTS_PER_STEP, _PATTERNS_PER_STEP, _VALUES_PER_STEP = 40, 10, 50
+_MAX_OPTIONS = 8
+_MAX_PROPERTIES = 200
+_RESOLVED = frozenset(("$ref", "allOf", "$dynamicRef", "$recursiveRef", "$defs", "definitions"))

@@ -9,8 +9,7 @@ from fractions import Fraction
 from json import dumps
 
 from mockserver.core.json import Json
-from mockserver.model.schema.compiled import matches
-from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError
+from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError, matches
 
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]

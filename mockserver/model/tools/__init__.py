@@ -16,9 +16,8 @@ from mockserver.core.tool_results import calls, calls_since_last_user
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.described import read
 from mockserver.model.schema import instance
-from mockserver.model.tools.choosing import best
+from mockserver.model.tools.choosing import best, properties_of
 from mockserver.model.tools.hosted import chosen, free_text, hosted_use
-from mockserver.model.tools.offers import properties_of
 from mockserver.model.tools.pending_calls import (
     CLIENT_KINDS,
     PendingCall,

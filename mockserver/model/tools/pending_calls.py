@@ -13,9 +13,16 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, parsed
 from mockserver.core.tool_results import calls, calls_since_last_user, since_last_user
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.prose.results import results_text
-from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests, unquoted
-from mockserver.model.tools.offers import properties_of, required_of
+from mockserver.model.prose.passages import results_text
+from mockserver.model.tools.choosing import (
+    ToolRequest,
+    is_follow_up,
+    properties_of,
+    refers_back,
+    required_of,
+    tool_requests,
+    unquoted,
+)
 from mockserver.model.vocabulary import ends, is_verb, keys, stem, weight, words
 
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called

@@ -8,9 +8,8 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions, mentions
 from mockserver.model.arguments.values import Mention
-from mockserver.model.grammar.derivation import Fit, derive_tokens, typeset
+from mockserver.model.grammar.derivation import Fit, derive_tokens, find_phrase, find_prompt_tokens, typeset
 from mockserver.model.grammar.notation import load_grammar
-from mockserver.model.grammar.prompt import find_phrase, find_prompt_tokens
 
 NESTED = load_grammar('start: "(" start* ")" | "x"')
 SUMS = load_grammar('start: sum\nsum: sum OP sum | N | "(" sum ")"\nN: /[0-9]+/\nOP: "+" | "-"')

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.prose.language import UNSPACED, language_of, languages, lexicon, requested_language, stop_words
+from mockserver.model.prose.topic import UNSPACED, language_of, languages, lexicon, requested_language, stop_words
 
 TEXTS = [
     ("en", "Tell me about cheap flights to Rome"),

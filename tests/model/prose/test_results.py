@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.model.prose.results import result_texts, results_text
+from mockserver.model.prose.passages import result_texts, results_text
 
 Result = tuple[str, dict[str, Any], str]
 

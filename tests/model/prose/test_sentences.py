@@ -6,9 +6,8 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.fillers import english, word_lists
-from mockserver.model.prose.language import languages
-from mockserver.model.prose.sentences import Speaker, sentences
-from mockserver.model.prose.topic import Topic, topic
+from mockserver.model.prose.generators import Speaker, sentences
+from mockserver.model.prose.topic import Topic, languages, topic
 
 
 def said(text: str, number: int, seed: int = 0) -> list[str]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.compiled import CACHE, compile_schema, matches, text_validator
-from mockserver.model.schema.document import UnsatisfiableError
+from mockserver.model.schema.document import CACHE, UnsatisfiableError, compile_schema, matches, text_validator
 
 
 def test_equal_schemas_are_compiled_once() -> None:

@@ -6,19 +6,15 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
-from mockserver.model.schema.compiled import compile_schema
-from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
-from mockserver.model.schema.generation import Location, WorkBudget
-from mockserver.model.schema.generator import Generator
-
-
-def generator(schema: Any, seed: int = 0, *, minimal: bool = False, rejections: Any = None) -> Generator:
-    return Generator(compile_schema(schema), Seed(seed), NOTHING, WorkBudget(1000), rejections or {}, minimal)
+from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, compile_schema
+from mockserver.model.schema.generation import Generation, Location
+from mockserver.model.schema.generator import make
+from mockserver.model.schema.keywords import allowed_types, required_names
 
 
 def made(schema: Any, seed: int = 0, *, minimal: bool = False, rejections: Any = None) -> Any:
-    one = generator(schema, seed, minimal=minimal, rejections=rejections)
-    return one.make((one.compiled.document.root,), Location())
+    generation = Generation(compile_schema(schema), Seed(seed), NOTHING, 1000, rejections or {}, minimal)
+    return make(generation, (generation.compiled.document.root,), Location())
 
 
 def test_valid_defaults_come_before_valid_examples() -> None:
@@ -80,9 +76,8 @@ def test_errors_point_into_the_schema(schema: Any, pointer: str) -> None:
 
 def test_work_is_limited() -> None:
     wide: Any = {"type": "array", "minItems": 99, "items": {"type": "array", "minItems": 99, "items": {"const": 1}}}
-    one = generator(wide)
     with pytest.raises(WorkLimitError):
-        one.make((one.compiled.document.root,), Location())
+        made(wide)
 
 
 def test_depth_is_limited() -> None:
@@ -91,3 +86,65 @@ def test_depth_is_limited() -> None:
         schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
     with pytest.raises(UnsatisfiableError, match="leads more than 40 levels deep"):
         made(schema)
+
+
+def combinations(schema: Any) -> list[Any]:
+    generation = Generation(compile_schema(schema), Seed(0), NOTHING, 1000)
+    parts = generation.flatten((generation.compiled.document.root,))
+    return list(generation.combinations(parts, lambda keyword, options: options))
+
+
+def test_each_combination_is_found_in_order() -> None:
+    schema = {"anyOf": [{"title": "a"}, {"title": "b"}], "oneOf": [{"type": "string"}, {"type": "null"}]}
+    found = [
+        ([part["title"] for part in parts if "title" in part], allowed_types(parts)) for parts in combinations(schema)
+    ]
+    assert found == [(["a"], ("string",)), (["a"], ("null",)), (["b"], ("string",)), (["b"], ("null",))]
+
+
+def test_impossible_combinations_are_skipped() -> None:
+    cat = {"properties": {"kind": {"const": "cat"}}, "required": ["kind"], "title": "cat"}
+    dog = {"properties": {"kind": {"const": "dog"}}, "required": ["kind"], "title": "dog"}
+    schema = {"type": "object", "anyOf": [cat, dog], "properties": {"kind": {"enum": ["dog", "eel"]}}}
+    assert [[part["title"] for part in parts if "title" in part] for parts in combinations(schema)] == [["dog"]]
+
+
+@pytest.mark.parametrize(
+    ("schema", "required"),
+    [
+        ({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"required": ["c"]}}, ["ab", "c"]),
+        ({"if": {"required": ["a"]}, "else": {"required": ["c"]}}, ["a", "c"]),
+        ({"if": {"required": ["a"]}}, [""]),
+        ({"dependentSchemas": {"a": {"required": ["b"]}}}, ["b", ""]),
+        ({"dependencies": {"a": {"required": ["b"]}, "c": ["d"]}}, ["b", ""]),
+    ],
+    ids=str,
+)
+def test_conditions(schema: Any, required: list[str]) -> None:
+    assert ["".join(required_names(parts)) for parts in combinations({"type": "object", **schema})] == required
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"anyOf": [False, {"type": "null"}], "type": "string"}, "#/anyOf"),
+        ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#"),
+        ({"type": "object", "properties": {"a": False}, "required": ["a"]}, "#"),
+    ],
+)
+def test_an_impossible_schema_is_an_error_with_its_pointer(schema: Any, pointer: str) -> None:
+    with pytest.raises(UnsatisfiableError) as caught:
+        combinations(schema)
+    assert caught.value.pointer == pointer
+
+
+def test_the_search_is_limited() -> None:
+    with pytest.raises(WorkLimitError):
+        combinations({"allOf": [{"anyOf": [{"title": f"a{at}"}, {"title": f"b{at}"}]} for at in range(40)]})
+
+
+def test_the_memory_is_bounded() -> None:
+    generation = Generation(compile_schema({}), Seed(0), NOTHING, 1000)
+    for _ in range(10_000):
+        generation.flatten(({"type": "string"},))
+    assert len(generation.compiled.memory) < 5_000

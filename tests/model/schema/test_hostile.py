@@ -9,9 +9,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
 from mockserver.model.schema import instance
-from mockserver.model.schema.compiled import compile_schema
-from mockserver.model.schema.generation import Location, WorkBudget
-from mockserver.model.schema.generator import Generator
+from mockserver.model.schema.document import compile_schema
+from mockserver.model.schema.generation import Generation, Location
+from mockserver.model.schema.generator import make
 
 
 def made(schema: Any) -> Any:
@@ -141,7 +141,6 @@ def test_work_does_not_depend_on_earlier_requests() -> None:
 
 
 def _work_of(schema: Any) -> int:
-    work = WorkBudget(10**6)
-    generator = Generator(compile_schema(schema), Seed(0), NOTHING, work)
-    generator.make((generator.compiled.document.root,), Location())
-    return 10**6 - work.left
+    generation = Generation(compile_schema(schema), Seed(0), NOTHING, 10**6)
+    make(generation, (generation.compiled.document.root,), Location())
+    return 10**6 - generation.work_left

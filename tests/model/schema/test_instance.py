@@ -14,9 +14,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
 from mockserver.model.schema import instance, schema_error
-from mockserver.model.schema.compiled import compile_schema
-from mockserver.model.schema.generation import Location, WorkBudget
-from mockserver.model.schema.generator import Generator
+from mockserver.model.schema.document import compile_schema
+from mockserver.model.schema.generation import Generation, Location
+from mockserver.model.schema.generator import make
 
 TREE = {
     "type": "object",
@@ -37,6 +37,19 @@ ORDER = {
         "line": {"properties": {"price": {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5}}},
     },
 }
+
+TEXT = {"type": "string"}
+NO_C: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {"a": TEXT, "c": TEXT}}
+
+
+def pet(sound: str) -> Any:
+    return {"type": "object", "required": ["name"], "properties": {"name": TEXT, sound: TEXT}}
+
+
+def case(value: int) -> Any:
+    b, c = ({"required": ["v"], "properties": {"v": {"const": name}}} for name in "bc")
+    return {"if": {"properties": {"a": {"const": value}}}, "then": b, "else": c}
+
 
 FORMATS = "date date-time time duration email hostname ipv4 ipv6 uri uuid unknown"
 SATISFIABLE: list[Any] = [
@@ -72,6 +85,17 @@ SATISFIABLE: list[Any] = [
     TREE,
     ORDER,
     {"not": {"type": "string"}, "type": ["string", "integer"]},
+    {"oneOf": [pet("bark"), pet("meow")]},
+    {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 10}]},
+    {**NO_C, "minProperties": 2, "not": {"required": ["c"]}},
+    {"oneOf": [TEXT, {"type": ["string", "null"]}]},
+    {"allOf": [case(1), case(2)]},
+    {
+        "type": "object",
+        "required": ["a"],
+        "properties": {"a": {"enum": [*range(7)]}},
+        "allOf": [case(at) for at in range(1, 7)],
+    },
     *({"type": "string", "format": kind} for kind in FORMATS.split()),
 ]
 
@@ -239,8 +263,8 @@ def test_schemas_give_valid_instances(name: str) -> None:
 def test_everyday_schemas_take_one_attempt(name: str) -> None:
     compiled = compile_schema(CORPUS_SCHEMAS[name])
     for seed in range(10):
-        generator = Generator(compiled, Seed(seed), NOTHING, WorkBudget(2_000), {})
-        assert compiled.validator.is_valid(generator.make((compiled.document.root,), Location()))
+        generation = Generation(compiled, Seed(seed), NOTHING, 2_000)
+        assert compiled.validator.is_valid(make(generation, (compiled.document.root,), Location()))
 
 
 @pytest.mark.parametrize("name", [name for name in CORPUS_SCHEMAS if name.startswith("strict")])

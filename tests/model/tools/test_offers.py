@@ -2,7 +2,7 @@
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.offers import THRESHOLD, fitness, named_at, offered_tools
+from mockserver.model.tools.choosing import THRESHOLD, fitness, named_at, offered_tools
 from mockserver.model.vocabulary import words
 
 WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})

@@ -19,7 +19,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake, else 0."""
     from mockserver.cli.options import sources
     from mockserver.core.text import plural
-    from mockserver.rules.lint import review
+    from mockserver.rules.load import review
     from mockserver.server.live import start
 
     given = sources(rules, {})

@@ -17,7 +17,6 @@ class SourceLocation:
 
     @property
     def where(self) -> str:
-        """The file and the line."""
         return f"{self.file}:{self.line}"
 
 

@@ -159,7 +159,6 @@ class ModelSettings(BaseModel):
 
 
 def _models(value: Json) -> Json:
-    """A table as it is; listed names get no properties."""
     if not isinstance(value, Mapping):
         return {name: {} for name in texts(value)}
     if not all(isinstance(properties, Mapping | None) for properties in value.values()):

@@ -72,7 +72,6 @@ def _tables(value: Json) -> Json:
 
 
 def _upstreams(value: Json) -> Json:
-    """A table as it is; texts `dialect=URL`, listed or separated by commas, as a table."""
     if isinstance(value, Mapping):
         return value
     pairs = [text.partition("=") for each in texts(value) for text in texts(each)]

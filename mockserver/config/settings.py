@@ -163,17 +163,14 @@ def assemble(
 
 
 def settings_schema() -> dict[str, Json]:
-    """The JSON Schema of the table `settings` of a rules file."""
     return Settings.model_json_schema()
 
 
 def flag(name: str) -> str:
-    """The flag of a setting."""
     return "--" + name.replace("_", "-")
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting."""
     return _PREFIX + name.upper()
 
 
@@ -211,7 +208,6 @@ def _of_environ(environ: Mapping[str, str]) -> _Layer:
 
 
 def _is_ours(variable: str) -> bool:
-    """Whether a variable names a setting. Those of upstream keys do not."""
     return variable.startswith(_PREFIX) and not variable.startswith(UPSTREAM_KEY)
 
 

@@ -82,11 +82,9 @@ class Mistakes:
         self.beyond = 0
 
     def add(self, message: str, path: Path, *, key: bool = False) -> None:
-        """Note a mistake at the value (or the key) at `path`."""
         self.add_place(message, self.document.place(path, key=key))
 
     def add_place(self, message: str, place: SourceLocation | None) -> None:
-        """Note a mistake at a place of the document."""
         if self.full:
             self.beyond += 1
         else:
@@ -94,7 +92,6 @@ class Mistakes:
 
     @property
     def full(self) -> bool:
-        """Whether there are too many to report more."""
         return len(self.found) >= MAX_MISTAKES
 
 
@@ -147,7 +144,6 @@ def _in_file(mistake: Mistake) -> tuple[int, int]:
 
 
 def _decoded(text: str | bytes) -> tuple[str, Problem | None]:
-    """The text without a byte order mark, and the problem if it is not UTF-8."""
     if isinstance(text, str):
         return text.removeprefix("\ufeff"), None
     try:

@@ -98,7 +98,6 @@ class TimingTable(BaseModel):
 
 
 def both_speeds(table: TimingTable) -> bool:
-    """Whether a table sets per_token and tokens_per_second."""
     return table.per_token is not None and table.tokens_per_second is not None
 
 
@@ -118,12 +117,10 @@ def compiled(table: TimingTable, profiles: Profiles) -> Timing:
 
 
 def unknown_profile(name: str, known: Iterable[str]) -> str:
-    """The error message for an unknown profile."""
     return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; choose one of {', '.join(known)}")
 
 
 def in_settings(table: TimingTable, info: ValidationInfo) -> Timing:
-    """The timing of a table in settings, with the profiles of the context. Raises what pydantic reports."""
     if both_speeds(table):
         raise PydanticCustomError("refused", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]

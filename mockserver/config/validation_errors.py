@@ -1,15 +1,16 @@
-"""Turns pydantic's validation errors into plain messages: one per cause, at the key it concerns."""
+"""The base of the tables in rules files, and pydantic's errors as plain messages: one per cause, at its key."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeGuard, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeGuard, get_args, get_origin
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mockserver.config.source import Path, did_you_mean
 from mockserver.config.types import WrittenAs
+from mockserver.core.json import Json
 from mockserver.core.text import shown
 
 
@@ -114,7 +115,6 @@ def _example(annotation: Any) -> str:
 
 
 def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[str]) -> Complaint:
-    """Complain about a table with a missing or unknown `type`."""
     if "type" not in table:
         return Complaint(f'{called} needs "type": one of {", ".join(types)}', path)
     name = table["type"]
@@ -125,7 +125,6 @@ def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[
 
 
 def keys_taken(table: type[BaseModel]) -> tuple[str, ...]:
-    """Return the keys that a table accepts, as written."""
     return tuple(field.alias or name for name, field in table.model_fields.items())
 
 
@@ -153,7 +152,6 @@ def _within(annotation: Any, key: str) -> Any:
 
 
 def _containers(annotation: Any) -> Iterator[Any]:
-    """Yield the outermost tables and mappings of an annotation."""
     args = get_args(annotation)
     if written := next((part for part in args if isinstance(part, WrittenAs)), None):
         yield from _containers(written.annotation)
@@ -216,3 +214,54 @@ _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "greater_than_equal": _at_least,
     "less_than_equal": lambda details: f"at most {details['ctx']['le']:g}",
 }
+
+
+class Table(BaseModel):
+    """A table of a rules file: no unknown keys, no conversions, no key without a value.
+
+    `example` shows what was expected where something else stands; `nullable` keys may hold nothing; `instead` says what
+    to write in place of keys that people take from elsewhere.
+    """
+
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True, populate_by_name=False)
+
+    example: ClassVar[str] = ""
+    nullable: ClassVar[frozenset[str]] = frozenset()
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_key_without_value(cls, table: Json) -> Json:
+        if isinstance(table, Mapping):
+            for key, value in table.items():
+                if value is None and key not in cls.nullable:
+                    raise PydanticCustomError("empty", "empty", {"key": str(key)})
+        return table
+
+
+def _shape(value: Json) -> str:
+    match value:
+        case bool() | None:
+            return "<other>"
+        case int() | float():
+            return "<number>"
+        case str():
+            return "<text>"
+        case Mapping() | Table():
+            return "<table>"
+    return "<list>" if isinstance(value, list) else "<other>"
+
+
+def either(expected: str) -> Discriminator:
+    """Choose among alternatives by shape, so that errors refer to the intended one.
+
+    The alternatives carry the tags `<number>`, `<text>`, `<table>` and `<list>`.
+    """
+    return Discriminator(_shape, custom_error_type="expected", custom_error_message=expected)
+
+
+Whole = Annotated[int, Field(ge=0)]
+TextOrNumber = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[int, Tag("<number>")], either("a text or a whole number")
+]
+Headers = dict[str, TextOrNumber]

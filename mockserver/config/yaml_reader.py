@@ -184,7 +184,6 @@ def parse(text: str, *, binary: bool = False) -> tuple[Json, Spot, Sequence[Prob
 
 
 def unprintable(text: str) -> Problem | None:
-    """The first character that YAML does not allow, if any."""
     if (found := _FORBIDDEN.search(text)) is None:
         return None
     lines = (text[: found.start()] + "|").splitlines()
@@ -236,7 +235,6 @@ class _Parser:
             self.refuse("a second document starts here; a file holds one: join the two, or make two files", event)
 
     def complain(self, problem: Problem) -> None:
-        """Add a syntax error, unless the line has a problem already."""
         if all(line != problem[1] for _, line, _ in self.problems):
             self.problems.append(problem)
 

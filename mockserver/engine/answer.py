@@ -48,13 +48,11 @@ class Author:
     mark: str = ""
 
     def sign(self, shape: IdShape, identity: str) -> str:
-        """Return an id in the provider's shape."""
         draw = self.seed.hex if shape.alphabet == "hex" else self.seed.alnum
         return shape.prefix + draw(shape.length, "id", identity)
 
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
-    """Return the answer: the draft within the request's limits, with usage, id and timestamp."""
     identity = call.fingerprint + author.mark
     last = len(draft.choices) - 1
     limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.options.n)]
@@ -102,7 +100,6 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
 
 
 def echoed(call: Call) -> tuple[str, ...]:
-    """Return the prompt's tokens that `echo` repeats."""
     return call.prompts[0].tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
 
 
@@ -133,13 +130,11 @@ def _bared(part: Part) -> Part:
 
 
 def _one_call(parts: Parts) -> Parts:
-    """Drop all tool calls but the first."""
     calls = [at for at, part in enumerate(parts) if isinstance(part, ToolUse)]
     return tuple(part for at, part in enumerate(parts) if at not in calls[1:])
 
 
 def _few_items(parts: Parts, most: int | None) -> Parts:
-    """Drop hosted tool calls beyond the client's maximum."""
     items = [at for at, part in enumerate(parts) if isinstance(part, Item)]
     return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
@@ -161,7 +156,6 @@ def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
 
 
 def _shortened(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
-    """Cut the parts to a number of tokens."""
     kept: list[Part] = []
     for part in parts:
         tokens = tokens_of(part, tokenizer)
@@ -210,12 +204,10 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
-    """Return the token count of the parts."""
     return sum(len(tokens_of(part, tokenizer)) for part in parts)
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """Add the ids that the draft leaves out."""
     match part:
         case ToolUse(call) if not call.id:
             return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
@@ -256,7 +248,6 @@ def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    """Return the usage; what a rule states wins."""
     stated = draft.usage
     thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
     reasoning = weight(thoughts, call.tokenizer)
@@ -315,7 +306,6 @@ def _prompted(call: Call) -> str:
 
 
 def singles(call: Call) -> Iterator[Call]:
-    """Yield a call for each prompt."""
     for prompt, message in zip(call.prompts, call.messages, strict=True):
         meaning = {**call.meaning, _prompted(call): prompt.text}
         if message.parts:
@@ -341,7 +331,6 @@ def joined(plans: Sequence[Plan]) -> Plan:
 
 
 def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | Moderations:
-    """Return the stated document, or one generated from the text of each prompt."""
     return _embeddings(call, stated, author) if call.operation == "embeddings" else _moderations(call, stated, author)
 
 

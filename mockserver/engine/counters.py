@@ -21,7 +21,6 @@ def times_counter(rule: str) -> str:
 
 
 def attempts_counter(call: Call) -> str:
-    """Return the counter of requests with this fingerprint."""
     return f"{ATTEMPT}{call.fingerprint} {call.stream}"
 
 
@@ -31,7 +30,6 @@ def fault_counter(rule: str, label: str) -> str:
 
 
 def ids_counter(call: Call) -> str:
-    """Return the counter that makes ids unique."""
     return f"ids {call.fingerprint}"
 
 
@@ -41,7 +39,6 @@ def episodes_counter(cassette: str, key: str) -> str:
 
 
 def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the counters that belong to a rule."""
     own, faults = times_counter(rule), fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
@@ -83,7 +80,6 @@ class FaultSelection:
     counted: bool = False
 
     async def selected(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
-        """Return the faults that apply to this attempt, in order."""
         specs = response.faults
         if not any(each.counts for each in specs):
             return specs
@@ -109,13 +105,11 @@ async def attempt_of(call: Call, store: Store) -> int:
 
 
 async def next_attempt_of(call: Call, store: Store) -> int:
-    """Return the next attempt without counting it."""
     told = attempt_from_header(call.http.header(RETRIES))
     return int(await store.get(call.http.namespace, attempts_counter(call)) or 0) + 1 if told is None else told
 
 
 def attempt_from_header(retries: str | None) -> int | None:
-    """Return the attempt by the retry header, or None."""
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
@@ -125,7 +119,6 @@ def faults_of(specs: FaultSpecs, call: Call, seed: Seed) -> tuple[Fault, ...]:
 
 
 def changed(outcome: LocalOutcome, specs: FaultSpecs, call: Call) -> LocalOutcome:
-    """Apply the faults that change what an answer says."""
     for each in specs:
         if each.change is not None and isinstance(outcome, Draft):
             outcome = each.change(outcome, call)
@@ -164,15 +157,12 @@ class DeliveryOverrides:
         )
 
     def by(self, rule: Rule) -> "DeliveryOverrides":
-        """Add the name of a rule that does not answer."""
         return replace(self, modified_by=(*self.modified_by, rule.source))
 
     def changed(self, outcome: LocalOutcome, call: Call) -> LocalOutcome:
-        """Apply the faults that change what an answer says."""
         return changed(outcome, self.faults, call)
 
     def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
-        """Return the plan, delivered this way."""
         return replace(
             plan,
             timing=self.timing or plan.timing,

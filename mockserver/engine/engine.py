@@ -28,7 +28,7 @@ from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import Catalogue
+from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
     DeliveryOverrides,
     FaultSelection,
@@ -38,12 +38,11 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.memory import LOOK_UPS, Memory, following
-from mockserver.engine.model_limits import for_generator, within_limits
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import Rule, answering
-from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
+from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex
 from mockserver.rules.nearest import nearest, report
 
 FORWARDED = "forwarded"
@@ -60,8 +59,6 @@ async def from_cassette(
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings that concern answers."""
-
     seed: Seed = Seed()
     clock: WallClock = WallClock()
     unmatched: Literal["generate", "error"] = "generate"
@@ -71,7 +68,6 @@ class Policy:
     tokenizer: Callable[[str], Tokenizer] = field(default=lambda model: APPROX, compare=False)  # of a model, by name
 
     def timing_of(self, call: Call) -> Timing:
-        """Return the timing of an answer without a timing of its own: the model's, or the default."""
         return self.models.find(call.model).stated.timing or self.timing
 
 
@@ -171,7 +167,6 @@ class Engine:
         return overrides.applied(call, self.policy.seed, plan)
 
     async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
-        """Plan a call that no rule answers: the catalogue, a count, something kept, or what is generated."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens":
@@ -201,7 +196,6 @@ class Engine:
         return joined(plans)
 
     def explain(self, call: Call) -> str:
-        """Explain why no rule answers: the nearest ones, with what held and what did not."""
         return report(nearest(answering(self.rules), call))
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
@@ -236,7 +230,6 @@ class Engine:
 
 
 def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
-    """Yield the matching rules in order, each with the groups of its regular expressions."""
     for at in engine._index.candidates(call):
         rule = engine.rules[at]
         if lost and "previous_response" not in rule.when.uses:
@@ -298,12 +291,10 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
 
 
 def playing(engine: Engine, tapes: CassettePlayer) -> Engine:
-    """Return the engine with another cassette player."""
     return _twin(engine, tapes=tapes)
 
 
 def remembering(engine: Engine, store: Store, memory: Memory) -> Engine:
-    """Return the engine with another store and memory."""
     return _twin(engine, store=store, memory=memory)
 
 

@@ -47,7 +47,6 @@ class Memory:
         return following(call, (*stored.call.spoken, *said(stored.answer)))
 
     async def knows(self, call: Call) -> bool:
-        """Return whether a call looks up something that is kept here."""
         return call.operation in LOOK_UPS and await self._found(call, LOOK_UPS[call.operation], call.id) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
@@ -81,7 +80,6 @@ class Memory:
         return stored
 
     async def put(self, stored: Stored) -> None:
-        """Keep an answer unchanged."""
         await self.shelf.put(*_place(stored), stored, size=stored.size)
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
@@ -110,7 +108,6 @@ class Memory:
         return await self._changed(call, stored)
 
     async def _changed(self, call: Call, stored: Stored) -> Stored:
-        """Return the answer after the look-up's effect."""
         match call.operation:
             case "delete_response" | "delete_chat":
                 call = replace(stored.call, raw={}, messages=())
@@ -136,7 +133,6 @@ class Memory:
         return await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
 
     async def _listed(self, call: Call) -> Listing:
-        """Return the requested page of chats, filtered by model and metadata."""
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
@@ -161,7 +157,6 @@ def _results(call: Call) -> Iterator[Message]:
 
 
 def said(answer: Answer) -> tuple[Message, ...]:
-    """Return an answer as a message of the conversation, or nothing if it is empty."""
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",
@@ -188,7 +183,6 @@ def _texts(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
-    """Return the calls that the client has to carry out."""
     for part in parts:
         match part:
             case ToolUse(call):
@@ -207,7 +201,6 @@ def _unfinished(stored: Stored) -> Stored:
 
 
 def _meanings(history: Sequence[Message]) -> Iterator[Json]:
-    """Return what was said, without ids."""
     ordinals: dict[str, int] = {}
     for message in history:
         for call in message.tool_calls:
@@ -236,7 +229,6 @@ def _size(part: Part) -> int:
 
 
 def _place(stored: Stored) -> tuple[str, str]:
-    """Return the namespace and the key of a kept answer."""
     call = stored.call
     return call.http.namespace, _key(call.dialect, call.operation, stored.answer.id)
 

@@ -29,7 +29,6 @@ async def on_thread_if_large(call: Call, work: Callable[[], T]) -> T:
 
 
 async def on_thread(work: Callable[[], T]) -> T:
-    """Do some work on a thread."""
     if IN_PROCESS_DRIVER.get():
         done: T = await Work(work)
         return done
@@ -40,7 +39,6 @@ async def on_thread(work: Callable[[], T]) -> T:
 
 
 def is_large(call: Call) -> bool:
-    """Return whether a call's request or conversation is large enough to block other requests."""
     return len(call.http.body) > LARGE or sum(len(message.text) for message in call.messages) > LARGE
 
 
@@ -59,7 +57,6 @@ def is_long(call: Call, outcome: Outcome) -> bool:
 
 
 def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
-    """Return whether a draft will become a large answer."""
     if isinstance(draft, DocumentDraft):
         return len(call.prompts) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
     n, logprobs = call.options.n, call.options.logprobs
@@ -88,7 +85,6 @@ class _Order:
     told: "Future[Any]"
 
     def carry_out(self) -> None:
-        """Do the work and set its result."""
         try:
             tell = partial(_settle, self.told, self.work())
         except Exception as error:

@@ -209,7 +209,6 @@ def rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
 
 
 def error_message(reply: bytes) -> str:
-    """The message in the body of an error, in any provider's format."""
     try:
         body = json.loads(reply)
     except ValueError:
@@ -267,7 +266,6 @@ def _tool(tool: Tool) -> Iterator[str]:
 
 
 def _block(head: str, text: str) -> Iterator[str]:
-    """A text after its head; several lines are indented below it."""
     if "\n" not in text:
         yield f"{head}: {text}".rstrip()
         return

@@ -42,7 +42,6 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """A short name: `rule weather`, `steps[1]`, `faults[0] cut`."""
         return " ".join(part for part in (self.path or self.kind, self.name) if part)
 
 
@@ -64,13 +63,10 @@ class FileCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Files in order of their paths, rules files first."""
-
     files: tuple[FileCoverage, ...]
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The entries of all files."""
         return tuple(entry for file in self.files for entry in file.entries)
 
 
@@ -90,17 +86,14 @@ class Watch:
 
     @property
     def empty(self) -> bool:
-        """Whether no rules were declared."""
         return not self._places
 
     def record(self, exchange: Exchange) -> None:
-        """Count what answered an exchange."""
         used = (exchange.source, *exchange.modified_by, *exchange.trace)
         with self._lock:
             self._hits.update(used)
 
     def add_rules(self, rules: Sequence[Rule], *, declared: bool = False) -> None:
-        """Add rules of files, or rules `declared` by tests."""
         if not rules or rules is self._latest:
             return
         for rule in rules:
@@ -135,7 +128,6 @@ class Watch:
         return {"rules": [[list(key), rules] for key, rules in self._places.items()], "hits": dict(self._hits)}
 
     def merge(self, other: Mapping[str, Any]) -> None:
-        """Add the rules and hits of another process."""
         for (file, line, column), rules in other["rules"]:
             self._merge_place((file, line, column), rules)
         self._hits.update(other["hits"])
@@ -177,7 +169,6 @@ watching: list[Watch] = []  # only the last one counts: a test can run another t
 
 
 def current_watch() -> Watch | None:
-    """The watch of the current test session, if it measures coverage."""
     return watching[-1] if watching else None
 
 
@@ -190,7 +181,6 @@ _KINDS = {"steps": "step", "one_of": "branch", "faults": "fault"}
 
 
 def unused_rules(coverage: Coverage) -> Iterator[str]:
-    """A line for each unused rule of a rules file."""
     for file in coverage.files:
         for entry in file.unused:
             if entry.kind == "rule" and not file.declared:
@@ -204,7 +194,6 @@ def count(entries: Iterable[Entry], kind: str | None = None) -> tuple[int, int]:
 
 
 def percent(entries: Iterable[Entry]) -> int:
-    """The share of used entries, rounded down: 100 means all."""
     used, total = count(entries)
     return 100 * used // total if total else 100
 

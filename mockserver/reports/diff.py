@@ -225,7 +225,6 @@ def _lens(ignoring: Sequence[str]) -> Lens:
 
 
 def _shared(one: str, other: str) -> int:
-    """The length of the common prefix of two texts, by bisection, as both can be huge."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -272,7 +271,6 @@ def _failed(found: Sequence[ConditionResult]) -> int:
 
 
 def is_secret(result: ConditionResult) -> bool:
-    """Whether the condition is about a credential."""
     return result.field == "key" or is_secret_header(result.field.removeprefix("header."))
 
 

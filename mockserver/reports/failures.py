@@ -3,6 +3,8 @@
 import traceback
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from pathlib import Path
 
 from mockserver.config.errors import RuleError
@@ -21,8 +23,9 @@ from mockserver.reports.calls import (
     sources,
 )
 from mockserver.reports.diff import by_closeness, condition_lines, request_lines
-from mockserver.reports.suggest import change, suggestion
+from mockserver.reports.suggest import Table, change, field_in_python, suggestion
 from mockserver.rules.load import Rule, answering
+from mockserver.rules.match.conditions import Condition
 from mockserver.rules.nearest import Near, nearest
 
 MAX_IN_FULL = 3  # unmatched calls
@@ -60,7 +63,6 @@ def failure_text(problems: Sequence[Problem]) -> str:
 
 
 def server_report(calls: Sequence[ReceivedCall], problems: Sequence[Problem]) -> str:
-    """What a test's server saw: problems, then rejected calls, then all calls in a line each."""
     return "\n\n".join(filter(None, (failure_text(problems), "\n".join(rejected(calls)), call_list(calls))))
 
 
@@ -113,7 +115,6 @@ def too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) ->
 
 
 def no_answer(where: str) -> Problem:
-    """A rule that was declared without an answer."""
     return problem(f"{where}: on(...) has no answer; add .reply(...), .fail(...) or .then({{...}})")
 
 
@@ -268,7 +269,6 @@ class PlayedCassette:
 
 
 def unplayed_episodes(cassette: PlayedCassette) -> Iterator[Problem]:
-    """The problem that a test did not play all of its cassette."""
     if cassette.unplayed:
         advice = "re-record it (--mockserver-record=all), or find out why they are no longer requested"
         line = f"{cassette}; {advice}"
@@ -282,3 +282,83 @@ def unplayed_summary(cassettes: Iterable[PlayedCassette]) -> Iterator[str]:
         before = merged.get(one.file, one)
         merged[one.file] = PlayedCassette(one.file, min(before.size, one.size), (*before.played, *one.played))
     yield from (str(one) for _, one in sorted(merged.items()) if one.unplayed)
+
+
+_MAX_EXPECTED = 60  # characters of an expectation in a headline
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    condition: Condition
+    when: Table
+
+    def matches(self, call: Call | None) -> bool:
+        """Whether a request matches; one that was not parsed never does."""
+        return call is not None and self.condition.holds(call) is not None
+
+    def __str__(self) -> str:
+        return truncate(", ".join(map(field_in_python, self.when, self.when.values())) or "any call", _MAX_EXPECTED)
+
+
+def too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
+    """The report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
+    others = [call for call in calls if not expected.matches(call.asked)]
+    nearest = by_closeness((call, expected.condition.results(call.asked)) for call in others if call.asked is not None)
+    lines = [
+        f"expected {number} call{'s' * (number.split()[-1] != '1')}{_with(expected)}, got {len(calls) - len(others)}"
+    ]
+    for call, results in nearest[:MAX_NEAREST]:
+        lines += [f"  {call_line(call)}", *(f"    {line}" for line in condition_lines(results, call.secrets))]
+    return "\n".join([*lines, call_list(calls)])
+
+
+def too_many(calls: Sequence[ReceivedCall], expected: Expectation, number: int) -> str:
+    head = f"expected {plural(number, 'call') if number else 'no calls'}{_with(expected)}, got {len(calls)}"
+    return f"{head}\n{call_list(calls)}"
+
+
+def wrong_sequence(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> str:
+    """Calls aligned with expected steps, so that a missing or an extra call does not shift the others."""
+    rows, number = list(_aligned(calls, steps)), 0
+    lines = [_first_difference(rows), f"expected {plural(len(steps), 'call')}, received {len(calls)}:"]
+    for step, call in rows:
+        number += step is not None
+        lines += [f"  {line}" for line in _row(number, step, call)]
+    return "\n".join(lines)
+
+
+_Row = tuple[Expectation | None, ReceivedCall | None]
+
+
+def _row(number: int, step: Expectation | None, call: ReceivedCall | None) -> Iterator[str]:
+    if call is None:
+        yield f"MISS  {number}. {step}: no call"
+    elif step is None:
+        yield f"MISS  unexpected: {call_line(call)}"
+    else:
+        yield f"{'ok   ' if step.matches(call.asked) else 'MISS '} {number}. {call_line(call)}"
+        if call.asked is not None and not step.matches(call.asked):
+            yield from (f"        {line}" for line in condition_lines(step.condition.results(call.asked), call.secrets))
+
+
+def _first_difference(rows: Sequence[_Row]) -> str:
+    number = 0
+    for step, call in rows:
+        number += step is not None
+        if step is None and call is not None:
+            return f"wrong sequence after step {number}: expected no call, got {call_name(call)}"
+        if step is not None and (call is None or not step.matches(call.asked)):
+            return f"wrong sequence at step {number}: expected {step}, got {call_name(call) if call else 'no call'}"
+    return "wrong sequence"
+
+
+def _aligned(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> Iterator[_Row]:
+    """Pairs of step and call, so that a missing or an additional call moves no other."""
+    same = [next(at for at, one in enumerate(steps) if one.when == step.when) for step in steps]
+    found = [next((at for at, step in enumerate(steps) if step.matches(call.asked)), -1) for call in calls]
+    for _, begin, end, first, last in SequenceMatcher(None, same, found, autojunk=False).get_opcodes():
+        yield from zip_longest(steps[begin:end], calls[first:last])
+
+
+def _with(expected: Expectation) -> str:
+    return f" with {expected}" if expected.when else ""

@@ -3,8 +3,9 @@
 Each is tested against the call before it is shown, and contains none of its credentials.
 """
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mockserver.cassettes.redaction.redact import Secrets
@@ -18,7 +19,6 @@ from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.diff import difference, is_secret, loosened
-from mockserver.reports.expected import field_in_python, field_in_yaml, python, rule_in_python, rule_in_yaml
 from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
@@ -29,19 +29,18 @@ _MAX_TOOLS = 4  # tools that are all named
 _MIN_PIECE = 3  # characters of a text that distinguish it from others
 
 When = dict[str, Json]
+Table = Mapping[str, Json]
+_MAX_LINE = 100  # characters of a rule on one line
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A rule for one call: its `when` and `then`; `tool`: a tool it could call instead."""
-
     when: Mapping[str, Json]
     then: Mapping[str, Json]
     tool: str | None = None
 
     @property
     def lines(self) -> Iterator[str]:
-        """The rule as a test declares it, then as it is written in a rules file."""
         yield "add a rule to the test:"
         yield from (f"  {line}" for line in rule_in_python(self.when, self.then))
         if self.tool is not None:
@@ -80,7 +79,6 @@ def change(near: Near, call: Call, secrets: Secrets) -> str | None:
 
 
 def _is_unrelated(result: ConditionResult) -> bool:
-    """Whether a text has so little in common with the expected one that the rule is for something else."""
     return result.field in _FREE_TEXT and difference(result) is None and not loosened(result)
 
 
@@ -199,3 +197,86 @@ _WITH_TOOLS = ("chat", "responses")
 _FREE_TEXT = frozenset(("last_user", "last_message", "system", "conversation"))
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _GAP = "\ue000"  # a private-use character
+
+
+def rule_in_python(when: Table, then: Table) -> Iterator[str]:
+    arguments = [f"{name}={python(value)}" for name, value in _keywords(when).items()]
+    line = f"mockserver.on({', '.join(arguments)}){_answer(then)}"
+    if len(line) <= _MAX_LINE:
+        yield line
+    else:
+        yield from ("mockserver.on(", *(f"    {argument}," for argument in arguments), f"){_answer(then)}")
+
+
+def rule_in_yaml(when: Table, then: Table) -> Iterator[str]:
+    fields = [field_in_yaml(name, value) for name, value in when.items()]
+    line = f"- when: {{{', '.join(fields)}}}"
+    yield from [line] if len(line) <= _MAX_LINE else ["- when:", *(f"    {field}" for field in fields)]
+    yield f"  then: {yaml(then)}"
+
+
+def field_in_python(name: str, value: Json) -> str:
+    """One condition as an argument of `on`: `last_user="hello"`."""
+    [(keyword, inner)] = _keywords({name: value}).items()
+    return f"{keyword}={python(inner)}"
+
+
+def field_in_yaml(name: str, value: Json) -> str:
+    """One condition as a line of `when`: `last_user: hello`."""
+    return f"{name}: {yaml(value)}"
+
+
+def python(value: Json) -> str:
+    return _literal(value, {True: "True", False: "False", None: "None"}, _quoted)
+
+
+def yaml(value: Json) -> str:
+    return _literal(value, {True: "true", False: "false", None: "null"}, _yaml_text)
+
+
+def _literal(value: Json, constants: Mapping[object, str], text: Callable[[str], str]) -> str:
+    match value:
+        case bool() | None:
+            return constants[value]
+        case str():
+            return text(value)
+        case Mapping():
+            pairs = (f"{text(str(name))}: {_literal(inner, constants, text)}" for name, inner in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            return f"[{', '.join(_literal(inner, constants, text) for inner in value)}]"
+    return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, with escapes that Python and YAML share."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in escaped) + '"'
+
+
+def _yaml_text(text: str) -> str:
+    return text if _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS else _quoted(text)
+
+
+def _keywords(when: Table) -> dict[str, Json]:
+    """A `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
+    found: dict[str, Json] = {}
+    for name, value in when.items():
+        family, _, inner = name.partition(".")
+        if inner:
+            found.setdefault(family, {})[inner] = value
+        else:
+            found["not_" if name == "not" else name] = value
+    return found
+
+
+def _answer(then: Table) -> str:
+    if "error" in then:
+        return f".fail({python(then['error'])})"
+    if "text" in then:
+        return f".reply({python(then['text'])})"
+    return f".reply({', '.join(f'{name}={python(value)}' for name, value in then.items())})"
+
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")
+_YAML_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, Tag, create_model
 
-from mockserver.rules.table import Table, either
+from mockserver.config.validation_errors import Table, either
 
 _NOTES = "annotations (citations), in the API's form"
 _CALL_ID = "id of the call, to which its result will refer; made when absent"

@@ -56,7 +56,6 @@ def _of_kind(field: Field | Family) -> dict[str, Json]:
 
 
 def _field(kind: str) -> dict[str, Json]:
-    """Return the schema of a bare value, or of a table of the predicates that apply to this kind."""
     bare: list[Json] = [VALUES[kind]]
     if kind == "list":
         bare.append({"type": "string"})

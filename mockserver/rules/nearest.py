@@ -25,14 +25,11 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A rule near to a call, with the result of each condition."""
-
     rule: Rule
     results: tuple[ConditionResult, ...]
 
     @property
     def held(self) -> int:
-        """Return how many of its conditions hold."""
         return sum(result.ok for result in self.results)
 
 
@@ -52,7 +49,6 @@ def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near,
 
 
 def report(near: Sequence[Near]) -> str:
-    """Render the nearest rules as text: what held, what did not, and the actual values."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
     told = [line for rule in near for line in _described(rule)]
@@ -110,7 +106,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 def closeness(results: Iterable[ConditionResult]) -> float:
-    """Return how similar the expected texts are to the actual ones, from 0 to 1."""
     from difflib import SequenceMatcher  # only needed for misses
 
     texts = [

@@ -13,12 +13,11 @@ from pydantic_core import PydanticCustomError
 from mockserver.config.source import Path
 from mockserver.config.timing import TimingTable
 from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import keys_taken
+from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, either, keys_taken
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS
 from mockserver.rules.items import INSTEAD, ItemSpec
-from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, either
 
 _LARGEST = 3.4e38  # the largest 32-bit float
 EmbeddingSpec = Annotated[list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=1)]
@@ -55,7 +54,6 @@ BESIDE: Mapping[str, str] = {
 
 @cache
 def fault_table(name: str, fault: Any) -> type[Table]:
-    """Return the model of a fault's options."""
     fields: dict[str, Any] = {
         "probability": (Share | None, Field(None, description=BESIDE["probability"])),
         "times": (Annotated[int, Field(ge=1)] | None, Field(None, description=BESIDE["times"])),
@@ -84,7 +82,6 @@ def _example(fault: Any) -> str:
 
 
 def fault_schema(faults: Faults) -> dict[str, Json]:
-    """Return the JSON Schema of one item of a rule's `faults`."""
     tables = {name: fault_table(name, fault) for name, fault in faults.items()}
     named = {"enum": list(tables), "description": "a fault as it is by itself"}
     properties = {name: table.model_json_schema(by_alias=True) for name, table in tables.items()}

@@ -38,7 +38,6 @@ class Compiled(Generic[T]):
     known: tuple[T, ...] = ()
 
     def into(self, build: Callable[[T], U]) -> "Compiled[U]":
-        """Apply `build` to the value."""
         if self.known:
             return constant(build(self.known[0]))
         make = self.make
@@ -46,12 +45,10 @@ class Compiled(Generic[T]):
 
 
 def constant(value: T) -> Compiled[T]:
-    """Compile a value that is the same for every call."""
     return Compiled(lambda _: value, (value,))
 
 
 def combined(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -> Compiled[V]:
-    """Combine two values with `build`."""
     if one.known and other.known:
         return constant(build(one.known[0], other.known[0]))
     first, second = one.make, other.make
@@ -59,7 +56,6 @@ def combined(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -
 
 
 def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
-    """Gather the values of all in a tuple."""
     parts = tuple(all_compiled)
     if all(part.known for part in parts):
         return constant(tuple(part.known[0] for part in parts))
@@ -89,7 +85,6 @@ class JsonObject(Mapping[str, Json]):
 
 
 def plain(value: Json) -> Json:
-    """Return the value as a template sees it."""
     match value:
         case str() | None | bool() | int() | float() | JsonObject():
             return value
@@ -260,19 +255,15 @@ class CompileContext:
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
     def text(self, source: str) -> Compiled[str]:
-        """Compile the text at this position, which may be a template."""
         return self.templates.compile(source, self)
 
     def refuse(self, message: str) -> None:
-        """Report a mistake in the value at this position."""
         self.mistakes.add(message, self.path)
 
     def refuse_key(self, message: str) -> None:
-        """Report a mistake in the key at this position."""
         self.mistakes.add(message, self.path, key=True)
 
     def refuse_template(self, text: str) -> None:
-        """Report a mistake if the text looks like a template, which is not supported here."""
         if is_template(text):
             self.refuse("templates are not supported here: this is sent unchanged")
 
@@ -292,8 +283,6 @@ class CompileContext:
 
 
 class Templates:
-    """The templates of rules that are loaded together."""
-
     def __init__(self) -> None:
         self._count = 0
 
@@ -302,7 +291,6 @@ class Templates:
         return _environment()  # made when first needed: most rules have no templates
 
     def compile(self, source: str, context: "CompileContext") -> Compiled[str]:
-        """Compile a text that may be a template; mistakes are reported to its context."""
         if not is_template(source):
             return constant(source)
         self._count += 1
@@ -377,7 +365,6 @@ class Templates:
 
 
 def is_template(source: str) -> bool:
-    """Return whether a text contains template syntax."""
     return "{{" in source or "{%" in source or "{#" in source
 
 
@@ -473,7 +460,6 @@ _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
 
 
 def json_text(value: Json, context: CompileContext) -> Compiled[str]:
-    """Compile a value to JSON text; values that JSON cannot express are reported to `context`."""
     json_bytes(value, context)
     return json_value(value, context).into(_dumped)
 
@@ -496,7 +482,6 @@ def json_value(value: Json, context: CompileContext) -> Compiled[Json]:
 
 
 def json_bytes(value: Json, context: CompileContext) -> bytes:
-    """Return the JSON of a value without templates."""
     try:
         return to_json(value)
     except (PydanticSerializationError, ValueError) as error:

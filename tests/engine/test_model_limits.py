@@ -6,8 +6,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.plan import Failure
-from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model
-from mockserver.engine.model_limits import check, fitting, for_generator, within_limits
+from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, check, fitting, for_generator, within_limits
 from tests.kit.calls import call
 from tests.kit.local import local
 

@@ -7,15 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mockserver.config.source import read
-from mockserver.reports.expected import (
-    Expectation,
-    python,
-    rule_in_python,
-    rule_in_yaml,
-    too_few,
-    wrong_sequence,
-    yaml,
-)
+from mockserver.reports.failures import Expectation, too_few, wrong_sequence
+from mockserver.reports.suggest import python, rule_in_python, rule_in_yaml, yaml
 from mockserver.testing.assertions import expectation
 from tests.kit.calls import call
 from tests.kit.received import received

@@ -2,7 +2,7 @@ import pytest
 
 from mockserver.core.http import Frame
 from mockserver.core.plan import Broken, Failure, Raw, Verdict
-from mockserver.rules.answer.error_replies import compile_headers, verdicts
+from mockserver.rules.answer.content import compile_headers, verdicts
 from mockserver.rules.schema import AnnotateSpec, FilterSpec
 from tests.kit.calls import call
 from tests.kit.rules import context, draft, respond, said, scope, then_mistakes

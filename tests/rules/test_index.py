@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.rules.match.conditions import Condition
-from mockserver.rules.match.index import JoinedIndex, RuleIndex, pinned
+from mockserver.rules.match.conditions import Condition, JoinedIndex, RuleIndex, pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.rules.lint import review
+from mockserver.rules.load import review
 from tests.kit.local import local
 
 

@@ -7,13 +7,12 @@ from pydantic import Field, Tag, ValidationError
 
 from mockserver.config.source import read
 from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import complaints, in_quotes
+from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.json_schema import rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.schema import BESIDE, RuleSpec, fault_schema, fault_table
-from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, either
 from tests.kit.rules import KNOWN, loaded, mistakes, then_mistakes
 from tests.rules.test_answer_faults import MADE as FAULTS_MADE
 from tests.rules.test_checks import GOOD

@@ -11,8 +11,7 @@ from mockserver.config.validation_errors import keys_taken
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Raw
-from mockserver.rules.match.conditions import All, Condition, implied
-from mockserver.rules.match.index import pinned
+from mockserver.rules.match.conditions import All, Condition, implied, pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 from mockserver.rules.templates import CompileContext
@@ -43,12 +42,10 @@ def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
 
 @cache
 def keys_of(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
-    """Return the keys of a kind of `then`, and the model's field of each."""
     return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
 
 
 def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
-    """Return whether a key is an answer, rather than an addition to one."""
     match key:
         case "content_filter":
             return then.content_filter is not None and then.content_filter.on == "prompt"
@@ -140,7 +137,6 @@ def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
 
 
 def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
-    """Report answers that do not suit an operation named in the rule's condition."""
     wanted = sorted(map(str, pinned(when, "operation") or ()))
     for path, purpose in _purposes(then) if wanted else ():
         other = next((name for name in wanted if not _suits(purpose, name)), None)
@@ -221,7 +217,6 @@ Known = Mapping[str, frozenset[str]]  # the features of each dialect
 
 
 def check_dialects(when: Json, context: CompileContext, known: Known) -> None:
-    """Report unknown dialects in `when`."""
     for path, dialect in _named(when.get("dialect") if isinstance(when, Mapping) else None):
         if dialect not in known:
             hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
@@ -229,7 +224,6 @@ def check_dialects(when: Json, context: CompileContext, known: Known) -> None:
 
 
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
-    """Report features of the answer that a dialect named in the condition does not have."""
     pins = pinned(when, "dialect") or ()
     dialects = [dialect for dialect in known if dialect in pins]
     for path, feature in _features(then) if dialects else ():
@@ -256,7 +250,6 @@ def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
 
 
 def _features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
-    """Yield the keys that need a feature of the dialect, and that feature."""
     for path, inner in then.nested():
         yield from _used(inner, path)
         for at, choice in enumerate(inner.choices or ()):

@@ -15,13 +15,15 @@ from mockserver.model import GENERATORS
 from mockserver.model.prose.generators import MAX_TEXT_TOKENS
 from mockserver.model.schema import schema_error
 from mockserver.rules.answer.checks import kind_of
-from mockserver.rules.answer.content import compile_content, cut_of, finished
-from mockserver.rules.answer.error_replies import (
+from mockserver.rules.answer.content import (
+    compile_content,
     compile_error,
     compile_failed,
     compile_headers,
     compile_raw,
     compile_trip,
+    cut_of,
+    finished,
     verdicts,
 )
 from mockserver.rules.answer.faults import compile_faults, order_dependent
@@ -86,7 +88,6 @@ class CompiledThen:
 
 
 def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
-    """Compile a `then`; mistakes are reported to `context`."""
     leaves = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
     return CompiledThen(
         respond=_response(then, context).make,

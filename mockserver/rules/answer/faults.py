@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from mockserver.config.source import did_you_mean
-from mockserver.config.validation_errors import complaints, in_quotes
+from mockserver.config.validation_errors import Table, complaints, in_quotes
 from mockserver.core.action import POSITIONS, Faults, Position, option, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
@@ -19,7 +19,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.text import shown
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
-from mockserver.rules.table import Table
 from mockserver.rules.templates import CompileContext
 
 
@@ -110,13 +109,11 @@ _WRITTEN = "a fault is a name, or one name with its table: {cut: {after_tokens: 
 
 
 def compile_faults(then: ThenSpec, context: CompileContext) -> tuple[FaultSpec, ...]:
-    """Compile the faults of a `then`; mistakes are reported to `context`."""
     made = (_fault_spec(item, then, context.at("faults", at)) for at, item in enumerate(then.faults or ()))
     return tuple(found for found in made if found is not None)
 
 
 def order_dependent(then: ThenSpec) -> Iterator[str]:
-    """Yield what in the faults depends on the order in which calls arrive."""
     for item in (item for _, inner in then.nested() for item in inner.faults or ()):
         for name, stated in item.items() if isinstance(item, Mapping) else ():
             keys = stated if isinstance(stated, Mapping) else ()
@@ -160,7 +157,6 @@ def _stated(name: str, fault: Any, table: Table, context: CompileContext) -> Fau
 
 
 def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:
-    """Return the table of a fault, or None after reporting what is wrong."""
     if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
@@ -174,7 +170,6 @@ def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Ta
 
 
 def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
-    """Return a position that the fault does not support, and why."""
     places = next((each.among for each in options(fault) if each.kind == "position"), ())
     wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
     if wrong is None:
@@ -194,7 +189,6 @@ def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _may_call(content: ContentSpec) -> bool:
-    """Return whether an answer may call a tool, judging by its keys."""
     if isinstance(content, ThenSpec):
         if content.choices is not None:
             return any(map(_may_call, content.choices))

@@ -1,18 +1,27 @@
-"""Conditions: a tree of leaves that each test one field, joined by `All` and `Either`. Reads no YAML.
+"""Conditions: a tree of leaves that each test one field, joined by `All` and `Either`; and an index of many. No YAML.
 
 The tree holds no `not`: negation is pushed down to the leaves, so that each result can be read by itself.
+
+The index finds the few conditions that can hold for a call. A condition has clauses: sets of keys; a call must contain
+one of each. Keys are looked up in dicts (whole values, list elements) and in automata (pieces of text). Each condition
+is indexed under its rarest clause; one without clauses is always tried. The result is a superset.
 """
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from heapq import merge
+from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.rules.match.fields import Field
-from mockserver.rules.match.predicates import PLAIN, Lens, Test
+from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 
 Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})
@@ -32,12 +41,10 @@ class Leaf:
 
     @property
     def leaves(self) -> tuple["Leaf", ...]:
-        """Return this leaf alone."""
         return (self,)
 
     @property
     def uses(self) -> frozenset[str]:
-        """Return the field that is read, or its family, such as `header`."""
         return frozenset((self.field.family,))
 
     def holds(self, call: Call) -> Groups | None:
@@ -66,7 +73,6 @@ class Leaf:
         return (0, 0) if ok and self.implied else (int(ok), 1)
 
     def negated(self) -> "Leaf":
-        """Return the leaf that holds when this one does not."""
         test = self.test
         return replace(self, test=lambda actual: not test(actual), negative=not self.negative)
 
@@ -96,7 +102,6 @@ class All(_Joined):
     __slots__ = ()
 
     def holds(self, call: Call) -> Groups | None:
-        """Return the named groups of all patterns if every part holds, else None."""
         groups = NO_GROUPS
         for part in self.parts:
             found = part.holds(call)
@@ -107,11 +112,9 @@ class All(_Joined):
         return groups
 
     def results(self, call: Call) -> tuple[ConditionResult, ...]:
-        """Return the results of every part."""
         return tuple(result for part in self.parts for result in part.results(call))
 
     def share(self, call: Call) -> tuple[int, int]:
-        """Return how many conditions hold, and how many there are."""
         held = total = 0
         for part in self.parts:
             part_held, part_total = part.share(call)
@@ -120,7 +123,6 @@ class All(_Joined):
         return held, total
 
     def negated(self) -> "Condition":
-        """Return the condition that holds when this one does not."""
         return Either(tuple(part.negated() for part in self.parts))
 
 
@@ -130,21 +132,17 @@ class Either(_Joined):
     __slots__ = ()
 
     def holds(self, call: Call) -> Groups | None:
-        """Return the named groups of the first part that holds, or None."""
         return next((found for part in self.parts if (found := part.holds(call)) is not None), None)
 
     def results(self, call: Call) -> tuple[ConditionResult, ...]:
-        """Return the results of the nearest part."""
         nearest = self._nearest(call)
         return () if nearest is None else nearest.results(call)
 
     def share(self, call: Call) -> tuple[int, int]:
-        """Return how many conditions of the nearest part hold, and how many it has."""
         nearest = self._nearest(call)
         return (0, 1) if nearest is None else nearest.share(call)
 
     def negated(self) -> "Condition":
-        """Return the condition that holds when no part does."""
         return All(tuple(part.negated() for part in self.parts))
 
     def _nearest(self, call: Call) -> "Condition | None":
@@ -169,3 +167,255 @@ def nearness(condition: Condition, call: Call) -> float:
     """Return the share of a condition that holds, from 0 to 1."""
     held, total = condition.share(call)
     return held / total if total else 1.0
+
+
+MIN_PIECE = 3  # shorter pieces occur in almost every text
+_WINDOW = 32_768  # characters given to an automaton at once, which bounds the memory its hits take
+
+
+class IndexField(NamedTuple):
+    """Where a key is looked up: a field's whole value, its elements, or pieces of its normalised text."""
+
+    how: str  # whole | element | piece
+    field: Field
+    lens: Lens
+
+
+class IndexKey(NamedTuple):
+    look: IndexField
+    value: str | float | bool
+
+
+Clause = frozenset[IndexKey]
+Rows = tuple[int, ...]
+Find = Callable[[Json], Iterable[Rows]]
+
+
+class RuleIndex:
+    """Finds which of many conditions can hold for a call."""
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        clauses = [tuple(clauses_of(condition)) for condition in conditions]
+        common = Counter(chain.from_iterable(chain.from_iterable(clauses)))
+        tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
+        always = []
+        for row, choices in enumerate(clauses):
+            if not choices:
+                always.append(row)
+                continue
+            for look, value in min(choices, key=partial(_cost, common)):
+                tables[look][value].append(row)
+        self._always = tuple(always)
+        self._finders = tuple((look.field.read, _finder(look, table)) for look, table in tables.items())
+
+    def candidates(self, call: Call) -> Iterable[int]:
+        """Return the numbers of all conditions that may hold, ascending, without duplicates."""
+        found: set[int] = set()
+        for read, find in self._finders:
+            value = read(call)
+            if value is not None:
+                for rows in find(value):
+                    found.update(rows)
+        if not found:
+            return self._always
+        return merge(self._always, sorted(found)) if self._always else sorted(found)
+
+
+class FewIndex:
+    """No index: a few conditions are tried faster than they are indexed."""
+
+    def __init__(self, size: int) -> None:
+        self._all = range(size)
+
+    def candidates(self, call: Call) -> Iterable[int]:
+        return self._all
+
+
+class JoinedIndex:
+    """Two indexes as one: `size` conditions of the first, followed by those of the other."""
+
+    def __init__(self, first: "Index", size: int, other: "Index") -> None:
+        self._first, self._size, self._other = first, size, other
+
+    def candidates(self, call: Call) -> Iterator[int]:
+        yield from self._first.candidates(call)
+        yield from (self._size + row for row in self._other.candidates(call))
+
+
+Index = RuleIndex | FewIndex | JoinedIndex
+
+
+def clauses_of(condition: Condition) -> Iterator[Clause]:
+    """Yield sets of keys: the condition can hold only for a call that has at least one key of every set."""
+    match condition:
+        case Leaf(negative=False):
+            anchor = ANCHORS.get(condition.predicate)
+            if anchor:
+                yield from (clause for clause in anchor(condition) if clause)
+        case All(parts):
+            for part in parts:
+                yield from clauses_of(part)
+        case Either(branches):
+            rarest = [max(clauses_of(branch), key=_weight, default=None) for branch in branches]
+            if branches and None not in rarest:
+                yield frozenset(chain.from_iterable(clause for clause in rarest if clause))
+
+
+def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
+    """Return the values that the field may have if the condition holds, or None if any will do."""
+    match condition:
+        case All(parts):
+            known = [values for part in parts if (values := pinned(part, field)) is not None]
+            return frozenset.intersection(*known) if known else None
+        case Either(branches):
+            found = [values for branch in branches if (values := pinned(branch, field)) is not None]
+            return frozenset().union(*found) if found and len(found) == len(branches) else None
+    whole = next(clauses_of(condition), frozenset()) if condition.field.name == field else frozenset()
+    return frozenset(key.value for key in whole) if whole and all(key.look.how == "whole" for key in whole) else None
+
+
+def _cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
+    # Prefer keys that few rules share, then long values, then a dict over an automaton.
+    shortest, is_quick = _weight(clause)
+    return sum(common[key] for key in clause), -shortest, not is_quick
+
+
+def _weight(clause: Clause) -> tuple[int, bool]:
+    lengths = [len(key.value) if isinstance(key.value, str) else 1 for key in clause]
+    return min(lengths), all(key.look.how != "piece" for key in clause)
+
+
+def _whole(leaf: Leaf) -> Iterator[Clause]:
+    if isinstance(leaf.expected, str | int | float):
+        yield frozenset([_whole_key(leaf, leaf.expected)])
+
+
+def _whole_key(leaf: Leaf, value: str | float) -> IndexKey:
+    seen = leaf.lens(value) if isinstance(value, str) else value
+    return IndexKey(IndexField("whole", leaf.field, leaf.lens), seen)
+
+
+def _one_of(leaf: Leaf) -> Iterator[Clause]:
+    each = [_bare(leaf, value) for value in leaf.expected]
+    if all(each):
+        yield frozenset(chain.from_iterable(each))
+
+
+def _bare(leaf: Leaf, value: Json) -> Clause:
+    if is_pattern(value):
+        return max((clause for clause in _parts(leaf, value) if clause), key=_weight, default=frozenset())
+    return frozenset([_whole_key(leaf, value)]) if isinstance(value, str | int | float) else frozenset()
+
+
+def _glob(leaf: Leaf) -> Iterator[Clause]:
+    yield from _parts(leaf, leaf.expected)
+
+
+def _parts(leaf: Leaf, pattern: str) -> Iterator[Clause]:
+    parts = pieces(pattern)
+    if len(parts) == 1:
+        yield frozenset([_whole_key(leaf, parts[0])])
+        return
+    for part in parts:
+        yield _piece(leaf, part)
+
+
+def _contains(leaf: Leaf) -> Iterator[Clause]:
+    for text in listed(leaf.expected):
+        yield _piece(leaf, text)
+
+
+def _pattern(leaf: Leaf) -> Iterator[Clause]:
+    if not leaf.lens.fold:  # a pattern ignores case in its own way
+        for text in literals(leaf.expected):
+            yield _piece(leaf, text)
+
+
+def _elements(leaf: Leaf) -> Iterator[Clause]:
+    for value in listed(leaf.expected):
+        if isinstance(value, str) and not is_pattern(value):
+            yield frozenset([IndexKey(IndexField("element", leaf.field, leaf.lens), leaf.lens(value))])
+
+
+def _piece(leaf: Leaf, text: str) -> Clause:
+    # Squeezing changes only white space, so a single word can be looked up in the original text.
+    words = leaf.lens(text).split() if leaf.lens.squeeze else [leaf.lens(text)]
+    longest = max(words, key=len, default="")
+    if len(longest) < MIN_PIECE or not _is_unicode(longest):
+        return frozenset()
+    return frozenset([IndexKey(IndexField("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, which the automaton rejects
+        return False
+    return True
+
+
+def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
+    rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
+    match look.how:
+        case "whole":
+            return partial(_find_whole, rows, look.lens)
+        case "element":
+            return partial(_find_elements, rows, look.lens)
+    return _find_pieces(rows, look.lens)
+
+
+def _find_whole(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
+    if isinstance(value, str):
+        value = lens(value)
+    elif not isinstance(value, int | float):
+        return ()
+    found = rows.get(value)
+    return () if found is None else (found,)
+
+
+def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
+    if not isinstance(value, list | tuple):
+        return ()
+    return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
+
+
+def _find_pieces(rows: Mapping[Json, Rows], lens: Lens) -> Find:
+    import ahocorasick_rs  # imported only if there are pieces to look for
+
+    automaton = ahocorasick_rs.AhoCorasick(list(rows))
+    found = tuple(rows.values())
+    overlap = max(map(len, rows)) - 1
+
+    def find(value: Json) -> Iterable[Rows]:
+        if not isinstance(value, str):
+            return ()
+        seen = {hit[0] for window in _windows(lens(value), overlap) for hit in _hits(automaton, window)}
+        return [found[piece] for piece in seen]
+
+    return find
+
+
+def _windows(text: str, overlap: int) -> Iterable[str]:
+    if len(text) <= _WINDOW:
+        return (text,)
+    return (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
+
+
+def _hits(automaton: Json, text: str) -> Iterable[tuple[int, int, int]]:
+    try:
+        hits: list[tuple[int, int, int]] = automaton.find_matches_as_indexes(text, overlapping=True)
+    except UnicodeEncodeError:
+        return _hits(automaton, text.encode("utf-8", "replace").decode())
+    return hits
+
+
+ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {
+    "equals": _whole,
+    "in": _one_of,
+    "glob": _glob,
+    "contains": _contains,
+    "starts_with": _contains,
+    "ends_with": _contains,
+    "regex": _pattern,
+    "includes": _elements,
+}

@@ -54,7 +54,6 @@ class Family:
     doc: str
 
     def member(self, name: str) -> Field:
-        """Return the field `<prefix><name>`."""
         return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc)
 
 

@@ -170,7 +170,6 @@ def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) ->
 
 
 def _misfit(field: Field, name: str, expected: Json) -> str | None:
-    """Say why this predicate cannot be used here, or return None."""
     if name not in PREDICATES:
         hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
         return f'unknown predicate "{name}"{hint or _instead(field, name)}'
@@ -189,7 +188,6 @@ def _misfit(field: Field, name: str, expected: Json) -> str | None:
 
 
 def _instead(field: Field, name: str) -> str:
-    """Suggest what an unknown predicate may have meant if no known one has a similar name."""
     if name in GROUPS:
         return f"; put it around the field: {name}: {{{field.name}: ...}}"
     if field.kind == "json":
@@ -198,7 +196,6 @@ def _instead(field: Field, name: str) -> str:
 
 
 def _never(field: Field, name: str, expected: Json) -> str | None:
-    """Say why a field with known values can never have the expected one, or return None."""
     wanted = expected if name == "in" else [expected] if name == "equals" else []
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):

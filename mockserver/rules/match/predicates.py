@@ -100,7 +100,6 @@ def is_number(value: Json) -> bool:
 
 
 def is_pattern(value: Json) -> bool:
-    """Return whether a bare value is text with a star, which makes it a wildcard pattern."""
     return isinstance(value, str) and "*" in value
 
 
@@ -110,7 +109,6 @@ def pieces(pattern: str) -> tuple[str, ...]:
 
 
 def listed(expected: Json) -> tuple[Json, ...]:
-    """Return one value, or a list of values, as a tuple."""
     return tuple(expected) if isinstance(expected, list | tuple) else (expected,)
 
 

@@ -13,7 +13,7 @@ from heapq import nsmallest
 from mockserver.cassettes.match import SAID, STREAM, EpisodeIndex, IndexedEpisode, Traits, View, alike, view
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, parsed
-from mockserver.core.text import one_line, shown
+from mockserver.core.text import one_line, shown, up_to
 
 MAX_LINES = 8
 SHOWN = 60  # characters of a value
@@ -55,9 +55,7 @@ def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
 
 def lines(found: Sequence[Difference]) -> Iterator[str]:
     """A line for each, up to MAX_LINES."""
-    yield from map(str, found[:MAX_LINES])
-    if len(found) > MAX_LINES:
-        yield f"... and {len(found) - MAX_LINES} more"
+    return up_to(list(map(str, found)), MAX_LINES)
 
 
 _Found = tuple[str, str | None, str | None]  # where, recorded, requested

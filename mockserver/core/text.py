@@ -28,6 +28,13 @@ def truncate(text: str, longest: int = SHOWN) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def up_to(lines: Sequence[str], most: int) -> Iterator[str]:
+    """So many of the lines, then one that says how many more there are."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"... and {len(lines) - most} more"
+
+
 def one_line(text: str) -> str:
     """A text with its line breaks and invisible characters as the escapes of JSON."""
     if text.isprintable():

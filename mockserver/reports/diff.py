@@ -13,7 +13,7 @@ from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
-from mockserver.core.text import one_line, shown
+from mockserver.core.text import one_line, shown, up_to
 from mockserver.reports.calls import masked
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
 from mockserver.rules.nearest import MOST_LINES, closeness, lines
@@ -175,10 +175,7 @@ def _parts(result: ConditionResult) -> Iterator[str]:
     elif result.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):
         yield from _of_lists(result)
     elif result.predicate in ("equals", "subset"):
-        found = list(_paths(expected, actual, "", whole=result.predicate == "equals"))
-        yield from found[:MAX_PATHS]
-        if len(found) > MAX_PATHS:
-            yield f"... and {len(found) - MAX_PATHS} more"
+        yield from up_to(list(_paths(expected, actual, "", whole=result.predicate == "equals")), MAX_PATHS)
 
 
 def _of_lists(result: ConditionResult) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.text import one_line, plural, ranges, shown, truncate
+from mockserver.core.text import one_line, plural, ranges, shown, truncate, up_to
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.calls import (
     MAX_LISTED,
@@ -93,7 +93,7 @@ class Budget:
             lines.append(f"{plural(used, 'token')}, {total} so far{excess}: {call_line(call)}")
         if over is not None:
             head = f"{total} tokens used, {allowed} allowed; exceeded by {call_name(over)}"
-            yield problem(head, _limited(lines))
+            yield problem(head, up_to(lines, MAX_LISTED))
 
 
 def too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) -> Problem:
@@ -141,7 +141,9 @@ def unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[
         else:
             yield _unanswered(group)
     if more := groups[MAX_IN_FULL:]:
-        yield problem(f"{len(more)} more unmatched requests:", _limited(list(map(_name, more))), count=len(more))
+        yield problem(
+            f"{len(more)} more unmatched requests:", up_to(list(map(_name, more)), MAX_LISTED), count=len(more)
+        )
 
 
 def _groups(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
@@ -229,12 +231,6 @@ def _around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:
         yield f"{'>' if at == marked else ' '} {call_line(call)}"
     if len(calls) > begin + MAX_LISTED:
         yield f"  ... and {len(calls) - begin - MAX_LISTED} more"
-
-
-def _limited(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:MAX_LISTED]
-    if len(lines) > MAX_LISTED:
-        yield f"... and {len(lines) - MAX_LISTED} more"
 
 
 def _traceback(error: Exception) -> Iterator[str]:

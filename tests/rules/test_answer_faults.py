@@ -9,10 +9,10 @@ from mockserver.core.action import Position
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.plan import Text, ToolUse
-from mockserver.delivery.faults.body import JoinFrames
-from mockserver.delivery.faults.connection import (
+from mockserver.delivery.faults import (
     CutShort,
     Disconnect,
+    JoinFrames,
     KeepAlive,
     Slow,
     Stall,

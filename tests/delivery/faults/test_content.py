@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.action import Action, Cut, Position, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults.body import Crlf, DropUsage, ErrorEvent, MissingField
+from mockserver.delivery.faults import Crlf, DropUsage, ErrorEvent, MissingField
 from mockserver.delivery.script import sse
 from tests.delivery.faults.stage import HEAD, PLAIN, STREAM, frame, plain, sized, streamed
 

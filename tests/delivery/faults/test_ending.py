@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Cut, Position, Wait, Write
-from mockserver.delivery.faults.connection import CutShort, Disconnect, Reset, Stall
+from mockserver.delivery.faults import CutShort, Disconnect, Reset, Stall
 from tests.delivery.faults.stage import (
     BODY,
     HEAD,

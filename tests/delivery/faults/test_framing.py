@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.action import Flush, Position, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults.body import Crlf, Duplicate, JoinFrames, MalformedJson, Reorder, SplitFrame, SplitUtf8
+from mockserver.delivery.faults import Crlf, Duplicate, JoinFrames, MalformedJson, Reorder, SplitFrame, SplitUtf8
 from mockserver.delivery.script import sse
 from tests.delivery.faults.stage import (
     BODY,

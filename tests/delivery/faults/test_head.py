@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.action import Action, Cut, Head, Position, RawWrite, Wait, Write
-from mockserver.delivery.faults.connection import CutShort, Disconnect, EmptyBody, WrongContentLength, WrongContentType
+from mockserver.delivery.faults import CutShort, Disconnect, EmptyBody, WrongContentLength, WrongContentType
 from tests.delivery.faults.stage import BODY, HEAD, ONE, OPEN, PLAIN, PLAIN_HEAD, STREAM, plain, sized, streamed
 
 SIZE = sum(len(write.data) for write in STREAM if isinstance(write, Write))

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.action import Position, Wait, Write
-from mockserver.delivery.faults.connection import TICK, KeepAlive, Slow
+from mockserver.delivery.faults import TICK, KeepAlive, Slow
 from tests.delivery.faults.stage import HEAD, ONE, OPEN, PLAIN, STREAM, plain, sized, streamed
 
 SIGN = Write(b": keepalive\n\n")

@@ -110,7 +110,7 @@ class _Bench:
                 yield self.matrix.row(name, case, self._result(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
-        from mockserver.server.namespaces import DEFAULT
+        from mockserver.server.live import DEFAULT
         from mockserver.server.run import Running, environment
 
         live = start(self.sources)

@@ -23,11 +23,10 @@ from mockserver.core.json import Json
 from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
-from mockserver.server.cassette_store import file_of
+from mockserver.server.cassette_store import CassetteChoice, Player, file_of
 from mockserver.server.control.requests import of_row
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Keep, Live, start
-from mockserver.server.replay import CassetteChoice, Player
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette

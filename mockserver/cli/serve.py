@@ -22,10 +22,9 @@ from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import discover
-from mockserver.server.cassette_store import file_of
+from mockserver.server.cassette_store import CassetteChoice, file_of
 from mockserver.server.control.requests import of_row
 from mockserver.server.live import Live, Sources, start
-from mockserver.server.replay import CassetteChoice
 from mockserver.server.routes import bare
 
 

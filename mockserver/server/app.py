@@ -10,8 +10,7 @@ from mockserver.dialects import discover
 from mockserver.server.access import CONTROL, Guard
 from mockserver.server.control import Control
 from mockserver.server.handler import Handler
-from mockserver.server.live import Live
-from mockserver.server.namespaces import LONGEST, allowed
+from mockserver.server.live import LONGEST, Live, allowed
 from mockserver.server.routes import Endpoint, FastRouter, nearest, owner, places, tidy
 from mockserver.server.snapshot import path_of
 

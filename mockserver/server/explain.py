@@ -4,6 +4,7 @@
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -25,10 +26,10 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule
 from mockserver.rules.nearest import lines
-from mockserver.server.namespaces import DEFAULT
+from mockserver.server.live import DEFAULT
 from mockserver.server.routes import Endpoint, find, nearest, operation_for, places
 from mockserver.server.snapshot import query_from
-from mockserver.state.in_memory import OverlayShelf, OverlayStore
+from mockserver.state.in_memory import MemoryShelf, MemoryStore
 
 
 def is_unmatched(row: Exchange) -> bool:
@@ -213,10 +214,8 @@ class Explanation:
 
 async def explain_call(engine: Engine, call: Call) -> Explanation:
     """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
-    shelf = OverlayShelf(engine.memory.shelf)
-    rehearsing = remembering(engine, OverlayStore(engine.store), Memory(shelf, engine.memory.polls))
     try:
-        plan = await rehearsing.plan(call)
+        plan = await (await _copied(engine, call.http.namespace)).plan(call)
     except Failure as failed:
         plan = Plan(failed, "invalid")
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
@@ -225,6 +224,16 @@ async def explain_call(engine: Engine, call: Call) -> Explanation:
     singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
     prompts = [(shown(single.last_user), await _checked(engine, single)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
+
+
+async def _copied(engine: Engine, namespace: str) -> Engine:
+    """The engine with copies of what it remembers of a namespace, to be changed freely."""
+    store, memory = MemoryStore(), Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
+    for key, value in (await engine.store.entries(namespace)).items():
+        await store.set(namespace, key, value)
+    for stored in await engine.memory.shelf.values(namespace):
+        await memory.put(stored)
+    return remembering(engine, store, memory)
 
 
 def with_faults(faults: Sequence[Fault]) -> str:

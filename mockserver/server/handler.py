@@ -39,12 +39,11 @@ from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import check_key, check_model_allowed
+from mockserver.server.cassette_store import replayed
 from mockserver.server.control.requests import of_request
 from mockserver.server.limits import LIMITED, REFUSALS, Charge, Reservation
-from mockserver.server.live import Live, Prepared
-from mockserver.server.namespaces import DEFAULT
+from mockserver.server.live import DEFAULT, Live, Prepared
 from mockserver.server.relay import Relay
-from mockserver.server.replay import replayed
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot
 from mockserver.state.journal import Journal

@@ -1,14 +1,11 @@
-"""What one process remembers between requests: counters, buckets and kept values, within bounds of count and bytes.
-
-The overlays at the end let a request be tried without changing anything.
-"""
+"""What one process remembers between requests: counters, buckets and kept values, within bounds of count and bytes."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic
 
-from mockserver.core.protocols import Draw, Shelf, Store, Value
+from mockserver.core.protocols import Draw, Value
 from mockserver.core.seed import monotonic
 
 MAX_NAMESPACES = 1000
@@ -195,65 +192,3 @@ class MemoryShelf(Generic[Value]):
 
     def _forget_longest_idle(self) -> None:
         self._whole -= self._spaces.popitem(last=False)[1].size
-
-
-class OverlayStore:
-    """Values and counters on top of another store, which is not changed."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._own: dict[tuple[str, str], str] = {}
-
-    async def get(self, namespace: str, key: str) -> str | None:
-        """Return the value, or None."""
-        own = self._own.get((namespace, key))
-        return await self._store.get(namespace, key) if own is None else own
-
-    async def set(self, namespace: str, key: str, value: str) -> None:
-        """Keep a value, here only."""
-        self._own[namespace, key] = value
-
-    async def incr(self, namespace: str, key: str) -> int:
-        """Add one to a counter, here only, and return the new value."""
-        value = int(await self.get(namespace, key) or 0) + 1
-        self._own[namespace, key] = str(value)
-        return value
-
-    async def entries(self, namespace: str) -> Mapping[str, str]:
-        """Return all keys of a namespace and their values."""
-        own = {key: value for (space, key), value in self._own.items() if space == namespace}
-        return {**await self._store.entries(namespace), **own}
-
-    async def clear(self, namespace: str) -> None:
-        """Forget what is kept here."""
-        self._own = {(space, key): value for (space, key), value in self._own.items() if space != namespace}
-
-
-class OverlayShelf(Generic[Value]):
-    """Values on top of another shelf, which is not changed."""
-
-    def __init__(self, shelf: Shelf[Value]) -> None:
-        self._shelf = shelf
-        self._own: dict[tuple[str, str], Value] = {}
-
-    async def get(self, namespace: str, key: str) -> Value | None:
-        """Return the value, or None."""
-        own = self._own.get((namespace, key))
-        return await self._shelf.get(namespace, key) if own is None else own
-
-    async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Keep a value, here only."""
-        self._own[namespace, key] = value
-
-    async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Replace a kept value, here only."""
-        if await self.get(namespace, key) is not None:
-            self._own[namespace, key] = value
-
-    async def values(self, namespace: str) -> tuple[Value, ...]:
-        """Return what the other shelf keeps of a namespace."""
-        return await self._shelf.values(namespace)
-
-    async def clear(self, namespace: str) -> None:
-        """Forget what is kept here."""
-        self._own = {(space, key): value for (space, key), value in self._own.items() if space != namespace}

@@ -34,8 +34,7 @@ from mockserver.rules.answer.compile import Responder
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.server.app import DefaultDialect
-from mockserver.server.live import compiled, start
-from mockserver.server.namespaces import DEFAULT
+from mockserver.server.live import DEFAULT, compiled, start
 from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls

@@ -18,10 +18,18 @@ from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Lookup
 from mockserver.delivery.script import AT_ONCE, Pace
-from mockserver.server.cassette_store import CassetteStore, check, parse_episode, parse_sent
+from mockserver.server.cassette_store import (
+    CassetteStore,
+    Player,
+    Record,
+    check,
+    parse_episode,
+    parse_sent,
+    replayed,
+    sent_of,
+)
 from mockserver.server.live import Sources, start
 from mockserver.server.recorder import recording_policy
-from mockserver.server.replay import Player, Record, replayed, sent_of
 from mockserver.state.in_memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder, streamed
 from tests.kit.rules import loaded

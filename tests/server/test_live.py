@@ -16,8 +16,19 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.cassette_store import parse_sent
-from mockserver.server.live import Live, Memo, Sources, policy, reload, start, watch
-from mockserver.server.namespaces import DEFAULT, LONGEST, Namespaces, allowed
+from mockserver.server.live import (
+    DEFAULT,
+    LONGEST,
+    Live,
+    Memo,
+    Namespaces,
+    Sources,
+    allowed,
+    policy,
+    reload,
+    start,
+    watch,
+)
 from tests.kit.reels import chat, episode
 from tests.kit.watched import rule, watched
 

@@ -9,12 +9,11 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.plan import REASONS, Failure
 from mockserver.server.access import CONTROL
-from mockserver.server.control import calls, rules, state
+from mockserver.server.control import calls, state
 from mockserver.server.control.calls import explain
 from mockserver.server.control.requests import ControlRequest, RefusedError, View
 from mockserver.server.control.state import metrics
-from mockserver.server.live import Live
-from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, allowed
+from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
 
@@ -63,7 +62,7 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/health": {"GET": state.health},
     "/api/ready": {"GET": state.ready},
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
-    "/api/rules": {"GET": rules.listed, "POST": rules.add, "DELETE": rules.remove_all},
+    "/api/rules": {"GET": state.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
     "/api/explain": {"POST": explain},
     "/api/state": {"GET": state.shown, "POST": state.put},
@@ -72,5 +71,8 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/timing": {"POST": state.timing},
     "/metrics": {"GET": metrics},
 }
-ITEMS: Mapping[str, Mapping[str, View]] = {"/api/calls/": {"GET": calls.one}, "/api/rules/": {"DELETE": rules.remove}}
+ITEMS: Mapping[str, Mapping[str, View]] = {
+    "/api/calls/": {"GET": calls.one},
+    "/api/rules/": {"DELETE": state.remove_rule},
+}
 PATHS = (*VIEWS, "/api/calls/{number}", "/api/rules/{name}")

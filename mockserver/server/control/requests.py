@@ -15,8 +15,7 @@ from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.server.live import Live
-from mockserver.server.namespaces import ALL
+from mockserver.server.live import ALL, Live
 from mockserver.server.snapshot import decoded, query_from
 
 

@@ -21,8 +21,7 @@ from mockserver.server.http import connection_deadlines, parser
 from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch, Refuse
 from mockserver.server.http.parser import BETWEEN, BODY, HEAD, RequestParser
 from mockserver.server.http.request_cycle import RequestCycle
-from mockserver.server.live import Live
-from mockserver.server.namespaces import DEFAULT, allowed
+from mockserver.server.live import DEFAULT, Live, allowed
 from mockserver.server.routes import owner
 
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TypeVar
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, parsed
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
@@ -320,3 +320,37 @@ def _type(schema: Json, depth: int) -> str:
 
 
 _WORDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+
+
+ToolResult = Mapping[str, Json]  # name (None where no call has the result's id), text, json (None for other texts)
+
+
+def last_tool_result(call: Call) -> ToolResult | None:
+    """Return the result that ends the conversation, if one does."""
+    results = tool_results(call)
+    return results[-1] if results and _is_tool_result(call.messages[-1]) else None
+
+
+def tool_results(call: Call) -> tuple[ToolResult, ...]:
+    """Return the results since the user's last message, in order."""
+    return tuple(_tool_result(call, message) for message in call.since_user if _is_tool_result(message))
+
+
+def recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
+    """Return the tool calls since the user's last message, in order."""
+    return tuple(made for message in call.since_user for made in message.tool_calls)
+
+
+def tool_calls(call: Call) -> tuple[ToolCall, ...]:
+    """Return the tool calls of the whole conversation, in order."""
+    return tuple(made for message in call.messages for made in message.tool_calls)
+
+
+def _is_tool_result(message: Message) -> bool:
+    return message.role in ("tool", "function")
+
+
+def _tool_result(call: Call, result: Message) -> ToolResult:
+    made = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
+    name = next((each.name for each in made if each.id == result.tool_call_id), result.name)
+    return {"name": name, "text": result.text, "json": parsed(result.text)}

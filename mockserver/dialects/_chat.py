@@ -129,7 +129,7 @@ Seed = integer(-(2**63), 2**63 - 1)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Verbosity = literal("low", "medium", "high")
 
-# `POST /chat/completions` (`wire/openai.md` section 2).
+# `POST /chat/completions` (https://platform.openai.com/docs/api-reference/chat).
 ChatBody = body_shape(
     model=str,
     messages=list_of(RequestMessage, 1),

@@ -30,7 +30,7 @@ Prompts = union(
     labelled("<an array of integer arrays>", list_of(Tokens, 1, MAX_PROMPTS)),
 )
 
-# `POST /completions` (`wire/openai.md` section 5).
+# `POST /completions` (https://platform.openai.com/docs/api-reference/completions).
 CompletionBody = body_shape(
     model=str,
     prompt=Prompts | None,

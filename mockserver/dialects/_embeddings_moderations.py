@@ -1,6 +1,9 @@
-"""Requests for embeddings and moderations as Calls, for OpenAI and similar APIs, and Azure's own."""
+"""Embeddings and moderations: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
 
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from sys import byteorder
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -8,7 +11,7 @@ from pydantic import TypeAdapter
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure
+from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
 from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
@@ -48,7 +51,7 @@ Inputs = union_by(
 )
 Dimensions = optional(integer(1, MAX_DIMENSIONS))
 
-# `POST /embeddings` (`wire/openai.md` section 8).
+# `POST /embeddings`.
 EmbeddingBody = body_shape(
     input=text_or("<an array>", Inputs),
     model=str,
@@ -56,7 +59,7 @@ EmbeddingBody = body_shape(
     dimensions=Dimensions,
     user=optional(str),
 )
-# The same of Azure's own API (`wire/azure-inference.md` section 5).
+# The same of Azure's own API.
 AzureEmbeddingBody = body_shape(
     input=_few(str),
     model=optional(str),
@@ -150,7 +153,7 @@ def _moderation_input_tag(value: Any) -> str:
 Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=shape(url=str)))
 ModerationInputs = union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part)))
 
-# `POST /moderations` (`wire/openai.md` section 8).
+# `POST /moderations`.
 ModerationBody = body_shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
 MODERATION = TypeAdapter(ModerationBody)
 MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
@@ -191,3 +194,78 @@ def _messages(given: Json) -> tuple[Message, ...]:
         return tuple(Message("user", text) for text in given)
     text = "\n".join(part["text"] for part in given if part["type"] == "text")
     return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)
+
+
+def embeddings(outcome: Embeddings, encoding: str) -> dict[str, Json]:
+    """The body; `encoding` is a key of ENCODINGS."""
+    encode = ENCODINGS[encoding]
+    return {
+        "object": "list",
+        "data": [
+            {"object": "embedding", "index": index, "embedding": encode(vector)}
+            for index, vector in enumerate(outcome.vectors)
+        ],
+        "model": outcome.model,
+        "usage": {"prompt_tokens": outcome.prompt_tokens, "total_tokens": outcome.prompt_tokens},
+    }
+
+
+def _base64(vector: Vector) -> str:
+    """Little-endian floats of 32 bits."""
+    floats = array("f", vector)
+    if byteorder == "big":
+        floats.byteswap()
+    return b64encode(floats.tobytes()).decode("ascii")
+
+
+def _int8(vector: Vector) -> list[int]:
+    return [max(-128, min(127, round(number * 127))) for number in vector]
+
+
+def _uint8(vector: Vector) -> list[int]:
+    return [number + 128 for number in _int8(vector)]
+
+
+def _bits(vector: Vector) -> list[int]:
+    """Eight signs to a byte, the first being the highest bit."""
+    bits = "".join("1" if number > 0 else "0" for number in vector)
+    return [int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8)]
+
+
+def _signed_bits(vector: Vector) -> list[int]:
+    return [byte - 128 for byte in _bits(vector)]
+
+
+ENCODINGS: Mapping[str, Callable[[Vector], Json]] = {
+    "float": list,
+    "base64": _base64,
+    "int8": _int8,
+    "uint8": _uint8,
+    "binary": _signed_bits,
+    "ubinary": _bits,
+}
+
+
+def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
+    """The body; `inputs` names the kinds of input that were judged: text, image."""
+    return {
+        "id": outcome.id,
+        "model": outcome.model,
+        "results": [_result(result, inputs) for result in outcome.results],
+    }
+
+
+def _result(result: Judgement, inputs: Sequence[str]) -> Mapping[str, Json]:
+    applied = {name: [kind for kind in inputs if kind == "text" or name in _OF_IMAGES] for name in CATEGORIES}
+    return {
+        "flagged": bool(result.flagged),
+        "categories": {name: name in result.flagged for name in CATEGORIES},
+        "category_scores": {name: result.scores.get(name, 0.0) for name in CATEGORIES},
+        "category_applied_input_types": applied,
+    }
+
+
+# What is looked for in images too.
+_OF_IMAGES = frozenset(
+    ("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "violence", "violence/graphic")
+)

@@ -264,7 +264,7 @@ def reason_phrase(status: int) -> str:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """Return OpenAI's 400 for a complaint (`wire/errors.md` section 1)."""
+    """Return OpenAI's 400 for a complaint."""
     if complaint.message is not None:
         code = "invalid_value" if complaint.kind == "value" else None
         return _failure(complaint, complaint.message, code)

@@ -10,7 +10,7 @@ from mockserver.core.plan import Answer, Embeddings, Success
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, text_reply
-from mockserver.dialects._embeddings_moderations import encoding_format, parse_embeddings
+from mockserver.dialects._embeddings_moderations import embeddings, encoding_format, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
@@ -22,7 +22,6 @@ from mockserver.dialects._responses import (
 )
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.wire.chat import ChatLayout, Extra, completion
-from mockserver.wire.documents import embeddings
 from mockserver.wire.text import TextLayout
 
 

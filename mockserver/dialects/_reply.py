@@ -1,7 +1,4 @@
-"""Bytes and headers of replies that the dialects share: a JSON body, a chat answer, plain or streamed.
-
-Errors are in errors.py.
-"""
+"""Bytes and headers of replies that the dialects share: a JSON body, a chat answer, plain or streamed."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -128,7 +125,7 @@ def _three(kind: str, standing: Standing | None) -> Headers:
 
 
 def model_object(name: str, created: int) -> dict[str, Json]:
-    """Return a model as a list shows it (`wire/openai.md` section 8)."""
+    """Return a model as a list shows it."""
     return {"id": name, "object": "model", "created": created, "owned_by": "mockserver"}
 
 

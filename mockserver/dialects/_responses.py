@@ -352,7 +352,7 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 
 
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
-    """Fields that exclude or need each other (`wire/openai.md` section 6)."""
+    """Fields that exclude or need each other."""
     if body.get("stream_options") is not None and not body.get("stream"):
         yield custom_complaint(
             "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
@@ -480,7 +480,7 @@ def _shown_tool(tool: Body) -> Body:
 
 
 def error_event(failed: Reply, frames: int) -> Frame:
-    """A failed reply as the last event of a stream, numbered after the others (`wire/openai.md` section 7)."""
+    """A failed reply as the last event of a stream, numbered after the others."""
     error = json.loads(failed.body)["error"]
     fields = error if isinstance(error, dict) else {"message": error}
     code = fields.get("code") or fields.get("type")

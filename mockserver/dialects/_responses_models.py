@@ -1,7 +1,4 @@
-"""The Responses request as OpenAI publishes it, field by field with types and bounds; nothing in it is required.
-
-Only validates. `_responses/request.py` checks what no type can say.
-"""
+"""The Responses request as OpenAI publishes it, field by field with types and bounds; nothing in it is required."""
 
 from typing import Any
 
@@ -141,7 +138,7 @@ INCLUDABLE = (
     "message.output_text.logprobs",
 )
 
-# `POST /responses` (`wire/openai.md` section 6).
+# `POST /responses` (https://platform.openai.com/docs/api-reference/responses).
 ResponseBody = body_shape(
     model=not_null(str),
     input=not_null(Input),

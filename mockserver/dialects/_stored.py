@@ -1,4 +1,4 @@
-"""Stored chats and responses, as OpenAI and its look-alikes return them (`wire/openai.md` sections 1 and 6).
+"""Stored chats and responses, as OpenAI and its look-alikes return them.
 
 Other operations count the tokens of a request or compact its conversation. The engine does the storing.
 """
@@ -70,7 +70,7 @@ def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
 
 
 def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
-    """The body of a list (`wire/openai.md` section 1)."""
+    """The body of a list."""
     shown: Sequence[Entry] = list(entries)
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}

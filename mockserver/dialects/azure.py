@@ -1,4 +1,4 @@
-"""Azure AI Model Inference: flat errors, `api-version`, `extra-parameters` (`wire/azure-inference.md`)."""
+"""Azure AI Model Inference: flat errors, `api-version`, `extra-parameters`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +29,7 @@ from mockserver.dialects._chat import (
 from mockserver.dialects._embeddings_moderations import (
     AZURE_EMBEDDING,
     AZURE_EMBEDDING_FIELDS,
+    embeddings,
     embeddings_call,
     encoding_format,
 )
@@ -69,7 +70,6 @@ from mockserver.dialects._reply import (
     request_uuid,
 )
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.documents import embeddings
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
 TextPart = shape(type=literal("text"), text=not_null(str), content=not_null(str))
@@ -89,7 +89,7 @@ Message = shape(
     refusal=optional(str),
     function_call=optional(FunctionCall),
 )
-# `POST /chat/completions` (`wire/azure-inference.md`).
+# `POST /chat/completions`.
 AzureChatBody = body_shape(
     messages=list_of(Message, 1),
     model=optional(str),
@@ -272,7 +272,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
-    """Three fields, and more for some statuses (`wire/azure-inference.md`, Errors)."""
+    """Three fields, and more for some statuses."""
     error = {"error": resolved.kind, "message": resolved.message}
     match resolved.status:
         case 401 | 404 | 429:

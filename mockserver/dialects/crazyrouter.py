@@ -1,4 +1,4 @@
-"""Crazyrouter: OpenAI's chat at its smallest, plus what the models behind the gateway add (`wire/crazyrouter.md`)."""
+"""Crazyrouter: OpenAI's chat at its smallest, plus what the models behind the gateway add."""
 
 from collections.abc import Mapping
 

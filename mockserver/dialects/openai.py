@@ -1,4 +1,4 @@
-"""OpenAI: the common ancestor (`wire/openai.md`)."""
+"""OpenAI: the common ancestor (https://platform.openai.com/docs/api-reference)."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,12 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT
-from mockserver.dialects._embeddings_moderations import MODERATION_FIELDS, moderated_input_types, parse_moderations
+from mockserver.dialects._embeddings_moderations import (
+    MODERATION_FIELDS,
+    moderated_input_types,
+    moderations,
+    parse_moderations,
+)
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -29,7 +34,6 @@ from mockserver.dialects._reply import (
     request_hex,
 )
 from mockserver.wire.chat import ChatLayout
-from mockserver.wire.documents import moderations
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000

@@ -1,4 +1,4 @@
-"""Skytells: OpenAI's chat with content-filter results on prompt, choice and every chunk (`wire/skytells.md`)."""
+"""Skytells: OpenAI's chat with content-filter results on prompt, choice and every chunk."""
 
 from collections.abc import Mapping
 

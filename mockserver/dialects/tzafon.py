@@ -102,7 +102,7 @@ INCLUDABLE = (
 )
 MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 
-# `POST /responses` (`wire/tzafon-responses.md`, Request).
+# `POST /responses`.
 RESPONSE = TypeAdapter(
     body_shape(
         input=Input,

@@ -9,8 +9,7 @@ from unicodedata import category, east_asian_width
 
 from mockserver.cassettes.redaction.find import is_secret_header, mask
 from mockserver.cassettes.redaction.redact import Secrets
-from mockserver.core import tool_results
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
 from mockserver.core.text import one_line, shown, up_to
@@ -284,7 +283,7 @@ def _redacted(result: ConditionResult, secrets: Secrets) -> ConditionResult:
 def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:
     role = one_line(message.role)
     if message.role == "tool" and message is call.messages[-1]:
-        result = tool_results.last(call)
+        result = last_tool_result(call)
         role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):
         yield f"  {role}: {shown(secrets.text(message.text[:_MAX_SCANNED]))}"

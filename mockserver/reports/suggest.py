@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import RuleError
-from mockserver.core import tool_results
-from mockserver.core.call import Call
+from mockserver.core.call import Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import DOCUMENTS
@@ -108,7 +107,7 @@ def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
             when["path"] = _exact(call.http.path)
     if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):
         when["previous_response"] = _exact(call.previous_response_id)
-    result = tool_results.last(call)
+    result = last_tool_result(call)
     if result is not None:
         parts = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
         when["tool_result"] = {name: value for name, value in parts.items() if value is not None} or {"exists": True}
@@ -179,7 +178,7 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
 
 def _tool(call: Call, secrets: Secrets) -> str | None:
     """The tool to call: the first, unless the call has the result of one."""
-    expected = call.tools and tool_results.last(call) is None and call.operation in _WITH_TOOLS
+    expected = call.tools and last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _clean(call.tools[0].name, secrets) else None
 
 

@@ -17,9 +17,8 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.config.source import Mistakes, Path, did_you_mean
 from mockserver.config.timing import PROFILES, Profiles
-from mockserver.core import tool_results
 from mockserver.core.action import Faults
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call, Message, last_tool_result, tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -152,8 +151,8 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "last_message": lambda scope: scope.call.messages[-1].text if scope.call.messages else "",
     "system": lambda scope: _system(scope.call),
     "messages": lambda scope: [_message(message) for message in scope.call.messages],
-    "tool_result": lambda scope: tool_results.last(scope.call),
-    "tool_results": lambda scope: tool_results.since_last_user(scope.call),
+    "tool_result": lambda scope: last_tool_result(scope.call),
+    "tool_results": lambda scope: tool_results(scope.call),
     "tools": lambda scope: _tools(scope.call),
     "body": lambda scope: scope.call.raw,
 }

@@ -56,7 +56,7 @@ Object = dict[str, Json]
 
 
 def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Object:
-    """Return the body of a plain answer (`wire/openai.md` section 3)."""
+    """Return the body of a plain answer."""
     body: Object = {
         "id": answer.id,
         "object": "chat.completion",
@@ -169,7 +169,7 @@ def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
 
 
 def chunks(answer: Answer, layout: ChatLayout, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer (`wire/openai.md` section 4), without the terminator.
+    """Yield the frames of a streamed answer, without the terminator.
 
     Choices open in index order and then take turns, as the live API interleaves them.
     """

@@ -71,7 +71,7 @@ def shaped_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, ec
 
 
 def content_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape) -> Block:
-    """Return the list of tokens (`wire/fireworks-completions.md`, logprobs, the new format)."""
+    """Return the list of tokens, Fireworks' newer format."""
     return {"content": [_content_token(offset, logprob, shape) for offset, logprob in tokens]}
 
 

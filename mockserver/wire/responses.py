@@ -128,7 +128,7 @@ ITEM_KINDS: Mapping[str, ItemKind] = {
 
 
 def response(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> dict[str, Json]:
-    """Return the body of a plain answer (`wire/openai.md` section 6)."""
+    """Return the body of a plain answer."""
     return response_of_items(answer, layout, options, output_items(answer, layout, options))
 
 

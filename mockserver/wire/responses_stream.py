@@ -1,4 +1,4 @@
-"""Responses as a stream: the numbered events of the object and of each of its items (`wire/openai.md` section 7)."""
+"""Responses as a stream: the numbered events of the object and of each of its items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

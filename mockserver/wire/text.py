@@ -55,7 +55,7 @@ class CompletionOptions:
 
 
 def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:
-    """Return the body of a plain answer (`wire/openai.md` section 5)."""
+    """Return the body of a plain answer."""
     body: dict[str, Json] = {
         "id": answer.id,
         "object": "text_completion",
@@ -72,7 +72,7 @@ def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptio
 
 
 def text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer (`wire/openai.md` section 5), without the terminator.
+    """Yield the frames of a streamed answer, without the terminator.
 
     An echoed prompt comes first, in one piece; the choices take turns.
     """

@@ -1,4 +1,4 @@
-"""Official clients come back by themselves when they were told to, and then succeed (`wire/errors.md` section 4)."""
+"""Official clients come back by themselves when they were told to, and then succeed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fireworks: text completions by their published schema, and chat (`wire/fireworks-completions.md`)."""
+"""Fireworks: text completions by their published schema, and chat (https://docs.fireworks.ai/api-reference)."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall
+from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall, recent_tool_calls, tool_calls
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.core.tool_results import calls, calls_since_last_user
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.arguments.described import read
 from mockserver.model.schema import instance
@@ -58,7 +57,7 @@ def waits(use: Use) -> bool:
 
 def with_earlier_results(call: Call, seed: Seed) -> Call:
     """Return the call, with results of earlier turns after a message that asks for them again."""
-    if call.tool_choice.mode != "auto" or not calls(call) or call.messages[-1].role != "user":
+    if call.tool_choice.mode != "auto" or not tool_calls(call) or call.messages[-1].role != "user":
         return call
     pending = [each for each in pending_calls(call, _offered(call)) if each.tool.kind in CLIENT_KINDS]
     uses = [(each, tool_use(each.tool, each.said, seed)) for each in pending]
@@ -143,7 +142,7 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
 
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
-    ending, made = ending_tools(offered), [old.name for old in calls_since_last_user(call)]
+    ending, made = ending_tools(offered), [old.name for old in recent_tool_calls(call)]
     work = [tool for tool in offered if tool.name not in {*made, *(tool.name for tool in ending)}]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting

@@ -5,12 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from mockserver.core.call import Call, Tool, ToolChoice
+from mockserver.core.call import Call, Tool, ToolChoice, recent_tool_calls, tool_calls
 from mockserver.core.hosted_tools import item
 from mockserver.core.json import Json, parsed
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
-from mockserver.core.tool_results import calls, calls_since_last_user
 from mockserver.model.arguments import Mentions
 from mockserver.model.arguments.free_text import announced
 from mockserver.model.fillers import sentence
@@ -156,7 +155,7 @@ def _names(allowed: Json) -> list[str]:
 
 def _approval(call: Call) -> bool | None:
     """What the user answered to the last request for approval; None without an answer."""
-    requests = [made.id for made in calls(call) if made.kind == "mcp_approval_request"]
+    requests = [made.id for made in tool_calls(call) if made.kind == "mcp_approval_request"]
     for message in reversed(call.since_user):
         if message.role == "tool" and message.tool_call_id in requests:
             return '"approve":true' in message.text
@@ -177,7 +176,7 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     """
     done, earlier = (
         [made.arguments for made in made_calls if made.kind == "computer_call"]
-        for made_calls in (calls_since_last_user(call), calls(call))
+        for made_calls in (recent_tool_calls(call), tool_calls(call))
     )
     looked = len(earlier) > len(done)  # before the user spoke last
     size = tuple(_size(tool.options.get(f"display_{side}"), usual) for side, usual in _USUAL_SIZE.items())

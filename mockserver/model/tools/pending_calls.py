@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mockserver.core.call import Call, Tool, ToolCall
+from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
 from mockserver.core.json import Json, parsed
-from mockserver.core.tool_results import calls, calls_since_last_user, since_last_user
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.passages import results_text
 from mockserver.model.tools.choosing import (
@@ -184,7 +183,7 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
     found = tool_requests(call.last_user, work, ordered.hints)
     if found or not is_follow_up(call.last_user):
         return found
-    before = [made.name for made in calls(call)][: len(calls(call)) - len(calls_since_last_user(call))]
+    before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
@@ -249,7 +248,7 @@ def _content(call: Call, tool: Tool) -> str:
 
 def _results(call: Call) -> list[str]:
     """The results of this turn, the last first."""
-    return [result["text"][:_LONGEST_RESULT] for result in reversed(since_last_user(call)[-_MOST_EARLIER:])]
+    return [result["text"][:_LONGEST_RESULT] for result in reversed(tool_results(call)[-_MOST_EARLIER:])]
 
 
 def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
@@ -257,7 +256,7 @@ def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
 
     `hosted` decides how often the provider's own tools are used.
     """
-    done = Counter(made.name for made in calls_since_last_user(call))
+    done = Counter(made.name for made in recent_tool_calls(call))
     for pending in every:
         if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
             done[pending.tool.name] -= 1
@@ -267,11 +266,11 @@ def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
 
 def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
     """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said."""
-    earlier = [old for old in calls(call) if old.name == made.name]
+    earlier = [old for old in tool_calls(call) if old.name == made.name]
     if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
         return alike
     given = _given(pending, made)
-    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in calls_since_last_user(call))]
+    turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in recent_tool_calls(call))]
     telling = (old for old in reversed(turns_before) if given and _holds(parsed(old.arguments), given))
     return next(telling, None)
 

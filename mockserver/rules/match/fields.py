@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from mockserver.core import tool_results
-from mockserver.core.call import Call
+from mockserver.core.call import Call, last_tool_result
 from mockserver.core.json import Json
 from mockserver.core.text import plural
 
@@ -129,7 +128,7 @@ def _key(call: Call) -> str | None:
     return call.http.header("x-api-key") if key is None else key
 
 
-_tool_result = _kept(tool_results.last)
+_tool_result = _kept(last_tool_result)
 
 
 def _of_tool_result(name: str) -> Read:

@@ -46,7 +46,6 @@ def position(where: Where, count: int = 0, *, among: tuple[str, ...] = ()) -> An
 
 
 def options(fault: type[Any]) -> tuple[Option, ...]:
-    """Return the options of a fault, in the order of its fields."""
     stated = [(each, each.metadata["option"]) for each in fields(fault) if "option" in each.metadata]
     return tuple(
         Option(each.name, each.name.rstrip("_"), kind, about, each.default, among)
@@ -55,7 +54,6 @@ def options(fault: type[Any]) -> tuple[Option, ...]:
 
 
 def counts(where: str) -> bool:
-    """Return whether a position takes a number."""
     return where.startswith("after_")
 
 
@@ -72,8 +70,6 @@ POSITIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status line and headers."""
-
     status: int
     headers: Headers
 

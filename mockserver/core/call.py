@@ -63,11 +63,9 @@ class Prompt:
     numbers: tuple[int, ...] | None = None
 
     def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """Return the tokens of the prompt."""
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
     def count(self, tokenizer: Tokenizer) -> int:
-        """Return the token count of the prompt."""
         return tokenizer.count(self.text) if self.numbers is None else len(self.numbers)
 
 
@@ -185,18 +183,15 @@ class Call:
 
     @cached_property
     def last_user(self) -> str:
-        """Return the text of the last user message, or an empty string."""
         return next((m.text for m in reversed(self.messages) if m.role == "user"), "")
 
     @cached_property
     def since_user(self) -> tuple[Message, ...]:
-        """Return the messages after the last user message, or all if there is none."""
         positions = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
         return self.messages[next(positions, 0) :]
 
     @cached_property
     def turn(self) -> int:
-        """Return the number of assistant messages so far."""
         return sum(m.role == "assistant" for m in self.messages)
 
     @cached_property
@@ -220,11 +215,9 @@ class Call:
         return self.messages[1:] if self.has_instructions else self.messages
 
     def limited(self, max_tokens: int) -> "Call":
-        """Return the call with another limit for its answer."""
         return replace(self, options=replace(self.options, max_tokens=max_tokens))
 
     def tool(self, name: str) -> Tool | None:
-        """Return the offered tool of that name, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
@@ -245,7 +238,6 @@ _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
 def prompt_tokens(messages: tuple[Message, ...], tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
-    """Return the token count of a conversation and its tools."""
     tokens = _PRIMING + sum(_of_message(message, tokenizer) for message in messages)
     if not tools:
         return tokens
@@ -297,7 +289,6 @@ def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
 
 
 def _type(schema: Json, depth: int) -> str:
-    """Render a schema as TypeScript; what TypeScript cannot express is `any`."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return "any"
     if isinstance(choices := schema.get("enum"), list):
@@ -337,12 +328,10 @@ def tool_results(call: Call) -> tuple[ToolResult, ...]:
 
 
 def recent_tool_calls(call: Call) -> tuple[ToolCall, ...]:
-    """Return the tool calls since the user's last message, in order."""
     return tuple(made for message in call.since_user for made in message.tool_calls)
 
 
 def tool_calls(call: Call) -> tuple[ToolCall, ...]:
-    """Return the tool calls of the whole conversation, in order."""
     return tuple(made for message in call.messages for made in message.tool_calls)
 
 

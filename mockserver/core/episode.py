@@ -37,7 +37,6 @@ class Recorded:
 
     @property
     def bytes(self) -> bytes:
-        """The whole body, streamed or not."""
         return self.body if self.frames is None else b"".join(data for _, data in self.frames)
 
 

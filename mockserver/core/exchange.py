@@ -27,12 +27,10 @@ class SentFrame:
 
     @property
     def event(self) -> str | None:
-        """Return the name of the event, or None."""
         return next((line[6:].strip().decode(errors="replace") for line in self._lines if line[:6] == b"event:"), None)
 
     @property
     def text(self) -> str:
-        """Return its data, or its comment."""
         texts = [line[5:].removeprefix(b" ") for line in self._lines if line[:5] == b"data:"]
         return (b"\n".join(texts) if texts else self.raw).decode("utf-8", "replace")
 
@@ -145,7 +143,6 @@ class Exchange:
 
     @property
     def modified_by(self) -> tuple[str, ...]:
-        """Return the rules that changed the delivery without answering."""
         return () if self.plan is None else self.plan.modified_by
 
     @property
@@ -155,17 +152,14 @@ class Exchange:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Return the names of the faults that were applied."""
         return () if self.plan is None or not self.plan.faults else tuple([fault.name for fault in self.plan.faults])
 
     @property
     def usage(self) -> Usage | None:
-        """Return the usage of the answer, or None."""
         outcome = None if self.plan is None else self.plan.outcome
         return outcome.usage if isinstance(outcome, Rendered) else None
 
     def take(self, body: bytes) -> None:
-        """Note the request's body."""
         self.received = len(body)
         if self.kept:
             self.body = body = body if self.received <= MOST_KEPT else body[:MOST_KEPT]
@@ -201,7 +195,6 @@ class Exchange:
 
     @property
     def streams(self) -> bool:
-        """Return whether the answer is a stream of frames."""
         return any(name.lower() == "content-type" and "event-stream" in kind for name, kind in self.reply_headers)
 
     @property

@@ -18,7 +18,6 @@ def host_of(authority: str) -> str | None:
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is an IP address, which DNS rebinding cannot change."""
     return _address(host) is not None
 
 

@@ -91,11 +91,9 @@ class Timing:
 
     @property
     def at_once(self) -> bool:
-        """Return whether there are no waits at all."""
         return not (self.first_token or self.per_token or self.total or self.prompt_per_1k)
 
     def after(self, prompt: int) -> "Timing":
-        """Return the timing for a prompt of so many tokens."""
         if not self.prompt_per_1k:
             return self
         first = self.per_token if self.first_token is None else self.first_token
@@ -170,8 +168,6 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """What the model thought before it spoke."""
-
     text: str
     chunks: Chunks = "token"
     summary: str | None = None  # None: the text itself, if the client asks for a summary
@@ -180,8 +176,6 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the model declines."""
-
     text: str
     chunks: Chunks = "token"
     tokens: Tokens = field(default=None, compare=False, repr=False)
@@ -209,7 +203,6 @@ Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
 def words_of(part: Part) -> str:
-    """Return the text that a model writes for this part."""
     if isinstance(part, Item):
         return ""
     return part.call.arguments if isinstance(part, ToolUse) else part.text
@@ -266,7 +259,6 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """Return prompt and completion tokens together."""
         return self.prompt + self.completion
 
 

@@ -21,11 +21,9 @@ class Rate:
 
     @property
     def seconds(self) -> float:
-        """How long it takes to refill from empty to full."""
         return SECONDS[self.window]
 
     def refill(self, amount: int) -> float:
-        """The seconds that it takes to refill an amount."""
         return amount * SECONDS[self.window] / self.limit
 
     def standing(self, until_full: float) -> "Standing":

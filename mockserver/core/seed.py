@@ -29,7 +29,6 @@ class Seed:
         ).digest()
 
     def stream(self, *labels: str) -> Random:
-        """A random stream of its own for these labels."""
         return Random(int.from_bytes(self.digest(*labels), "big"))
 
     def branch(self, *labels: str) -> "Seed":
@@ -56,7 +55,6 @@ class WallClock:
     at: int | None = FROZEN_AT
 
     def now(self) -> int:
-        """Unix seconds."""
         return int(time.time()) if self.at is None else self.at
 
 

@@ -24,7 +24,6 @@ def shown(value: object, longest: int = SHOWN) -> str:
 
 
 def truncate(text: str, longest: int = SHOWN) -> str:
-    """A text of at most `longest` characters, with an ellipsis where it was cut."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

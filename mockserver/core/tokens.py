@@ -34,7 +34,6 @@ class Token(str):
     raw: bytes
 
     def __new__(cls, text: str, number: int, raw: bytes) -> "Token":
-        """Return a token; `raw` may hold part of a UTF-8 character."""
         token = super().__new__(cls, text)
         token.number, token.raw = number, raw
         return token
@@ -67,7 +66,6 @@ class Approximate:
     name, exact = "approx", False
 
     def split(self, text: str) -> tuple[str, ...]:
-        """Return the tokens of a text; they join to exactly the text."""
         if len(text) <= _CACHED_LENGTH:
             return _remembered(text)
         return _remembered_long(text) if len(text) <= _CACHED_LONG else tuple(_TOKEN.findall(text))
@@ -79,7 +77,6 @@ class Approximate:
         return len(self.split(text[:_COUNTED_LENGTH])) * len(text) // _COUNTED_LENGTH
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """Return placeholder tokens for numbers."""
         return tuple(map(token_of, numbers))
 
 
@@ -235,7 +232,6 @@ Size = tuple[int, int]  # width and height in pixels
 
 
 def part_tokens(part: Mapping[str, Json]) -> int:
-    """Return the tokens of a non-text part: an image by its size, anything else a fixed number."""
     image = part.get("image_url")
     if not isinstance(image, Mapping):
         return _PER_PART
@@ -280,7 +276,6 @@ def _gif(read: bytes) -> Size | None:
 
 
 def _jpeg(read: bytes) -> Size | None:
-    """Return the size in the frame header, found by skipping the segments before it."""
     at = 2
     while at + 9 <= len(read) and read[at] == 0xFF:
         marker, length = read[at + 1], _big(read[at + 2 : at + 4])

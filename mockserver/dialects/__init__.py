@@ -40,7 +40,6 @@ class Operation:
 
 
 def no_rate_limit_headers(standings: Standings) -> Headers:
-    """Return no headers, for a provider that does not report its limits."""
     return ()
 
 
@@ -79,7 +78,6 @@ FEATURES: Mapping[str, str] = {
 
 @cache
 def discover() -> Mapping[str, Dialect]:
-    """Every dialect of this package by name, in alphabetical order."""
     found = {}
     for module in sorted(iter_modules(__path__), key=lambda module: module.name):
         if not module.name.startswith("_"):

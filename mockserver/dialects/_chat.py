@@ -218,7 +218,6 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
 
 
 def max_tokens(chat: Body) -> int | None:
-    """How many tokens the client allows, under either name."""
     most = chat.get("max_completion_tokens")
     if most is None:
         most = chat.get("max_tokens")
@@ -311,7 +310,6 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
 
 
 def tool_name(tool: Body) -> str:
-    """The name in `{type, function: {name}}`, `{type, custom: {name}}` or `{name}`; empty without one."""
     kind = tool.get("type")
     inner = tool.get(kind, tool) if isinstance(kind, str) else tool
     name = inner.get("name") if isinstance(inner, dict) else None
@@ -319,7 +317,6 @@ def tool_name(tool: Body) -> str:
 
 
 def stop_sequences(stop: Json) -> tuple[str, ...]:
-    """The stop sequences of a body: one, several or none."""
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
@@ -378,7 +375,6 @@ def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = 
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
-    """Fields that exclude or need each other."""
     yield from _unmet_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
@@ -397,7 +393,6 @@ def _unmet_options(body: Body) -> Iterator[Complaint]:
 
 
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
-    """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _unmet_choice(body, "tool_choice", "tools", _chosen_names(choice))
@@ -425,7 +420,6 @@ def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) ->
 
 
 def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
-    """Messages of the assistant that say nothing and call nothing."""
     for index, message in enumerate(messages):
         if message["role"] != "assistant" or message.get("content") is not None:
             continue

@@ -127,7 +127,6 @@ def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict
 
 
 def too_many(parsed: Body) -> str | None:
-    """What is wrong with the number of choices that all prompts together ask for."""
     choices = (parsed.get("n") or 1) * len(prompts_of_list(parsed["prompt"]))
     if choices <= MAX_COMPLETION_CHOICES:
         return None
@@ -136,7 +135,6 @@ def too_many(parsed: Body) -> str | None:
 
 
 def too_long(call: Call) -> str | None:
-    """What is wrong with prompts that each choice is to repeat."""
     tokens = call.options.n * call.prompt_tokens
     if tokens <= MAX_ECHOED_TOKENS:
         return None
@@ -144,7 +142,6 @@ def too_long(call: Call) -> str | None:
 
 
 def prompts_of_list(prompt: Json) -> Sequence[Json]:
-    """One value for each prompt."""
     several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
     return prompt if several else (prompt,)
 
@@ -166,14 +163,12 @@ def _conflicts(parsed: Body) -> Iterator[Complaint]:
 
 
 def completion_live_only(body: Body) -> Iterator[Complaint]:
-    """Yield what the live API refuses although its published schema allows it."""
     yield from unknown_fields(body, COMPLETION_FIELDS)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
 
 
 def completion_options(call: Call) -> CompletionOptions:
-    """What OpenAI's fields ask to be shown."""
     shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
 

@@ -127,7 +127,6 @@ def too_long(call: Call) -> Failure | None:
 
 
 def encoding_format(call: Call) -> str:
-    """How the client wants its vectors."""
     requested = call.raw.get("encoding_format")
     return requested if isinstance(requested, str) else "float"
 
@@ -179,7 +178,6 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
 
 
 def moderated_input_types(call: Call) -> tuple[str, ...]:
-    """What was sent to be judged: text, image."""
     given = call.raw["input"]
     if isinstance(given, list) and isinstance(given[0], dict):
         kinds = {"image" if part["type"] == "image_url" else "text" for part in given}

@@ -17,8 +17,6 @@ from mockserver.dialects._parse import Complaint, clip, join_words, json_type
 
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
-    """How a dialect answers one reason: status, type, code, and the field that is named."""
-
     status: int
     kind: str | None = None
     code: str | int | None = None
@@ -27,8 +25,6 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderError:
-    """A failure as one provider says it."""
-
     status: int
     message: str
     kind: str | None
@@ -102,7 +98,6 @@ class ErrorTable:
 
 
 def _rate(failure: Failure) -> Mapping[str, Json]:
-    """Return the facts of the limit that was reached; invented ones where a rule fails the request."""
     reached = {**_REACHED, **failure.details}
     return {**reached, "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])}
 
@@ -254,7 +249,6 @@ def gateway_rows(**own: ErrorRow) -> Rows:
 
 
 def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
-    """Return a row for every reason: its own, or that of its status."""
     return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}
 
 
@@ -264,7 +258,6 @@ def reason_phrase(status: int) -> str:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """Return OpenAI's 400 for a complaint."""
     if complaint.message is not None:
         code = "invalid_value" if complaint.kind == "value" else None
         return _failure(complaint, complaint.message, code)
@@ -439,7 +432,6 @@ class UnsupportedFeature:
 
 
 def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
-    """Return the feature of the call that its model does not support."""
     match failure.details["feature"]:
         case "tools":
             return _parameter("tools" if call.raw.get("tools") else "functions")
@@ -460,7 +452,6 @@ def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
 
 
 def value_at(body: Json, path: Path) -> Json:
-    """Return the value at a path of the body, or None."""
     for step in path:
         if isinstance(body, list) and isinstance(step, int) and step < len(body):
             body = body[step]

@@ -16,17 +16,14 @@ Object = dict[str, Any]
 
 
 def shape(**fields: Type) -> Type:
-    """An object; other keys are dropped."""
     return TypedDict("Shape", fields)  # type: ignore[operator]
 
 
 def open_shape(**fields: Type) -> Type:
-    """An object that keeps all its keys."""
     return _configured(shape(**fields), extra="allow")
 
 
 def closed_shape(**fields: Type) -> Type:
-    """An object that may have no other keys."""
     return _configured(shape(**fields), extra="forbid", defer_build=True)
 
 
@@ -41,37 +38,30 @@ def _configured(made: Type, **config: Any) -> Type:
 
 
 def not_null(kind: Type) -> Type:
-    """A field that may be absent, but not null."""
     return NotRequired[kind]
 
 
 def optional(kind: Type) -> Type:
-    """A field that may be absent or null."""
     return NotRequired[kind | None]
 
 
 def literal(*allowed: str) -> Type:
-    """One of these strings."""
     return Literal[allowed]
 
 
 def number(least: float, most: float, **more: Any) -> Type:
-    """A float within bounds."""
     return Annotated[float, Field(ge=least, le=most, **more)]
 
 
 def integer(least: int | None = None, most: int | None = None) -> Type:
-    """An integer within bounds."""
     return Annotated[int, Field(ge=least, le=most)]
 
 
 def with_checks(kind: Type, *checks: Any) -> Type:
-    """A type with validators, or bounds, of its own."""
     return Annotated[kind, *checks]
 
 
 def mapping(kind: Type) -> Type:
-    """An object whose values are of one type."""
     return dict[str, kind]
 
 
@@ -86,22 +76,18 @@ def labelled(name: str, kind: Type) -> Type:
 
 
 def union(*members: Type) -> Type:
-    """A union."""
     return reduce(or_, members)
 
 
 def tagged_by(key: str, *members: Type) -> Type:
-    """One of several objects, told apart by a key."""
     return Annotated[union(*members), Field(discriminator=key)]
 
 
 def union_by(tag: Callable[[Any], str], *members: Type) -> Type:
-    """One of several labelled types, told apart by a function that returns the label."""
     return Annotated[union(*members), Discriminator(tag)]
 
 
 def text_or(name: str, kind: Type) -> Type:
-    """A string, or a value of another type."""
     return union(STRING, labelled(name, kind))
 
 

@@ -58,7 +58,6 @@ class Complaint:
 
 
 def custom_complaint(message: str, *path: str | int) -> Complaint:
-    """A complaint of which only a message can say what is wrong."""
     return Complaint("conflict", path, message=message)
 
 
@@ -82,7 +81,6 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
 
 
 def bearer(http: HttpRequest) -> str | None:
-    """The token of `Authorization: Bearer ...`, or None."""
     scheme, _, token = (http.header("authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
@@ -115,7 +113,6 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
 
 
 def json_type(value: Json) -> str:
-    """The JSON type of a value, with its article."""
     return _KINDS.get(type(value), "null")
 
 
@@ -277,24 +274,20 @@ def _quoted(text: str) -> tuple[str, ...]:
 
 
 def steps_of(param: str | None) -> list[str]:
-    """The steps of a path that a rule writes: `messages[0].role`."""
     return param.replace("[", ".").replace("]", "").split(".") if param else []
 
 
 def join_words(words: Sequence[str], last: str) -> str:
-    """Words as a sentence lists them: `a`, `a or b`, `a, b, or c`."""
     if len(words) < 3:
         return f" {last} ".join(words)
     return f"{', '.join(words[:-1])}, {last} {words[-1]}"
 
 
 def unknown_fields(body: Mapping[str, Json], known: frozenset[str]) -> Iterator[Complaint]:
-    """Yield a complaint for each key that a request model does not know."""
     return (Complaint("unknown", (key,)) for key in unknown_keys(body, known))
 
 
 def unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
-    """The keys of a body that its request model does not know, in their order."""
     return tuple(key for key in body if key not in known)
 
 

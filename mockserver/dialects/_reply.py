@@ -72,7 +72,6 @@ def chat_renderer(
 
 
 def with_headers(reply: Reply, headers: Headers) -> Reply:
-    """The reply with a provider's headers, where it does not have its own."""
     return replace(reply, headers=merge_headers(headers, reply.headers))
 
 
@@ -97,7 +96,6 @@ def request_id_header(http: HttpRequest, call: Call | None) -> Headers:
 
 
 def request_uuid(http: HttpRequest, call: Call | None) -> str:
-    """The same digits in the groups of a UUID."""
     digits = request_hex(http, call)
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -125,7 +123,6 @@ def _three(kind: str, standing: Standing | None) -> Headers:
 
 
 def model_object(name: str, created: int) -> dict[str, Json]:
-    """Return a model as a list shows it."""
     return {"id": name, "object": "model", "created": created, "owned_by": "mockserver"}
 
 
@@ -134,7 +131,6 @@ def model_operations(
     headers: Callable[[HttpRequest, Call | None], Headers],
     shown: Callable[[str, int], dict[str, Json]] = model_object,
 ) -> tuple[Operation, Operation]:
-    """`GET /models` and `GET /models/{model}` of a dialect, whose answers carry its own headers."""
 
     def parse(http: HttpRequest, strict: bool) -> Call:
         model = http.path_params.get("model", "")

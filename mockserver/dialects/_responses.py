@@ -29,7 +29,6 @@ Body = Mapping[str, Json]
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:
-    """The conversation that an `input` holds: a text is what the user says."""
     if given is None:
         return ()
     return (Message("user", given),) if isinstance(given, str) else tuple(_turns(given))
@@ -48,7 +47,6 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
 
 
 def item_type(item: Body) -> str:
-    """The type of an input item; one without is a message, or refers to an item that the provider keeps."""
     kind: str | None = item.get("type")
     return kind if kind is not None else "message" if "role" in item else "item_reference"
 
@@ -75,7 +73,6 @@ def _other_messages(item: Body) -> Iterator[Message]:
 
 
 def message_of(role: str, content: Json) -> Message:
-    """A message of a text, or of parts in the forms of Responses."""
     if isinstance(content, str):
         return Message(role, content)
     given = content if isinstance(content, list) else ()
@@ -90,7 +87,6 @@ def _text(part: Body) -> str:
 
 
 def _neutral(part: Body) -> Body:
-    """A part in the form that all dialects share: images and files as chat has them."""
     match part.get("type"):
         case "input_image" | "computer_screenshot":
             image = {"url": part.get("image_url"), "file_id": part.get("file_id"), "detail": part.get("detail")}
@@ -127,7 +123,6 @@ class _Turn:
 
 
 def _client_tool_call(kind: str, item: Body) -> ToolCall:
-    """A call that the client has to answer: of its own tools, or of one that works on its side."""
     name, argument = _CALLS[kind]
     tool = as_text(item.get("name")) if name is None else name
     of = {"function_call": "function", "custom_tool_call": "custom"}.get(kind, kind)
@@ -202,7 +197,6 @@ _SILENT = frozenset({"reasoning"})
 
 
 def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
-    """The fields that a Call's fingerprint is made of (product rules: determinism)."""
     kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
@@ -234,7 +228,6 @@ class ResponsesRequest:
 
 
 def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Call:
-    """The Call of a Responses body, or the Failure that the dialect returns for it."""
     parsed = validated(spec.body, body, spec.refuse)
     for found in spec.conflicts(parsed):
         raise spec.refuse(found)
@@ -242,7 +235,6 @@ def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Ca
 
 
 def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of a Responses body; `strict` also refuses what only the live API refuses."""
     call = parse_responses(
         http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
     )
@@ -309,7 +301,6 @@ def _has_type(tool: Json) -> bool:
 
 
 def _tool(tool: Body) -> Tool:
-    """A tool by its name; one of the provider's own is named by its type."""
     kind = tool["type"]
     if kind not in ("function", "custom"):
         return Tool(kind, kind=kind, options=tool)
@@ -352,7 +343,6 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 
 
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
-    """Fields that exclude or need each other."""
     if body.get("stream_options") is not None and not body.get("stream"):
         yield custom_complaint(
             "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"

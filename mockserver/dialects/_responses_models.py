@@ -73,7 +73,6 @@ def _tool_tag(tool: Any) -> str:
 
 # Tools, choices and formats are flat, unlike chat's.
 def function_tool(name: Any) -> Any:
-    """A function that the model may call."""
     return shape(
         type=literal("function"),
         name=name,
@@ -110,7 +109,6 @@ ResponseToolChoice = union(ToolMode, labelled("<an object>", ChosenTool))
 
 
 def text_options(schema_name: Any) -> Any:
-    """The form of the answer: a text, an object, or what satisfies a JSON Schema."""
     schema = shape(
         type=literal("json_schema"), name=schema_name, schema=Object, description=optional(str), strict=optional(bool)
     )

@@ -30,7 +30,6 @@ MAX_PAGE_SIZE = 100  # entries of a page
 
 
 def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
-    """The page that a query asks for; `order` is the default one."""
     requested = http.query.get("order", order)
     if requested not in ORDERS:
         raise refuse(Complaint("value", ("order",), got=requested, expected=ORDERS))
@@ -41,7 +40,6 @@ def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
 
 
 def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
-    """A number of the query, or None where it has none of that name."""
     text = http.query.get(name)
     if text is None:
         return None
@@ -55,7 +53,6 @@ def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: in
 
 
 def boolean_parameter(http: HttpRequest, name: str) -> bool:
-    """Whether the query says yes."""
     return http.query.get(name, "").lower() in ("true", "1")
 
 
@@ -70,7 +67,6 @@ def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
 
 
 def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
-    """The body of a list."""
     shown: Sequence[Entry] = list(entries)
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
@@ -81,7 +77,6 @@ UPDATE = TypeAdapter(body_shape(metadata=Metadata | None))
 
 
 def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], refuse: Refuse) -> tuple[Operation, ...]:
-    """The operations on stored completions; `body` returns the object that a call got as its answer."""
 
     def parse_list(http: HttpRequest, strict: bool) -> Call:
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
@@ -187,7 +182,6 @@ class StoredResponses:
     final: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
-        """Return the operations on a stored response, and those that only count or compact one."""
         one = "/responses/{response_id}"
         return (
             Operation("input_tokens", "POST", "/responses/input_tokens", self._parse_count, self._count),

@@ -125,7 +125,6 @@ _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
 
 def check_version(http: HttpRequest) -> None:
-    """Refuse a request without a well-formed `api-version` in its query."""
     version = http.query.get("api-version")
     if not version:
         message = "The api-version query parameter (?api-version=) is required for all requests."
@@ -169,7 +168,6 @@ def refuse_as_azure(complaint: Complaint) -> Failure:
 
 
 def as_text(value: Json) -> str:
-    """Return a value as `detail.value` shows it: a string, or JSON of any other value."""
     return clip(value if isinstance(value, str) else to_json(value).decode(), 1000)
 
 
@@ -208,7 +206,6 @@ def _refused_extras(extras: Iterable[str]) -> Failure:
 
 
 def _contents(messages: Iterable[Body]) -> Iterator[Complaint]:
-    """Yield what is missing in messages, by their roles, and in parts, by their types."""
     for at, message in enumerate(messages):
         content = message.get("content")
         if content is None and message["role"] != "assistant":
@@ -232,7 +229,6 @@ _OF_THE_MODEL = EFFECTIVE | {
 
 
 def credential(http: HttpRequest) -> str | None:
-    """The bearer token, or the key in `api-key`; key clients send both."""
     return bearer(http) or (http.header("api-key") or "").strip() or None
 
 

@@ -37,7 +37,6 @@ Parse = Callable[[HttpRequest, bool], Call]
 
 
 def credential(http: HttpRequest) -> str | None:
-    """The key in `api-key`, or the bearer token of Entra ID."""
     return (http.header("api-key") or "").strip() or bearer(http)
 
 
@@ -87,7 +86,6 @@ def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def _dated(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """The operations, each of which needs an `api-version` in its query."""
     return (replace(one, parse=_versioned(one.parse), query={"api-version": _USUAL_VERSION}) for one in operations)
 
 

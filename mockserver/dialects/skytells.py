@@ -36,7 +36,6 @@ NAME = "skytells"
 
 
 def credential(http: HttpRequest) -> str | None:
-    """The key in `x-api-key`, or the bearer token that OpenAI's clients send."""
     return (http.header("x-api-key") or "").strip() or bearer(http)
 
 

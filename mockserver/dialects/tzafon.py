@@ -220,7 +220,6 @@ Body = Mapping[str, Json]
 
 
 def parse_response(http: HttpRequest, body: Body) -> Call:
-    """The Call of a Responses body, with its limit resolved as vLLM does."""
     call = parse_responses(http, body, RESPONSES_REQUEST)
     earlier = tuple(_earlier(body.get("previous_input_messages") or ()))
     own = int(call.has_instructions)
@@ -248,7 +247,6 @@ def _with_role(message: Body) -> Body:
 
 
 def parse_chat(http: HttpRequest, body: Body) -> Call:
-    """The Call of a chat body."""
     chat = validated(CHAT, body, refuse)
     for found in _lonely(chat):
         raise refuse(found)
@@ -279,7 +277,6 @@ def _plain_message(message: Body, index: int) -> Body:
 
 
 def _plain_part(part: str | Body) -> Body:
-    """A part in OpenAI's form: texts and images may come without an object."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if isinstance(part.get("type"), str):

@@ -56,7 +56,6 @@ Object = dict[str, Json]
 
 
 def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Object:
-    """Return the body of a plain answer."""
     body: Object = {
         "id": answer.id,
         "object": "chat.completion",
@@ -137,7 +136,6 @@ def chat_annotation(note: Mapping[str, Json]) -> Object:
 
 
 def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
-    """Return the token counts that the provider shows."""
     full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -154,7 +152,6 @@ def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
 
 
 def pick(full: Mapping[str, Json], keys: Sequence[str]) -> Object:
-    """Return the keys that are in `full`, in the order of `keys`."""
     return {key: full[key] for key in keys if key in full}
 
 
@@ -164,7 +161,6 @@ def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout
 
 
 def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
-    """Return the fingerprint as the provider shows it, or None."""
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
 
 
@@ -200,7 +196,6 @@ class ChunkTemplate:
         self._around: dict[int, tuple[bytes, bytes]] = {}
 
     def fill(self, index: int, value: Json) -> bytes:
-        """Return the chunk of a choice with `value` in it."""
         around = self._around.get(index)
         if around is None:
             before, _, after = to_json(self._chunk(index, _PLACEHOLDER)).partition(_PLACEHOLDER_BYTES)

@@ -99,7 +99,6 @@ def _legacy_name(token: str) -> str:
 
 
 def _top(logprob: Logprob) -> Mapping[str, float]:
-    """Return the alternatives, which always include the sampled token."""
     return dict(logprob.top) or {logprob.token: logprob.logprob}
 
 

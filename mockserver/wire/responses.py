@@ -128,14 +128,12 @@ ITEM_KINDS: Mapping[str, ItemKind] = {
 
 
 def response(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> dict[str, Json]:
-    """Return the body of a plain answer."""
     return response_of_items(answer, layout, options, output_items(answer, layout, options))
 
 
 def response_of_items(
     answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: Sequence["OutputItem"]
 ) -> dict[str, Json]:
-    """Return the body that shows items which are built already."""
     status = status_of(answer, layout)
     ended = status in ("completed", "incomplete")
     full: dict[str, Json] = {
@@ -156,13 +154,11 @@ def response_of_items(
 def response_in_progress(
     answer: Answer, layout: ResponseLayout, options: ResponseOptions, *, queued: bool = False
 ) -> dict[str, Json]:
-    """Return the body as the first events of a stream show it."""
     started = replace(answer, phase="queued" if queued else "in_progress", broken=None)
     return response_of_items(started, layout, options, ())
 
 
 def status_of(answer: Answer, layout: ResponseLayout) -> Status:
-    """Return the status that the provider shows."""
     match answer:
         case Answer(phase="queued"):
             return "queued" if layout.queued else "in_progress"
@@ -174,7 +170,6 @@ def status_of(answer: Answer, layout: ResponseLayout) -> Status:
 
 
 def response_usage(usage: Usage, layout: ResponseLayout) -> dict[str, Json]:
-    """Return the token counts that the provider shows."""
     full = {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
@@ -357,7 +352,6 @@ def hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: s
 
 
 def _last_call(before: list[OutputItem]) -> str:
-    """Return the id of the call that the next item can be the output of: that of the item before it."""
     last = before[-1].body if before else {"type": "message"}
     return "" if last["type"].endswith("_output") else last.get("call_id", "")
 

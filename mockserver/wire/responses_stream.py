@@ -102,21 +102,17 @@ class ItemStream:
 
     @property
     def place(self) -> dict[str, Json]:
-        """The keys that say which item an event belongs to."""
         return {"item_id": self.item.body["id"], "output_index": self.index}
 
     @property
     def part(self) -> str:
-        """Which part of an answer the frames carry."""
         return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
 
     def item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
-        """Return an event that holds the whole item."""
         rest = to_json({"output_index": self.index, "item": body})[1:]
         return Event(f"response.output_item.{event}", rest, tokens, self.part)
 
     def event(self, event: str, fields: Mapping[str, Json]) -> Event:
-        """Return an event with these fields about the item."""
         return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def tokens(self, part: Part, text: str) -> tuple[str, ...]:
@@ -124,7 +120,6 @@ class ItemStream:
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
     def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        """Yield an event for each piece of a text."""
         pieces = weighed(self.tokens(part, text), _chunks(part, text))
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
@@ -138,7 +133,6 @@ class ItemStream:
 
 
 def item_events(stream: ItemStream) -> Events:
-    """Yield all events of an item."""
     item = stream.item
     first = item.parts[0]
     yield stream.item_event("added", item_in_progress(item.body), 0)

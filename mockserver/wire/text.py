@@ -55,7 +55,6 @@ class CompletionOptions:
 
 
 def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:
-    """Return the body of a plain answer."""
     body: dict[str, Json] = {
         "id": answer.id,
         "object": "text_completion",
@@ -137,7 +136,6 @@ def _logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: Completi
 
 
 def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
-    """Return the prompt and the completion; `completion` is without the echoed prompt."""
     choice, prompt = answer.choices[index], _prompt(answer, index, options)
     logprobs = [(offset, token) for offset, token in offset_logprobs(choice) if offset >= len(choice.echo)]
     images = list(_for_prompt(options.images, answer, index) or ())

@@ -81,12 +81,10 @@ _MANY = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
-    """An integer within bounds."""
     return with_checks(int, BeforeValidator(whole), Field(ge=least, le=most), Tag("int"))
 
 
 def number(least: float, most: float) -> Any:
-    """A float within bounds."""
     return with_checks(float, BeforeValidator(_number), Field(ge=least, le=most))
 
 

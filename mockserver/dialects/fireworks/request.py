@@ -26,7 +26,6 @@ Detail = Mapping[str, Json]
 
 
 def refusal(*details: Detail) -> Failure:
-    """The 422 that lists these details."""
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
@@ -37,7 +36,6 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def detail_of(message: str, param: str | None) -> Detail:
-    """Return a detail with a message of its own."""
     return {
         "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps_of(param))],
         "msg": message,
@@ -75,7 +73,6 @@ def _unread(http: HttpRequest, failure: Failure) -> Failure:
 
 
 def _offset(why: str, body: bytes) -> int:
-    """Where the body is broken, in characters; 0 where the message does not say."""
     found = re.search(r"line (\d+) column (\d+)$", why)
     if found is None:
         return 0
@@ -114,7 +111,6 @@ def _detail(kind: str, path: Sequence[str | int], message: str, value: Json) -> 
 
 
 def shortened(value: Json) -> Json:
-    """A value of the client as a message quotes it: texts and lists only so long."""
     match value:
         case str():
             return clip(value, _MAX_QUOTED_TEXT)
@@ -159,7 +155,6 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
-    """The Call of a completion's body, or the 422 that lists what is wrong with it."""
     parsed = validated(COMPLETION, body)
     _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
@@ -225,7 +220,6 @@ def _effort(parsed: RequestBody) -> str | None:
 
 
 def completion_options(call: Call, answer: Answer) -> CompletionOptions:
-    """What a completion's body asks to be shown."""
     body = call.raw
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
@@ -295,7 +289,6 @@ def _repeating(parsed: RequestBody) -> str | None:
 
 
 def _max_endless_tokens(parsed: RequestBody, choices: int) -> int | None:
-    """Limit each text that would never end, as a request can ask for many of them."""
     return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
 
 

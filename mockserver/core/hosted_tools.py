@@ -107,11 +107,7 @@ def _patch(given: Given) -> Given:
 
 def _shell_output(given: Given) -> Given:
     printed = [_printed(output) for output in given["output"]]
-    return {
-        "call_id": given.get("call_id", ""),
-        "output": printed,
-        "max_output_length": given.get("max_output_length"),
-    }
+    return {"call_id": given.get("call_id", ""), "output": printed, "max_output_length": given.get("max_output_length")}
 
 
 def _printed(output: Given) -> Given:

@@ -214,7 +214,7 @@ PLAIN_PERMISSION_MESSAGES: Messages = {
     "model_not_allowed": "This API key is not allowed to use the model `{model}`.",
 }
 PLAIN_LIMIT_MESSAGES: Messages = {
-    "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
+    "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}."
 }
 
 INVALID_REQUEST = "invalid_request_error"

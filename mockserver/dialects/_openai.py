@@ -14,12 +14,7 @@ from mockserver.dialects._embeddings_moderations import embeddings, encoding_for
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
-from mockserver.dialects._responses import (
-    RESPONSE_LAYOUT,
-    error_event,
-    parse_openai_responses,
-    responses_reply,
-)
+from mockserver.dialects._responses import RESPONSE_LAYOUT, error_event, parse_openai_responses, responses_reply
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.wire.chat import ChatLayout, Extra, completion
 from mockserver.wire.text import TextLayout

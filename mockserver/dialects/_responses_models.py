@@ -4,15 +4,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from mockserver.dialects._chat import (
-    Efforts,
-    JsonObjectFormat,
-    Metadata,
-    Name,
-    TextFormat,
-    ToolMode,
-    Verbosity,
-)
+from mockserver.dialects._chat import Efforts, JsonObjectFormat, Metadata, Name, TextFormat, ToolMode, Verbosity
 from mockserver.dialects._fields import (
     Object,
     body_shape,

@@ -62,13 +62,7 @@ from mockserver.dialects._fields import (
     with_checks,
 )
 from mockserver.dialects._parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
-from mockserver.dialects._reply import (
-    chat_renderer,
-    json_reply,
-    merge_headers,
-    request_hex,
-    request_uuid,
-)
+from mockserver.dialects._reply import chat_renderer, json_reply, merge_headers, request_hex, request_uuid
 from mockserver.wire.chat import ChatLayout
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.

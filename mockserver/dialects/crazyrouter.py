@@ -19,13 +19,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._parse import Complaint, bearer, read_object
-from mockserver.dialects._reply import (
-    chat_renderer,
-    json_reply,
-    merge_headers,
-    model_operations,
-    request_id_header,
-)
+from mockserver.dialects._reply import chat_renderer, json_reply, merge_headers, model_operations, request_id_header
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"

@@ -105,13 +105,7 @@ CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"),
     message=("role", "content", "refusal", "tool_calls", "annotations"),
     chunk=("id", "object", "created", "model", "service_tier", "system_fingerprint", "choices", "usage"),
-    usage=(
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "prompt_tokens_details",
-        "completion_tokens_details",
-    ),
+    usage=("prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"),
     system_fingerprint=True,
     opening={"role": "assistant", "content": "", "refusal": None},
 )

@@ -464,8 +464,5 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     features=frozenset(FEATURES) - {"filter_annotations", "embedding", "moderation"},
-    variables={
-        "LIGHTCONE_BASE_URL": "{address}/tzafon",
-        "TZAFON_API_KEY": "{key}",
-    },
+    variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"},
 )

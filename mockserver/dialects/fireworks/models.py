@@ -186,9 +186,7 @@ _SAMPLING: dict[str, Any] = {
 }
 # `POST /completions`: closed, as the seed says.
 CompletionRequest = closed_shape(
-    **_SAMPLING,
-    prompt=Prompts,
-    images=optional(union(Texts, labelled("list[list[str]]", list_of(Texts)))),
+    **_SAMPLING, prompt=Prompts, images=optional(union(Texts, labelled("list[list[str]]", list_of(Texts))))
 )
 # `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
 ChatCompletionRequest = body_shape(

@@ -14,8 +14,7 @@ from pathlib import PurePath
 from typing import TypeVar
 
 from mockserver.cassettes import sse_yaml
-from mockserver.cassettes.bodies import Verbatim, as_yaml, read_body, read_style, read_text
-from mockserver.cassettes.nodes import Node, Refused, parse
+from mockserver.cassettes.bodies import Node, Refused, Verbatim, as_yaml, parse, read_body, read_style, read_text
 from mockserver.cassettes.sse_yaml import flow, yaml_lines
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.source import did_you_mean

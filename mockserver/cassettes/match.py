@@ -1,16 +1,21 @@
-"""Which recorded request equals a live one: the fields to compare, the look-up key, and the index of episodes.
+"""Which recorded request equals a live one, and the report of a miss: the nearest episode and how it differs.
 
-Knows calls, not bodies: parsing these is a dialect's job.
+Knows calls, not bodies: parsing these is a dialect's job. Texts of requests are cut and escaped in reports.
 """
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from heapq import nsmallest
 
 from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
-from mockserver.core.json import Json
+from mockserver.core.json import Json, parsed
+from mockserver.core.text import one_line, shown, up_to
 
 SAID = ("messages", "input", "prompt")  # fields with the conversation
 STREAM = "stream"
@@ -180,3 +185,269 @@ class EpisodeIndex:
         """All episodes whose requests are not refused, in order."""
         found = (entry for entries in tuple(self._by_key.values()) for entry in tuple(entries))
         return tuple(sorted(found, key=lambda entry: entry.number))
+
+
+MAX_LINES = 8
+SHOWN = 60  # characters of a value
+CONTEXT = 16  # characters shown on either side of a difference
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place that differs: `field` is its field of the body, `where` its whole path."""
+
+    field: str
+    where: str
+    recorded: str | None  # as text to show; None if absent
+    requested: str | None
+
+    def __str__(self) -> str:
+        if self.recorded is None or self.requested is None:
+            where = "in the request" if self.recorded is None else "in the recording"
+            value = self.recorded or self.requested
+            return f"{self.where}: only {where}" + (f": {value}" if value else "")
+        return f"{self.where}: recorded {self.recorded} | request {self.requested}"
+
+
+def differences(recorded: View, requested: View) -> tuple[Difference, ...]:
+    """Every place that differs: the conversation first, then tools, then other fields in the order of the request."""
+    names = dict.fromkeys((*SAID, "tools", *requested, *recorded))
+    return tuple(found for name in names for found in _of_field(name, recorded.get(name), requested.get(name)))
+
+
+def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
+    if fingerprint(one) == fingerprint(other):
+        return ()
+    where = one_line(name[:SHOWN])
+    if name == "tools":  # no tools are the same as an empty list
+        one, other = one or [], other or []
+    found = tuple(_between(where, one, other)) or ((where, shown(one, SHOWN), shown(other, SHOWN)),)
+    return (Difference(name, *each) for each in found)
+
+
+def lines(found: Sequence[Difference]) -> Iterator[str]:
+    """A line for each, up to MAX_LINES."""
+    return up_to(list(map(str, found)), MAX_LINES)
+
+
+_Found = tuple[str, str | None, str | None]  # where, recorded, requested
+
+
+def _between(where: str, one: Json, other: Json) -> Iterator[_Found]:
+    if one == other and type(one) is type(other):
+        return
+    one, other = _read(one), _read(other)
+    if one is None or other is None:
+        yield where, _said(one), _said(other)
+    elif isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*other, *one)):
+            inner = where if key == "content" else f"{where}.{one_line(key[:SHOWN])}"
+            yield from _between(inner, one.get(key), other.get(key))
+    elif isinstance(one, list) and isinstance(other, list):
+        mine, theirs = _by_name(one), _by_name(other)
+        yield from _listed(where, one, other) if mine is None or theirs is None else _named(mine, theirs)
+    elif isinstance(one, str) and isinstance(other, str):
+        yield where, *_spans(one, other)
+    else:
+        yield where, shown(one, SHOWN), shown(other, SHOWN)
+
+
+def _named(one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[_Found]:
+    """Compare tools by name: their order has no meaning."""
+    for name in dict.fromkeys((*other, *one)):
+        where = f"tool {one_line(name[:SHOWN])}"
+        if name not in one or name not in other:
+            yield where, "" if name in one else None, "" if name in other else None
+        else:
+            yield from _between(where, one[name], other[name])
+    if list(one) != list(other) and one == other:
+        yield "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN)
+
+
+def _listed(where: str, one: list[Json], other: list[Json]) -> Iterator[_Found]:
+    front, back = _equal_ends(one, other)
+    for at in range(front, max(len(one), len(other)) - back):
+        mine = one[at] if at < len(one) - back else None
+        theirs = other[at] if at < len(other) - back else None
+        yield from _between(_entry(where, at, mine if theirs is None else theirs), mine, theirs)
+
+
+def _equal_ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
+    """The number of equal entries at the front, and at the back of the rest."""
+    fewer = min(len(one), len(other))
+    front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
+    left = fewer - front
+    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
+
+
+def _entry(where: str, at: int, entry: Json) -> str:
+    role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
+    return f"{where}[{at}]" + (f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else "")
+
+
+def _read(value: Json) -> Json:
+    """A value to compare: JSON in a text is parsed; a single part of text is its text."""
+    if isinstance(value, str) and value.startswith("{"):
+        inner = parsed(value)
+        return inner if isinstance(inner, dict) else value
+    match value:
+        case [{"type": "text" | "input_text" | "output_text", "text": str(text)}]:
+            return text
+    return value
+
+
+def _by_name(entries: Iterable[Json]) -> dict[str, Json] | None:
+    """Tools by their names; None if these are not tools, or repeat a name."""
+    found: dict[str, Json] = {}
+    for entry in entries:
+        inner = entry.get("function") or entry.get("custom") or entry if isinstance(entry, Mapping) else {}
+        name = inner.get("name") if isinstance(inner, Mapping) else None
+        if not isinstance(name, str) or name in found or "role" in entry or "call_id" in entry:
+            return None
+        found[name] = inner
+    return found
+
+
+def _said(value: Json) -> str | None:
+    if value is None:
+        return None
+    content = value.get("content") if isinstance(value, Mapping) else None
+    content = _read(content)
+    return shown(content if isinstance(content, str) else value, SHOWN)
+
+
+def _spans(one: str, other: str) -> tuple[str, str]:
+    front = alike(one, other)
+    back = alike(one[front:][::-1], other[front:][::-1])
+    start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
+    return _span(one, start, back), _span(other, start, back)
+
+
+def _span(text: str, start: int, back: int) -> str:
+    end = len(text) if back <= CONTEXT + 2 else len(text) - back + CONTEXT
+    cut = text[start : max(end, start)]
+    after = "…" if end < len(text) or len(cut) > SHOWN else ""
+    return one_line(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
+
+
+_POOL = 16  # episodes that are compared field by field
+
+
+def miss_report(index: EpisodeIndex, call: Call) -> str:
+    """The report for people. Traits select the few episodes to compare in full."""
+    entries = index.entries
+    if not entries:
+        contents = "only requests that their dialects refuse" if index.unread else "none"
+        return f"no episode of {index.file} answers this request: it has {contents}; to {_RECORD}"
+    wanted = index.traits(call)
+    pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.distance(wanted), entry.number))
+    if all(entry.traits.operation != wanted.operation for entry in pool):
+        others = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
+        return (
+            f"no episode of {index.file} answers this request: it has none of {wanted.dialect} {wanted.operation}, "
+            f"only of {others}; to {_RECORD}"
+        )
+    same = (entry for entry in pool if entry.traits.operation == wanted.operation)
+    compared = [(entry, _differences(index, entry, call, wanted)) for entry in same]
+    entry, found = min(compared, key=lambda each: (each[0].traits.distance(wanted), len(each[1]), each[0].number))
+    return "\n".join(_lines(index, entry, found))
+
+
+def summary(index: EpisodeIndex, entry: IndexedEpisode) -> str:
+    """Such as `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
+    episode, call = entry.episode, index.read(entry.episode)
+    said = "" if call is None else call.last_user
+    when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
+    about = (episode.dialect, episode.operation, one_line(episode.model), said and shown(said, SHOWN))
+    return f"{index.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
+
+
+def _lines(index: EpisodeIndex, entry: IndexedEpisode, found: Sequence[Difference]) -> Iterator[str]:
+    yield f"no episode of {index.file} answers this request; the nearest:"
+    yield f"  {summary(index, entry)}"
+    yield from (f"    {line}" for line in lines(found))
+    yield _advice(index, found)
+
+
+def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+    """All differences: dialect and streaming, then field by field."""
+    recorded = index.read(entry.episode)
+    found = () if recorded is None else differences(view(recorded, index.match), view(call, index.match))
+    if entry.traits.stream != wanted.stream:
+        found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
+    if entry.traits.dialect != wanted.dialect:
+        found = (Difference(_DIALECT, _DIALECT, entry.traits.dialect, wanted.dialect), *found)
+    return found
+
+
+def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
+    name, fields = index.file.removesuffix(".yaml"), tuple(dict.fromkeys(each.field for each in found))
+    if fields == (STREAM,):
+        command = f"mockserver cassette rules {name}"
+        return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
+    if fields and all(name in SAID for name in fields) and (pattern := _varying(found)):
+        return (
+            f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
+            f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
+        )
+    also = tuple(name for name in fields if name in index.match.also)  # compared because of match.also
+    rest = tuple(name for name in fields if name not in also)
+    if not fields or any(name in _ESSENTIAL for name in rest):
+        return f"to {_RECORD}"
+    taken = (f"remove {', '.join(map(one_line, also))} from match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{', '.join(map(one_line, rest))}]}}",) if rest else ()
+    return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
+
+
+def _varying(found: Sequence[Difference]) -> str | None:
+    """A regex for what changes in the shown texts; None if these are cut or escaped, as it would then be a guess."""
+    texts = [
+        "\n".join(texts) for texts in zip(*((each.recorded or "", each.requested or "") for each in found), strict=True)
+    ]
+    return None if any(sign in text for sign in ("\\", "…") for text in texts) else varying_pattern(*texts)
+
+
+_RECORD = "record it, start with --record new_episodes"
+_STREAMED = {True: "as a stream", False: "plain"}
+_DIALECT = "dialect"
+# Fields that mean too much to suggest ignoring them.
+_ESSENTIAL = frozenset(
+    (*SAID, STREAM, _DIALECT, "model", "tools", "tool_choice", "instructions", "response_format", "text")
+)
+
+
+def varying_pattern(one: str, other: str) -> str | None:
+    """A regex for all words in which two texts differ: numbers, dates and ids. None if they differ in other words."""
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    words = zip(("", *mine), mine, theirs, strict=False)
+    found = dict.fromkeys(_pattern(before, word, changed) for before, word, changed in words if word != changed)
+    if len(mine) != len(theirs) or None in found or not 0 < len(found) <= _MAX_PATTERNS:
+        return None
+    pattern = "|".join(filter(None, found))
+    return pattern if re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
+
+
+def _pattern(before: str, one: str, other: str) -> str | None:
+    """A regex for two words; for a bare number, including the word before it."""
+    if _ID.fullmatch(one) and _ID.fullmatch(other):
+        return _IDS
+    shape = _shape(one)
+    if shape != _shape(other) or shape == _escaped(one):
+        return None
+    return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
+
+
+def _shape(word: str) -> str:
+    return _DIGITS.sub(lambda _: _NUMBER, _escaped(word))
+
+
+def _escaped(word: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", word)
+
+
+_MAX_PATTERNS = 3
+_NUMBER = r"\d+"
+_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
+_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
+_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
+_IDS = "[0-9a-fA-F-]{16,}"

@@ -9,6 +9,8 @@ from json.encoder import encode_basestring
 
 from mockserver.cassettes.bodies import (
     COMPACT,
+    Node,
+    Refused,
     Style,
     Verbatim,
     as_json,
@@ -20,7 +22,6 @@ from mockserver.cassettes.bodies import (
     read_style,
     read_text,
 )
-from mockserver.cassettes.nodes import Node, Refused
 from mockserver.core.episode import RecordedEvent
 from mockserver.core.json import Json
 

@@ -1,14 +1,59 @@
-"""The command line: `mockserver COMMAND`. The modules of commands are imported when a command is called."""
+"""The command line: `mockserver COMMAND`."""
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
 from mockserver import __version__
-from mockserver.cli.lazy import Lazy
 from mockserver.config.errors import MockserverError
+from mockserver.config.source import did_you_mean
+
+
+class Lazy(click.Group):
+    """Commands whose modules are imported when they are called, which keeps the start quick.
+
+    A command is `command` in the module of its name or, in one of `modules` that it shares, `NAME_command`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        table: Mapping[str, str],
+        package: str,
+        modules: Mapping[str, str] = MappingProxyType({}),
+        **more: Any,
+    ) -> None:
+        super().__init__(*args, **more)
+        self.table, self.package, self.modules = table, package, modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.table:
+            return None
+        shared = self.modules.get(cmd_name)
+        module = import_module(f"{self.package}.{shared or cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command" if shared else "command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.table and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], self.table) or f"; choose one of {', '.join(self.table)}"
+            raise click.UsageError(f'unknown command "{args[0]}"{hint}')
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.table.items()))
+
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Start a server; stop it with Ctrl-C.",

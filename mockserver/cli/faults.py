@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from mockserver.cli.child import Completed, run_captured
 from mockserver.cli.options import rules_option, server_sources, setting_flags
+from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
 from mockserver.server.live import Sources, start

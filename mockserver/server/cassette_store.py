@@ -11,8 +11,7 @@ from threading import RLock
 from typing import Literal
 from urllib.parse import urlencode
 
-from mockserver.cassettes.match import EpisodeIndex
-from mockserver.cassettes.miss import miss_report
+from mockserver.cassettes.match import EpisodeIndex, miss_report
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
 from mockserver.config.errors import CassetteError, Mistake, RuleError
 from mockserver.config.recording import MatchSettings

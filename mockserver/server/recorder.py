@@ -7,8 +7,8 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mockserver.cassettes.redaction.detect import leaks
 from mockserver.cassettes.redaction.find import environment_secrets
-from mockserver.cassettes.redaction.leaks import leaks
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import UPSTREAM_KEY

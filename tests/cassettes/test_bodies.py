@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from mockserver.cassettes.bodies import Style, as_json, as_yaml, read_body
-from mockserver.cassettes.nodes import Refused, parse
+from mockserver.cassettes.bodies import Refused, Style, as_json, as_yaml, parse, read_body
 
 TREE = {"a": [1, 2.5, None, True], "b": {}, "c": [], "é": "é<&>/\u2028\n"}
 

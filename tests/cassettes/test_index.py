@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes import episode_index
-from mockserver.cassettes.episode_index import Index, index_of, indexed
+from mockserver.cassettes import store
 from mockserver.cassettes.format import HEAD, document, episodes
+from mockserver.cassettes.store import Index, index_of, indexed
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import hostile, samples
@@ -53,7 +53,7 @@ def test_what_was_added_is_read_alone(tmp_path: Path) -> None:
 @thrown(60)
 def test_any_episode_comes_out_of_it_as_it_went_in(found: list[Episode]) -> None:
     made = (Index.of(b"", tuple(found)),)
-    assert episode_index._adapter().validate_json(episode_index._adapter().dump_json(made)) == made
+    assert store._adapter().validate_json(store._adapter().dump_json(made)) == made
 
 
 def test_the_index_holds_the_very_episodes_for_their_user_only(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_index_holds_the_very_episodes_for_their_user_only(tmp_path: Path) -
 
 HASHED = {
     "size": len(DATA),
-    "format": episode_index.FORMAT,
+    "format": store.FORMAT,
     "sha256": sha256(DATA).hexdigest(),
     "lines": 1,
     "episodes": [],

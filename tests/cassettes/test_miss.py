@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.match import EpisodeIndex
-from mockserver.cassettes.miss import SHOWN, differences, miss_report, varying_pattern
+from mockserver.cassettes.match import SHOWN, EpisodeIndex, differences, miss_report, varying_pattern
 from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.nodes import MAX_DEPTH, Refused, parse
+from mockserver.cassettes.bodies import MAX_DEPTH, Refused, parse
 
 
 def test_scalars_stay_as_they_are_written() -> None:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.bodies import Style
-from mockserver.cassettes.nodes import Refused, parse
+from mockserver.cassettes.bodies import Refused, Style, parse
 from mockserver.cassettes.sse_yaml import (
     Layout,
     data_of,

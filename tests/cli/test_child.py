@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.child import Completed, run_captured, run_child
+from mockserver.cli.run import Completed, run_captured, run_child
 from tests.kit.served import ROOT
 
 ENVIRON = {"PATH": os.environ["PATH"]}
@@ -54,7 +54,7 @@ time.sleep(60)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_are_passed_on_and_the_program_has_the_last_word(number: signal.Signals) -> None:
     program = [sys.executable, "-c", TRAPS]
-    ours = f"import sys, os; from mockserver.cli.child import run_child; sys.exit(run_child({program!r}, os.environ))"
+    ours = f"import sys, os; from mockserver.cli.run import run_child; sys.exit(run_child({program!r}, os.environ))"
     command, quiet = [sys.executable, "-c", ours], subprocess.DEVNULL
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stdin=quiet, text=True, start_new_session=True, env=PYTHON

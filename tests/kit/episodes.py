@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from mockserver.cassettes.convert.imports import split_events
+from mockserver.cassettes.convert import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.dialects import discover
 from mockserver.server.routes import find, operation_for, places

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from mockserver.cassettes.bodies import Verbatim
+from mockserver.cassettes.redaction.detect import AllowedSecrets, allowed
 from mockserver.cassettes.redaction.find import (
     MAX_LETTERS,
     PLACEHOLDER,
@@ -32,7 +33,6 @@ from mockserver.cassettes.redaction.json_edit import (
     read_json,
     with_fragments,
 )
-from mockserver.cassettes.redaction.leaks import AllowedSecrets, allowed
 from mockserver.cassettes.sse_yaml import data_of, with_data
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import click
 
-from mockserver.cli.lazy import Lazy
+from mockserver.cli import Lazy
 
 COMMANDS: Mapping[str, str] = {
     "list": "List cassettes or their episodes.",

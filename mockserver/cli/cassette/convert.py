@@ -9,13 +9,10 @@ from pathlib import Path, PurePath
 import click
 
 from mockserver import __version__
-from mockserver.cassettes.convert.exports import har
-from mockserver.cassettes.convert.imports import Imported, import_file
-from mockserver.cassettes.convert.providers import ADDRESSES, DialectRoutes
-from mockserver.cassettes.convert.rules import READ, RecordedCall, RuleDraft, make_rules, rules_file
+from mockserver.cassettes.convert import ADDRESSES, DialectRoutes, Imported, har, import_file
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.store import SUFFIX, CassetteFile
-from mockserver.cli.cassette.describe import line
+from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, rules_file
 from mockserver.cli.cassette.folder import (
     Folder,
     cassettes_flag,
@@ -25,6 +22,7 @@ from mockserver.cli.cassette.folder import (
     redactor,
     write_output,
 )
+from mockserver.cli.cassette.inspect import line
 from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call

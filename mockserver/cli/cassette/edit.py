@@ -6,7 +6,6 @@ from functools import partial
 
 import click
 
-from mockserver.cli.cassette.describe import headline
 from mockserver.cli.cassette.folder import (
     age,
     cassettes_flag,
@@ -16,6 +15,7 @@ from mockserver.cli.cassette.folder import (
     played_episodes,
     redactor,
 )
+from mockserver.cli.cassette.inspect import headline
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json

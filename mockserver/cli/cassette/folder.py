@@ -11,17 +11,16 @@ from shutil import copymode
 
 import click
 
-from mockserver.cassettes.redaction.leaks import leaks as find_leaks
+from mockserver.cassettes.redaction.detect import leaks as find_leaks
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named, names
-from mockserver.cli.cassette.describe import line
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.types import seconds
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
-from mockserver.core.text import plural, printable
+from mockserver.core.text import one_line, plural, printable, truncate
 from mockserver.dialects import discover
 from mockserver.server.recorder import recording_policy
 
@@ -96,7 +95,7 @@ def _fetch(address: str, token: str | None) -> Json:
         words = "its control API refuses this token" if token else "its control API needs a token"
         raise ConfigError(f"{address}: {words}; set --control-token or MOCKSERVER_CONTROL_TOKEN")
     if answer.status_code != 200:
-        raise ConfigError(f"{address}: no journal there: {answer.status_code} {line(answer.text, 300)}")
+        raise ConfigError(f"{address}: no journal there: {answer.status_code} {one_line(truncate(answer.text, 300))}")
     return answer.content
 
 

@@ -4,9 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from mockserver.cassettes.convert.exports import har
-from mockserver.cassettes.convert.imports import import_file
-from mockserver.cassettes.convert.providers import ADDRESSES
+from mockserver.cassettes.convert import ADDRESSES, har, import_file
 from mockserver.core.episode import Recorded
 from mockserver.dialects import discover
 from tests.cassettes.convert.kit import KNOWN

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.cassettes.convert.imports import FORMATS, import_file, split_events
+from mockserver.cassettes.convert import FORMATS, import_file, split_events
 from mockserver.cassettes.format import HEAD
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode

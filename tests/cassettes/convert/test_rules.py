@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from mockserver.cassettes.convert.rules import (
+from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, parse_response
+from mockserver.cassettes.to_rules import (
     RecordedCall,
     RuleDraft,
     UnsupportedError,
@@ -17,7 +18,6 @@ from mockserver.cassettes.convert.rules import (
     then_of,
     with_conditions,
 )
-from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, parse_response
 from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.core.episode import Episode
 from tests.dialects.case_files import Case, all_cases

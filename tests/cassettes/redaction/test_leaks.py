@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.redaction.leaks import MAX_LEAKS, Leak, allowed, entry_of, leaks
+from mockserver.cassettes.redaction.detect import MAX_LEAKS, Leak, allowed, entry_of, leaks
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, Recorded, Sent
 

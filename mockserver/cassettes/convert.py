@@ -1,21 +1,107 @@
-"""Import recordings of other tools: vcrpy cassettes and HAR files."""
+"""Import vcrpy cassettes and HAR files, and export HAR 1.2."""
 
 import json
 import re
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlencode, urlsplit
+from http import HTTPStatus
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from mockserver.cassettes.convert.providers import DialectRoutes, dialect_of, local_target
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.yaml_reader import parse
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
-from mockserver.core.http import Headers
+from mockserver.core.http import Headers, is_loopback
 from mockserver.core.json import Json, parsed
+
+
+@dataclass(frozen=True, slots=True)
+class DialectRoutes:
+    """What importing needs to know of the dialects.
+
+    `mounts`: the paths of each; `operation`: what a method and path reach; `decode`: a body without its content
+    codings, which raises ValueError if they cannot be undone.
+    """
+
+    mounts: Mapping[str, tuple[str, ...]]
+    operation: Callable[[str, str], str | None]
+    decode: Callable[[Headers, bytes], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTarget:
+    """What a URL means in this server."""
+
+    dialect: str
+    path: str
+    query: str
+    operation: str
+
+
+def dialect_of(url: str, routes: DialectRoutes) -> str | None:
+    """The dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    if is_loopback(host) or not host:
+        path = _without_namespace(parts.path)
+        mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
+        return next(mounted, "openai" if path.startswith("/v1/") else None)
+    for pattern, path, dialect in _HOSTS:
+        if pattern.fullmatch(host) and parts.path.startswith(path):
+            return dialect
+    return None
+
+
+def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> LocalTarget | None:
+    """What a URL of this dialect means here, or None if the dialect has no such operation."""
+    parts = urlsplit(url)
+    segments = unquote(_without_namespace(parts.path)).split("/")[1:]
+    tails = ["/".join(segments[at:]) for at in range(len(segments))]
+    for path in (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect]):
+        if operation := routes.operation(method, path):
+            return LocalTarget(dialect, path, parts.query, operation)
+    return None
+
+
+def _without_namespace(path: str) -> str:
+    return _NAMESPACE.sub("/", path, count=1)
+
+
+_NAMESPACE = re.compile(r"^/ns/[^/]+/")
+# Hosts, the start of the path if a host serves several dialects, and the dialect.
+_HOSTS = tuple(
+    (re.compile(host), path, dialect)
+    for host, path, dialect in (
+        (r"(?:[a-z]{2}\.)?api\.openai\.com", "/", "openai"),
+        (r"[^.]+\.openai\.azure\.(?:com|us|cn)", "/", "azure_openai"),
+        (r"[^.]+\.(?:cognitiveservices|services\.ai)\.azure\.com", "/openai/", "azure_openai"),
+        (r"[^.]+\.services\.ai\.azure\.com", "/", "azure"),
+        (r"models\.inference\.ai\.azure\.com", "/", "azure"),
+        (r"(?:[^.]+\.)+(?:inference|models|inference\.ml)\.(?:ai\.)?azure\.com", "/", "azure"),
+        (r"models\.github\.ai", "/", "azure"),
+        (r"api\.fireworks\.ai", "/", "fireworks"),
+        (r"api\.(?:tzafon|lightcone)\.ai", "/", "tzafon"),
+        (r"api\.skytells\.ai", "/", "skytells"),
+        (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
+    )
+)
+
+# The servers of providers, by the mount of their dialect. The name of an Azure resource is unknown here.
+ADDRESSES: Mapping[str, str] = {
+    "/openai/v1": "https://api.openai.com/v1",
+    "/azure-openai": "https://resource.openai.azure.com",
+    "/azure": "https://resource.services.ai.azure.com",
+    "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
+    "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
+    "/tzafon/v1": "https://api.tzafon.ai/v1",
+    "/skytells/v1": "https://api.skytells.ai/v1",
+    "/crazyrouter/v1": "https://crazyrouter.com/v1",
+    "/v1": "https://api.openai.com/v1",
+}
+
 
 FORMATS = "vcrpy cassettes (YAML or JSON) and HAR files"
 
@@ -338,3 +424,101 @@ _HOP_BY_HOP = frozenset(
         *("content-length", "content-encoding", "host", "accept-encoding"),
     )
 )
+
+
+def har(episodes: Iterable[Episode], version: str, addresses: Mapping[str, str]) -> Json:
+    """A HAR log; `addresses`: the URL of each provider, by the mount of its dialect."""
+    return {
+        "log": {
+            "version": "1.2",
+            "creator": {"name": "mockserver", "version": version},
+            "entries": [_entry(episode, addresses) for episode in episodes],
+        }
+    }
+
+
+def _entry(episode: Episode, addresses: Mapping[str, str]) -> Json:
+    reply = episode.reply
+    first = reply.frames[0][0] if reply.frames else reply.took
+    took = max(reply.took, first)
+    return {
+        "startedDateTime": datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds"),
+        "time": _ms(took),
+        "request": _request(episode.request, addresses),
+        "response": _response(reply),
+        "cache": {},
+        "timings": {"send": 0, "wait": _ms(first), "receive": _ms(took - first)},
+        "comment": f"{episode.dialect} {episode.operation} {episode.model}".strip(),
+    }
+
+
+def _request(sent: Sent, addresses: Mapping[str, str]) -> Json:
+    posted = {"postData": _post_data(sent)} if sent.body else {}
+    return {
+        "method": sent.method,
+        "url": _url(sent, addresses),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": _headers(sent.headers),
+        "queryString": [
+            {"name": name, "value": value} for name, value in parse_qsl(sent.query, keep_blank_values=True)
+        ],
+        "headersSize": -1,
+        "bodySize": len(sent.body),
+        **posted,
+    }
+
+
+def _url(sent: Sent, addresses: Mapping[str, str]) -> str:
+    """The URL of the request at the provider, or at a local server if that is unknown."""
+    query = f"?{sent.query}" if sent.query else ""
+    path = quote(sent.path, safe="/:@!$&'()*+,;=~-._")
+    for mount, address in addresses.items():
+        if path.startswith(f"{mount}/"):
+            return address + path.removeprefix(mount) + query
+    return f"http://127.0.0.1:8000{path}{query}"
+
+
+def _post_data(sent: Sent) -> Json:
+    # HAR has no base64 here: bytes that are not text are replaced.
+    kind = next((value for name, value in sent.headers if name == "content-type"), "application/json")
+    return {"mimeType": kind, "text": sent.body.decode("utf-8", "replace")}
+
+
+def _response(reply: Recorded) -> Json:
+    body = reply.bytes
+    return {
+        "status": reply.status,
+        "statusText": _phrase(reply.status),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": _headers(reply.headers),
+        "content": _content(body, reply.headers),
+        "redirectURL": "",
+        "headersSize": -1,
+        "bodySize": len(body),
+    }
+
+
+def _content(body: bytes, headers: Headers) -> Json:
+    kind = next((value for name, value in headers if name == "content-type"), "application/octet-stream")
+    content = {"size": len(body), "mimeType": kind}
+    try:
+        return {**content, "text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {**content, "text": b64encode(body).decode(), "encoding": "base64"}
+
+
+def _headers(headers: Headers) -> Json:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)

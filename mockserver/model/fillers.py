@@ -1,10 +1,13 @@
-"""Made-up words, things, remarks and sentences, and the word lists that they come from. Knows no prompt."""
+"""Made-up values: words, remarks and sentences of word lists, and the one Faker generator with its fixed clock."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
-from mockserver.core.seed import Random
+from mockserver.core.seed import FROZEN_AT, Random
 
 T = TypeVar("T")
 
@@ -28,30 +31,25 @@ def english(name: str, group: str = "") -> tuple[str, ...]:
 
 @cache
 def lexicon(locale: str) -> tuple[str, ...]:
-    """The words that Faker has for a locale."""
     from importlib import import_module  # the module takes 0.1 s, which a server of rules alone need not pay
 
     return tuple(import_module(f"faker.providers.lorem.{locale}").Provider.word_list)
 
 
 def pick(choices: Sequence[T], rng: Random) -> T:
-    """One of several."""
     return choices[int(rng.random() * len(choices))]  # `randrange` takes five times as long
 
 
 def word(rng: Random, locale: str = "en_US") -> str:
-    """One of the words that Faker has for a locale."""
     words = lexicon(locale)
     return words[rng.randrange(len(words))]
 
 
 def phrase(rng: Random, length: int) -> str:
-    """So many English words."""
     return " ".join(word(rng) for _ in range(length))
 
 
 def sentence(rng: Random, locale: str = "en_US") -> str:
-    """One sentence, with a comma if it is long, and sometimes a question."""
     words = [word(rng, locale) for _ in range(rng.randrange(5, 15))]
     if len(words) > 7:
         words[rng.randrange(2, len(words) - 2)] += ","
@@ -60,22 +58,18 @@ def sentence(rng: Random, locale: str = "en_US") -> str:
 
 
 def noun(rng: Random) -> str:
-    """A thing, in one word."""
     return pick(english("nouns"), rng)
 
 
 def thing(rng: Random) -> str:
-    """A thing, in two words."""
     return f"{pick(english('adjectives'), rng)} {pick(english('nouns'), rng)}"
 
 
 def note(rng: Random) -> str:
-    """A few words that fit nearly anything."""
     return english("notes")[rng.randrange(len(english("notes")))]
 
 
 def remark(rng: Random) -> str:
-    """A sentence that fits nearly anything."""
     aspects, remarked = some_aspects(rng), pick(english("remarks"), rng)
     first, second = two_of(aspects, rng)
     rng.random()  # once drawn for a word of the prompt; without it what follows would change
@@ -89,12 +83,75 @@ def some_aspects(rng: Random) -> list[str]:
 
 
 def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
-    """Two different ones, in any order."""
     at = int(rng.random() * (len(aspects) - 1))
     first, second = aspects[at], aspects[at + 1 + int(rng.random() * (len(aspects) - 1 - at))]
     return (second, first) if rng.random() < 0.5 else (first, second)
 
 
 def capitalized(text: str) -> str:
-    """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
+
+
+LOCALE = "en_US"
+_TURN, _FIRST = Lock(), Lock()
+
+
+@contextmanager
+def drawing(rng: Random) -> Iterator[Any]:
+    """Lock the generator and let its values come from this stream."""
+    with _TURN:
+        faker = generator()
+        faker.random = rng
+        yield faker
+
+
+def generator() -> Any:
+    with _FIRST:  # or two threads would make one each
+        return _made()
+
+
+@cache
+def _made() -> Any:
+    from faker import Faker  # slow to import, and few answers need it
+
+    faker = Faker(LOCALE)
+    faker.seed_instance(0)  # some providers use the system's randomness until this is called
+    faker.add_provider(_anchored_dates())
+    return faker._factories[0]
+
+
+def _anchored_dates() -> Any:
+    """Faker's dates, from a copy of their module in which the time is always the same, in UTC."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    from faker.providers import date_time
+
+    spec = spec_from_file_location("faker.providers.date_time", date_time.__file__, submodule_search_locations=[])
+    assert spec is not None  # noqa: S101  # it was imported a line above
+    assert spec.loader is not None  # noqa: S101
+    copy: Any = module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    copy.datetime = _FixedDatetime
+    copy.dtdate = _FixedDate
+    copy._get_local_timezone = lambda: UTC
+    return copy.Provider
+
+
+class _OfReal(type):
+    """Counts real dates as its own instances: a value may come from outside the copied module."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, datetime if issubclass(cls, datetime) else date)
+
+
+class _FixedDatetime(datetime, metaclass=_OfReal):
+    @classmethod
+    def now(cls, tz: Any = None) -> "_FixedDatetime":
+        here = cls.fromtimestamp(FROZEN_AT, tz or UTC)
+        return here if tz else here.replace(tzinfo=None)
+
+
+class _FixedDate(date, metaclass=_OfReal):
+    @classmethod
+    def today(cls) -> "_FixedDate":
+        return cls.fromordinal(datetime.fromtimestamp(FROZEN_AT, UTC).toordinal())

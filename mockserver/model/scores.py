@@ -27,12 +27,10 @@ _HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds
 
 
 def dimensions_of(model: str) -> int:
-    """Return the length of a model's vectors, by its name."""
     return next((size for word, size in _SIZES.items() if word in model.lower()), DIMENSIONS)
 
 
 def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
-    """Return the unit vector of a text."""
     spread = shake_256(seed.digest("embedding", text)).digest(dimensions)
     sums = array("b", spread.translate(_ODD)).tolist()  # so that none ends up as zero
     words = _WORD.findall(_lower(text[:_READ]))

@@ -13,7 +13,6 @@ Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common 
 
 
 def vocabulary(words: str) -> frozenset[str]:
-    """Return the words of a line."""
     return frozenset(words.split())
 
 
@@ -44,7 +43,6 @@ def _entries(line: str) -> tuple[str, ...]:
 
 @cache
 def word_set(name: str) -> frozenset[str]:
-    """Return one of the sets in `sets.txt`."""
     return frozenset(word_list("sets")[name])
 
 
@@ -89,7 +87,6 @@ def prepositions(text: str) -> Mapping[str, str]:
 
 @cache
 def prepositions_of(language: str) -> Mapping[str, str]:
-    """Return the prepositions of a language code and of English, each with its meaning in English."""
     headings = [heading.split() for heading in word_list("prepositions")]
     return {
         word: meaning
@@ -164,12 +161,10 @@ def is_verb(word: str) -> bool:
 
 
 def reads(word: str) -> bool:
-    """Whether a word asks for what is there, rather than for a change."""
     return not _reading().isdisjoint(roots(word))
 
 
 def is_action(word: str) -> bool:
-    """Whether a word says what to do, rather than with what."""
     return weight(word) == _WEIGHT_OF_ACTION
 
 
@@ -226,7 +221,6 @@ def _plain(text: str) -> str:
 
 @cache
 def _groups() -> Mapping[str, tuple[str, ...]]:
-    """The groups of synonyms that each stem is in."""
     found: dict[str, tuple[str, ...]] = {}
     for name, group in word_list("tool_synonyms").items():
         for word in group:

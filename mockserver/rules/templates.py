@@ -22,7 +22,7 @@ from mockserver.core.call import Call, Message, last_tool_result, tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.model.faker import drawing, generator
+from mockserver.model.fillers import drawing, generator
 
 T = TypeVar("T")
 U = TypeVar("U")

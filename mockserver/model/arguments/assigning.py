@@ -9,20 +9,22 @@ from functools import lru_cache
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.choices import (
+from mockserver.model.arguments.properties import Property, in_order, item_of, read_property, similar
+from mockserver.model.arguments.reading import portion_of, read
+from mockserver.model.arguments.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
+from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.wording import (
+    announced,
     boolean_in,
     bulleted,
     choices_in,
     examples_in,
     items_in,
+    kind_of_text,
+    remainder,
     runs_of_items,
     without_name,
 )
-from mockserver.model.arguments.free_text import announced, kind_of_text, remainder
-from mockserver.model.arguments.properties import Property, in_order, item_of, read_property, similar
-from mockserver.model.arguments.reading import portion_of, read
-from mockserver.model.arguments.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
-from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
@@ -67,7 +69,6 @@ class Assignment:
         return True
 
     def take_text(self, prop: Property, place: tuple[int, int] | None) -> None:
-        """Give a property the text at a place, if it fits."""
         if place and self.fits(prop.name, self.text[slice(*place)]):
             self.given[prop.name] = self.text[slice(*place)]
             self.used.append(Mention("free", self.text[slice(*place)], *place))
@@ -102,7 +103,6 @@ def _values_of(text: str, match: Candidate) -> Iterator[Json]:
 
 
 def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Property, ...]:
-    """Return what each property asks for, in the schema's order."""
     needed = frozenset(required).intersection(properties)
     if len(properties) > _MOST_CACHED:
         return tuple(_read_properties(properties, needed))
@@ -186,7 +186,6 @@ def _both_ends(found: Sequence[Mention], most: int) -> Sequence[Mention]:
 
 
 def _is_of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
-    """Whether the word before a mention, or what it counts, is the name of another property."""
     counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
     return any(word in heads and word not in prop.words for word in (*mention.before[:1], counted))
 
@@ -331,7 +330,6 @@ def _in_unit(mention: Mention, prop: Property) -> float:
 
 
 def _within(written: str, prop: Property) -> Iterator[Json]:
-    """The values within a text that is written for a property."""
     for mention in read(written[:500]):
         if mention.kind not in _WRITTEN and mention.kind not in ("name", "words"):
             yield from values(written, mention, prop)

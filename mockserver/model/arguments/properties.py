@@ -26,12 +26,10 @@ class Property:
 
     @property
     def format(self) -> str:
-        """The format that the schema asks for, or an empty text."""
         return str(self.schema.get("format") or "")
 
     @property
     def numeric(self) -> bool:
-        """Whether all types are numbers."""
         return bool(self.types) and set(self.types) <= {"integer", "number", "null"}
 
 
@@ -158,7 +156,6 @@ _EXAMPLES = re.compile(
 
 
 def _hints(described: str) -> Iterator[str]:
-    """The examples that a description gives."""
     for found in _EXAMPLES.finditer(described):
         for example in re.split(r",\s*(?:or |and )?|\s+(?:or|and)\s+|[/|;]\s*", found[1]):
             example = example.strip(" '\"`“”‘’").lower()

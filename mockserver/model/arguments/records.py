@@ -33,7 +33,6 @@ class Record:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of the properties that it has."""
         return frozenset(name for name, _ in self.taken)
 
 
@@ -91,7 +90,6 @@ def _records(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> list[Recor
 
 
 def _taken(within: Sequence[Candidate]) -> tuple[tuple[str, Mention], ...]:
-    """The mentions of one piece by property, the best first, each place once."""
     taken: dict[str, Mention] = {}
     for match in sorted(within, key=lambda match: match.rank):
         mention = match.mentions[0]
@@ -125,7 +123,6 @@ def object_mentions(
 
 
 def _of_records(found_records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
-    """The mentions in each record, with those outside of all records."""
     found_records = found_records[:_MOST_SETS]
     places = [Mention("elsewhere", None, *record.place) for record in found_records]
     outside = [m for m in found if not any(m.overlaps(place) for place in places)]
@@ -225,7 +222,6 @@ def _apart(ordered: Sequence[Mention]) -> list[Mention]:
 
 
 def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
-    """Whether conjunctions or commas, with little else, stand between all of them."""
     return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
 
 

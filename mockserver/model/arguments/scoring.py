@@ -74,7 +74,6 @@ def _kind_points(mention: Mention, prop: Property) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
-    """The rows of the table of features for such mentions and properties."""
     return [
         (weight, holds)
         for weight, kinds, semantic_types, holds in _FEATURES
@@ -83,7 +82,6 @@ def _features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
 
 
 def context(mention: Mention, prop: Property) -> int:
-    """Return the points for words around a mention that the property is named by."""
     telling, best = _telling(prop.words), 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near):
@@ -99,20 +97,17 @@ def _parts_clauses(word: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _telling(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a name that tell what it is."""
     return tuple(word for word in words if word not in UNTOLD) or words
 
 
 @lru_cache(maxsize=16_384)
 def _hit(word: str, telling: tuple[str, ...]) -> float:
-    """How well a word is one of those of a name: 0 where it is none."""
     hits = (1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and alike(word, name))
     return max(hits, default=0)
 
 
 @lru_cache(maxsize=4096)
 def alike(one: str, other: str) -> bool:
-    """Whether two singulars are of one word or mean the same."""
     short, long = sorted((one, other), key=len)
     if len(short) >= 4 and long.startswith(short[: max(4, len(short) - 2)]) and len(long) - len(short) <= 4:
         return True
@@ -121,7 +116,6 @@ def alike(one: str, other: str) -> bool:
 
 
 def role(mention: Mention, prop: Property) -> int:
-    """Return the points for a preposition that tells from what or to what, where the property asks for one of them."""
     if prop.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
         return 8
     said = ROLE_OF.get(mention.cue, "")
@@ -206,7 +200,6 @@ def _leads(word: str) -> bool:
 
 
 def _by_key(mention: Mention, prop: Property) -> int:
-    """The points of a value that the text gives by name."""
     key = parts(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
@@ -215,7 +208,6 @@ def _by_key(mention: Mention, prop: Property) -> int:
 
 
 def _is_alike(key: tuple[str, ...], prop: Property) -> bool:
-    """Whether two names are of like words, or one has the words of the other."""
     if len(prop.words) == len(key) and all(map(alike, key, prop.words)):
         return True
     shorter = set(key) <= set(prop.words) or set(prop.words) <= set(key)

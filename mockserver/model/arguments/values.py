@@ -30,7 +30,6 @@ class Mention:
     source: int = 0  # which of the texts it stands in
 
     def overlaps(self, other: "Mention") -> bool:
-        """Whether both have a character in common."""
         return self.start < other.end and other.start < self.end
 
 
@@ -185,7 +184,6 @@ def _depth(value: Json) -> int:
 
 
 def members(text: str, fragment: Mention) -> Iterator[Mention]:
-    """The members of a JSON object, and of the objects in it."""
     waiting, at, left = [fragment.value], fragment.start, _MOST_MEMBERS
     while waiting and left:
         value = waiting.pop(0)

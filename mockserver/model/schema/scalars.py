@@ -15,8 +15,7 @@ from typing import TypeVar
 
 from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT, Random
-from mockserver.model.faker import drawing
-from mockserver.model.fillers import noun, phrase, remark, thing
+from mockserver.model.fillers import drawing, noun, phrase, remark, thing
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import UnsatisfiableError, text_validator
 from mockserver.model.schema.keywords import Part, Parts, is_excluded, lower_limit, to_fraction, upper_limit

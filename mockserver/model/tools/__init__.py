@@ -13,8 +13,8 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.arguments.described import read
 from mockserver.model.schema import instance
+from mockserver.model.structured import read
 from mockserver.model.tools.choosing import best, properties_of
 from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.pending_calls import (

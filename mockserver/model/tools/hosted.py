@@ -11,7 +11,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import Mentions
-from mockserver.model.arguments.free_text import announced
+from mockserver.model.arguments.wording import announced
 from mockserver.model.fillers import sentence
 from mockserver.model.grammar import text_of
 from mockserver.model.vocabulary import pieces

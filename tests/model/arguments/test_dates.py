@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments.dates import durations, moments, pieces, times
+from mockserver.model.arguments.quantities import durations, moments, pieces, times
 
 
 @pytest.mark.parametrize(

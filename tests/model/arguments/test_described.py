@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.described import asks_for_json, described, read, shape
+from mockserver.model.structured import asks_for_json, described, read, shape
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
 INSTRUCTIONS = (

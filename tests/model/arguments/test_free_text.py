@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments.free_text import announced, remainder
+from mockserver.model.arguments.wording import announced, remainder
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments.numbers import numbers
+from mockserver.model.arguments.quantities import numbers
 from mockserver.model.arguments.values import value_of
 
 

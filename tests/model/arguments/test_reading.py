@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.phrases import phrases
-from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.reading import phrases, read
 from mockserver.model.arguments.values import Mention
 
 

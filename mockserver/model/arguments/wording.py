@@ -1,21 +1,13 @@
-"""What a text says of properties with choices, of booleans and of lists."""
+"""What the words of a text say of a property: choices, yes or no, lists, and free text to search for or to say."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.scoring import score
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import (
-    heading_of,
-    parts,
-    singular,
-    truth,
-    vocabulary,
-    word_list,
-    word_set,
-)
+from mockserver.model.vocabulary import heading_of, parts, singular, truth, vocabulary, word_list, word_set
 
 Place = tuple[int, int]  # where something starts and ends
 Scored = tuple[int, Mention]
@@ -23,7 +15,6 @@ Scored = tuple[int, Mention]
 
 @lru_cache(maxsize=32)
 def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
-    """The words of a text in the singular with their places, and where each stands among them."""
     words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
     places: dict[str, list[int]] = {}
     for at, (word, _, _) in enumerate(words):
@@ -32,7 +23,6 @@ def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, li
 
 
 def choices_in(text: str, prop: Property) -> Iterator[Scored]:
-    """The values of an enumeration that the text says, each with its points."""
     for choice in prop.choices[:_MOST_CHOICES]:
         if isinstance(choice, str) and choice:
             for points, (start, end) in _said(text, choice):
@@ -57,7 +47,6 @@ def _said(text: str, choice: str) -> Iterator[tuple[int, Place]]:
 
 
 def _runs(text: str, pieces: tuple[str, ...]) -> Iterator[Place]:
-    """Where words stand one after the other."""
     words, places = _index(text)
     for at in places.get(pieces[0], ())[:50]:
         if tuple(word for word, _, _ in words[at : at + len(pieces)]) == pieces:
@@ -81,7 +70,6 @@ def _around(text: str, mention: Mention, prop: Property) -> int:
 
 
 def examples_in(text: str, prop: Property) -> Iterator[Mention]:
-    """The examples of a description that the text says, as it says them."""
     for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
         for start, end in _runs(text, parts(hint) or (hint,)):
             yield Mention("words", text[start:end], start, end)
@@ -167,7 +155,6 @@ def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
 
 
 def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
-    """The mentions that may be items of a list, with their points."""
     for said in found:
         if said.kind not in _KINDS_OF_ITEMS:
             continue
@@ -199,4 +186,163 @@ LISTED = re.compile(  # what stands between the items of a list
 _BULLETS = re.compile(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
 _KINDS_OF_ITEMS = vocabulary(
     "number money quoted name words email url id channel date path phone ip host uuid address version color"
+)
+
+
+def kind_of_text(semantic_type: str, words: Iterable[str]) -> str:
+    """Return which kind of free text a property takes: text, message, reason, task, topic, query, expression..."""
+    named = set(words)
+    kind = next((kind for kind, words in _KINDS.items() if named & words), "")
+    if kind or semantic_type != "text":
+        return kind or semantic_type
+    return "message" if named.isdisjoint(_WHOLE_TEXTS) else "text"
+
+
+def announced(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
+    """Return where free text of a kind stands, cut before used mentions; None where nothing announces it."""
+    taken = sorted((mention.start, mention.end) for mention in used)
+    for cue in _CUES.get(kind, ()):
+        for start, end in _sentences(text[:_REACH]):
+            polite = _after_courtesy(text, start, end)
+            at_start = cue in (_ASKING, _VERB)
+            found = cue.match(text[polite:end]) if at_start else cue.search(text, polite, end)
+            if found is None:
+                continue
+            begin = polite + found.end() if at_start else found.end()
+            whole = kind in ("message", "text") and cue in (_COLON, _SAYING)
+            end = _end_after_colon(text, begin) if cue is _COLON else end
+            if place := _trimmed(text, (begin, end), taken, whole=whole):
+                return place
+    return None
+
+
+def remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
+    """Return the object of the first request: the rest of its sentence; of a question, all of it."""
+    taken = sorted((mention.start, mention.end) for mention in used)
+    for start, end in _sentences(text[:_REACH]):
+        polite = _after_courtesy(text, start, end)
+        verb = _VERB.match(text[polite:end])
+        asks = kind in _QUESTIONS and text[start:end].rstrip().endswith(("?", "？"))
+        place: Place | None
+        if kind == "question" or (asks and not taken):
+            place = (start if kind == "question" else polite, end)
+        else:
+            begin = polite + (verb.end() if verb and not asks else 0)
+            place = _trimmed(text, (begin, end), taken, whole=False)
+        if place and text[slice(*place)].lower() not in word_set("requests"):
+            return place
+    return None
+
+
+def _after_courtesy(text: str, start: int, end: int) -> int:
+    found = _POLITE.match(text[start:end])
+    return start + (found.end() if found else 0)
+
+
+def _sentences(text: str) -> Iterator[Place]:
+    start = 0
+    for found in _SENTENCE.finditer(text):
+        if text[start : found.start()].strip():
+            yield start, found.start()
+        start = found.end()
+    if text[start:].strip():
+        yield start, len(text)
+
+
+def _end_after_colon(text: str, begin: int) -> int:
+    """Where a text after a colon ends: before a blank line or a sentence that requests more, else with the text."""
+    rest = text[begin : begin + _REACH]
+    ends = (found.start() for found in (_NEXT_REQUEST.search(rest), _BLANK_LINE.search(rest)) if found)
+    return begin + min(ends, default=len(rest))
+
+
+def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
+    """The place without courtesy, quotes and punctuation; up to what is used, unless it is taken whole."""
+    begin, end = place
+    cut = end
+    for start, stop in taken:
+        if start <= begin < stop:
+            begin = stop
+        elif begin < start < cut and not whole:
+            cut = start
+    piece = text[begin:cut]
+    if cut < end:
+        piece = _LEADING.sub("", piece.rstrip(" $€£¥#\"'“‘«"))
+    piece = _TAIL.sub("", piece.rstrip())
+    if not whole or piece.count(".") + piece.count("!") + piece.count("?") == 0:
+        piece = _TAIL.sub("", piece.rstrip(" \n.!?。？！,;:"))
+    lead = len(piece) - len(piece.lstrip(" \n,;:\"'“”"))
+    piece = piece.rstrip(" \n\"'“”")
+    return (begin + lead, begin + len(piece)) if len(piece) > lead + 1 else None
+
+
+_REACH = 4_000
+_POLITE = re.compile(
+    r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally)\b[,!. ]*"
+    r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would)? (?:like|love|want|need)(?: you)? (?:to )?"
+    r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |(?:use the|call) [\w-]{1,40} (?:tool )?to )+",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"(?:search|look|browse|google|query|scan)(?: (?:the )?\w{1,15})? (?:for|up|about|on) (?:information on )?"
+    r"|(?:look up|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch)"
+    r" (?:all |some |any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?"
+    r"|(?:tell me|give me|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about "
+    r"|(?:suche?|finde|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
+    re.IGNORECASE,
+)
+_SAYING = re.compile(
+    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b"
+    r"|\b(?:say|tell|stat|explain|writ|announc|read)(?:s|es|ing)? that\b"
+    r"|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que|disant que|que diga)\b"
+    r"|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
+    re.IGNORECASE,
+)
+_TELLING = re.compile(
+    r"\b(?:remind|tell|ask|remember|reminder|task|todo|goal|want|need)\b(?: \w{1,20})?(?: is)? to ", re.IGNORECASE
+)
+_REASON = re.compile(r"\b(?:because|since|as|due to|owing to|weil|parce que|porque)\b(?: of)? ", re.IGNORECASE)
+_ABOUT = re.compile(r"\b(?:about|regarding|concerning|on the topic of|über|sobre)\b ", re.IGNORECASE)
+_COLON = re.compile(r"[:：](?=\s)\s*(?=\S)")
+_QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
+_VERB = re.compile(
+    rf"^(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
+    r"(?: me\b| us\b)?(?: the| an?)?(?: following)?"
+    r"(?: (?:command|text|code|expression|sentence|word|phrase|query|question|message|note|task|todo"
+    r"|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
+_TAIL = re.compile(
+    r"(?:[,;]? (?:please|pls|thanks?(?: you)?|for me|now|asap|right away|bitte|por favor|s'il vous plaît))+$",
+    re.IGNORECASE,
+)
+
+_CUES: dict[str, tuple[re.Pattern[str], ...]] = {
+    "text": (_SAYING, _COLON, _TELLING, _REASON),
+    "message": (_SAYING, _COLON, _TELLING, _REASON),
+    "reason": (_REASON, _SAYING),
+    "task": (_TELLING, _COLON, _SAYING),
+    "topic": (_ABOUT, _COLON, _ASKING),
+    "query": (_ASKING, _ABOUT, _COLON),
+    "title": (_COLON, _ABOUT, _TELLING),
+}
+_KINDS = {
+    "reason": vocabulary("reason cause justification"),
+    "task": vocabulary("task todo goal objective reminder"),
+    "topic": vocabulary("topic subject theme about interest"),
+    "question": vocabulary("question"),
+}
+_WHOLE_TEXTS = vocabulary("text input content sentence phrase paragraph document")
+_QUESTIONS = ("query", "message", "text", "task", "topic", "")
+_BLANK_LINE = re.compile(r"\n\n")
+_NEXT_REQUEST = re.compile(
+    r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
+)
+_LEADING = re.compile(
+    r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at"
+    r"|most|least|up|of|the|an?|and|or"
+    r"|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit|published|after|before"
+    r"|since|until|set|titled|called|named))+$",
+    re.IGNORECASE,
 )

@@ -114,20 +114,16 @@ def _keys(value: Json) -> Json:
     return {str(name): table or {} for name, table in value.items()}
 
 
+def _by_name(table: type[BaseModel]) -> WithJsonSchema:
+    """Names in a list, or as the keys of tables."""
+    tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
+    return WithJsonSchema({"anyOf": [TEXTS, tables]})
+
+
 Keys = Annotated[
     Mapping[str, KeySettings] | None,
     BeforeValidator(_keys),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                TEXTS,
-                {
-                    "type": "object",
-                    "additionalProperties": {"anyOf": [KeySettings.model_json_schema(), {"type": "null"}]},
-                },
-            ]
-        }
-    ),
+    _by_name(KeySettings),
 ]
 
 
@@ -200,17 +196,9 @@ def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetail
     return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
 
 
-_PROPERTIES = ModelSettings.model_json_schema()
 Models = Annotated[
     Mapping[str, ModelSettings] | None,
     BeforeValidator(_models),
     AfterValidator(_unique_names),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                TEXTS,
-                {"type": "object", "additionalProperties": {"anyOf": [_PROPERTIES, {"type": "null"}]}},
-            ]
-        }
-    ),
+    _by_name(ModelSettings),
 ]

@@ -200,15 +200,15 @@ def _of_document(document: Document) -> _Layer:
 
 def _of_environ(environ: Mapping[str, str]) -> _Layer:
     """The variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
-    named = {name.removeprefix(_PREFIX).lower(): text for name, text in environ.items() if _is_ours(name)}
+    named = {
+        name.removeprefix(_PREFIX).lower(): text
+        for name, text in environ.items()
+        if name.startswith(_PREFIX) and not name.startswith(UPSTREAM_KEY)
+    }
     known = Settings.model_fields
     return _Layer(
         {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))}, variable
     )
-
-
-def _is_ours(variable: str) -> bool:
-    return variable.startswith(_PREFIX) and not variable.startswith(UPSTREAM_KEY)
 
 
 def _profiles(layers: Sequence[_Layer]) -> Profiles | None:

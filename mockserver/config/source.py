@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, parse
@@ -67,7 +68,8 @@ def read(text: str | bytes, file: str) -> Document:
     data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text)
     if problems:
         places = (
-            Mistake(words, _place(file, lines, line, column)) for words, line, column in sorted(problems, key=_at)
+            Mistake(words, _place(file, lines, line, column))
+            for words, line, column in sorted(problems, key=itemgetter(1, 2))
         )
         raise MockserverError(*places)
     return Document(data, file, lines, root)
@@ -133,10 +135,6 @@ def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceL
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…" if column < _SHOWN else ""
     return SourceLocation(file, line + 1, column + 1, text)
-
-
-def _at(problem: Problem) -> tuple[int, int]:
-    return problem[1:]
 
 
 def _in_file(mistake: Mistake) -> tuple[int, int]:

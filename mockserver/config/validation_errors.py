@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeGuard, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeGuard, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -190,10 +190,6 @@ def _same(words: str) -> Callable[[ErrorDetails], str]:
     return lambda _: words
 
 
-def _at_least(details: ErrorDetails) -> str:
-    return f"at least {details['ctx']['ge']:g}"
-
-
 _OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
@@ -211,7 +207,7 @@ _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "too_short": _same("at least one item"),
     "literal_error": _one_of,
     "greater_than": lambda details: f"more than {details['ctx']['gt']:g}",
-    "greater_than_equal": _at_least,
+    "greater_than_equal": lambda details: f"at least {details['ctx']['ge']:g}",
     "less_than_equal": lambda details: f"at most {details['ctx']['le']:g}",
 }
 
@@ -255,13 +251,16 @@ def _shape(value: Json) -> str:
 def either(expected: str) -> Discriminator:
     """Choose among alternatives by shape, so that errors refer to the intended one.
 
-    The alternatives carry the tags `<number>`, `<text>`, `<table>` and `<list>`.
+    The alternatives are marked: `AsText[str] | AsTable[ErrorSpec]`.
     """
     return Discriminator(_shape, custom_error_type="expected", custom_error_message=expected)
 
 
 Whole = Annotated[int, Field(ge=0)]
-TextOrNumber = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[int, Tag("<number>")], either("a text or a whole number")
-]
+T = TypeVar("T")
+AsNumber = Annotated[T, Tag("<number>")]
+AsText = Annotated[T, Tag("<text>")]
+AsTable = Annotated[T, Tag("<table>")]
+AsList = Annotated[T, Tag("<list>")]
+TextOrNumber = Annotated[AsText[str] | AsNumber[int], either("a text or a whole number")]
 Headers = dict[str, TextOrNumber]

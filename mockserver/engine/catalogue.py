@@ -84,67 +84,46 @@ _EMBEDDING = Model(8192, tokenizer="cl100k_base")
 
 # The first pattern that matches wins.
 PUBLISHED: Mapping[str, Model] = {
-    "gpt-3.5-turbo-instruct*": _OLD,
-    "gpt-3.5-turbo-0301": _OLD,
+    **dict.fromkeys(("gpt-3.5-turbo-instruct*", "gpt-3.5-turbo-0301"), _OLD),
     "gpt-3.5-turbo-0613": _GPT_3,
     "gpt-3.5-turbo*": replace(_GPT_3, context_window=16_385),
-    "gpt-4-turbo-preview": _TURBO,
-    "gpt-4-0125*": _TURBO,
-    "gpt-4-1106-preview": _TURBO,
+    **dict.fromkeys(("gpt-4-turbo-preview", "gpt-4-0125*", "gpt-4-1106-preview"), _TURBO),
     "gpt-4-turbo*": replace(_TURBO, vision=None),
     "gpt-4-*vision*": replace(_TURBO, vision=None, tools=False),
     "gpt-4-32k*": replace(_GPT_4, context_window=32_768),
     "gpt-4-0314": replace(_GPT_4, tools=False),
-    "gpt-4-0613": _GPT_4,
-    "gpt-4": _GPT_4,
+    **dict.fromkeys(("gpt-4-0613", "gpt-4"), _GPT_4),
     "gpt-4o-2024-05-13": replace(_GPT_4O, max_output_tokens=4096, json_schema=False),
     "gpt-4o*": _GPT_4O,
     "chatgpt-4o-latest": replace(_GPT_4O, tools=False),
     "gpt-4.1*": _GPT_41,
-    "gpt-4.5*": _GPT_4O,
-    "gpt-5-chat*": _GPT_4O,
+    **dict.fromkeys(("gpt-4.5*", "gpt-5-chat*"), _GPT_4O),
     "gpt-5-pro*": replace(_GPT_5, max_output_tokens=272_000, sampling=False),
-    "gpt-5": replace(_GPT_5, sampling=False),
-    "gpt-5-*": replace(_GPT_5, sampling=False),
+    **dict.fromkeys(("gpt-5", "gpt-5-*"), replace(_GPT_5, sampling=False)),
     "gpt-5.*": _GPT_5,
     "gpt-oss-*": Model(128 * _K, tokenizer="o200k_base", reasoning=True),
     "o1-preview*": replace(_O1_EARLY, max_output_tokens=32_768),
     "o1-mini*": _O1_EARLY,
-    "o1": _O,
-    "o1-*": _O,
+    **dict.fromkeys(("o1", "o1-*"), _O),
     "o3-mini*": replace(_O, vision=False),
-    "o3": _O,
-    "o3-*": _O,
-    "o4-mini*": _O,
-    "codex-mini*": _O,
+    **dict.fromkeys(("o3", "o3-*", "o4-mini*", "codex-mini*"), _O),
     "text-embedding-*": _EMBEDDING,
-    "babbage-002": replace(_OLD, context_window=16_384, max_output_tokens=16_384),
-    "davinci-002": replace(_OLD, context_window=16_384, max_output_tokens=16_384),
-    "llama-3-*": Model(8 * _K),
-    "llama-v3-*": Model(8 * _K),
-    "meta-llama-3-*": Model(8 * _K),
-    "llama-3*": Model(128 * _K),
-    "llama-v3*": Model(128 * _K),
-    "meta-llama-3*": Model(128 * _K),
-    "llama-4-*": Model(1024 * _K),
-    "llama4-*": Model(1024 * _K),
+    **dict.fromkeys(("babbage-002", "davinci-002"), replace(_OLD, context_window=16_384, max_output_tokens=16_384)),
+    **dict.fromkeys(("llama-3-*", "llama-v3-*", "meta-llama-3-*"), Model(8 * _K)),
+    **dict.fromkeys(("llama-3*", "llama-v3*", "meta-llama-3*"), Model(128 * _K)),
+    **dict.fromkeys(("llama-4-*", "llama4-*"), Model(1024 * _K)),
     "mixtral-8x7b*": Model(32 * _K),
     "mixtral-8x22b*": Model(64 * _K),
     "mistral-7b*": Model(32 * _K),
-    "mistral-large*": Model(128 * _K),
-    "mistral-medium*": Model(128 * _K),
-    "mistral-small*": Model(128 * _K),
-    "mistral-nemo*": Model(128 * _K),
-    "ministral-*": Model(128 * _K),
+    **dict.fromkeys(
+        ("mistral-large*", "mistral-medium*", "mistral-small*", "mistral-nemo*", "ministral-*"), Model(128 * _K)
+    ),
     "codestral-*": Model(256 * _K),
     "deepseek-v3*": Model(160 * _K),
-    "deepseek-r1": Model(160 * _K, reasoning=True),
-    "deepseek-r1-0528": Model(160 * _K, reasoning=True),
+    **dict.fromkeys(("deepseek-r1", "deepseek-r1-0528"), Model(160 * _K, reasoning=True)),
     "qwen3-8b": Model(40 * _K),
-    "qwen3-235b*": Model(256 * _K),
-    "qwen3-coder*": Model(256 * _K),
-    "qwen2p5-72b*": Model(128 * _K),
-    "kimi-k2-instruct": Model(128 * _K),
+    **dict.fromkeys(("qwen3-235b*", "qwen3-coder*"), Model(256 * _K)),
+    **dict.fromkeys(("qwen2p5-72b*", "kimi-k2-instruct"), Model(128 * _K)),
     "kimi-k2-*": Model(256 * _K),
     "glm-4p5*": Model(128 * _K),
     "glm-4p6*": Model(198 * _K),
@@ -153,8 +132,7 @@ PUBLISHED: Mapping[str, Model] = {
     "phi-4-m*": Model(128 * _K),
     "phi-3*-4k-*": Model(4 * _K),
     "phi-3*-8k-*": Model(8 * _K),
-    "phi-3*-128k-*": Model(128 * _K),
-    "phi-3.5-*": Model(128 * _K),
+    **dict.fromkeys(("phi-3*-128k-*", "phi-3.5-*"), Model(128 * _K)),
     "cohere-command-a*": Model(256 * _K),
     "cohere-command-r*": Model(128 * _K),
     "cohere-embed-v3*": Model(512),
@@ -341,23 +319,6 @@ def check(call: Call, model: Model) -> None:
             raise Failure("unsupported", details={"feature": feature, **details})
 
 
-def _tools(call: Call) -> Mapping[str, Json] | None:
-    return {} if call.tools else None
-
-
-def _vision(call: Call) -> Mapping[str, Json] | None:
-    shown = any(part.get("type") in IMAGES for message in call.messages for part in message.parts)
-    return {} if shown else None
-
-
-def _json_schema(call: Call) -> Mapping[str, Json] | None:
-    return {} if call.options.response_format == "json_schema" else None
-
-
-def _reasoning(call: Call) -> Mapping[str, Json] | None:
-    return {} if call.options.effort not in (None, "none") else None
-
-
 def _sampling(call: Call) -> Mapping[str, Json] | None:
     for name, default in _DEFAULTS.items():
         value = call.raw.get(name)
@@ -377,9 +338,11 @@ _DEFAULTS: Mapping[str, Json] = {
     "logit_bias": {},
 }
 _NEEDED: Mapping[str, Callable[[Call], Mapping[str, Json] | None]] = {
-    "tools": _tools,
-    "vision": _vision,
-    "json_schema": _json_schema,
-    "reasoning": _reasoning,
+    "tools": lambda call: {} if call.tools else None,
+    "vision": lambda call: (
+        {} if any(part.get("type") in IMAGES for message in call.messages for part in message.parts) else None
+    ),
+    "json_schema": lambda call: {} if call.options.response_format == "json_schema" else None,
+    "reasoning": lambda call: {} if call.options.effort not in (None, "none") else None,
     "sampling": _sampling,
 }

@@ -252,16 +252,13 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     if call.operation in DOCUMENTS:
         return DocumentDraft()
     generate, choices = generator(call, seed), list[DraftChoice]()
-    for index in range(_different(call)):
+    # Fewer different choices for a large request, which bounds its time.
+    different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+    for index in range(different):
         if index:
             await asyncio.sleep(0)
         choices.append(await on_thread_if_large(call, partial(generate, "auto", {}, index)))
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
-
-
-def _different(call: Call) -> int:
-    """Return how many different choices to generate: fewer for a large request, which bounds its time."""
-    return min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
 
 
 def generator(call: Call, seed: Seed) -> Generate:

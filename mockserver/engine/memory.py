@@ -6,7 +6,6 @@ Knows calls and answers, no wire shape; how much there is room for is the shelf'
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
@@ -74,7 +73,7 @@ class Memory:
             replace(call, http=replace(call.http, headers=(), body=b"")),
             replace(answer, headers=()),
             polls=self.polls if call.options.background and not call.stream else 0,
-            size=_BARE + len(call.http.body) + sum(map(_size, _parts(answer))),
+            size=_BARE + len(call.http.body) + sum(_size(part) for choice in answer.choices for part in choice.parts),
         )
         await self.put(stored)
         return stored
@@ -123,7 +122,7 @@ class Memory:
                 return await self._change(replace(stored, polls=0))
             case "response" if stored.polls:
                 await self._change(replace(stored, polls=stored.polls - 1))
-        return _unfinished(stored) if stored.polls else stored
+        return replace(stored, answer=replace(stored.answer, phase="in_progress")) if stored.polls else stored
 
     async def _change(self, stored: Stored) -> Stored:
         await self.shelf.change(*_place(stored), stored, size=stored.size)
@@ -147,13 +146,9 @@ class Memory:
 def following(call: Call, history: tuple[Message, ...]) -> Call:
     """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
     own = call.messages[: int(call.has_instructions)]
-    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *_results(call))))}
+    results = (message for message in call.spoken if message.role == "tool")  # their calls may be in the history
+    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *results)))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
-
-
-def _results(call: Call) -> Iterator[Message]:
-    """Pair tool results with their calls, which may be in the earlier conversation."""
-    return (message for message in call.spoken if message.role == "tool")
 
 
 def said(answer: Answer) -> tuple[Message, ...]:
@@ -161,7 +156,11 @@ def said(answer: Answer) -> tuple[Message, ...]:
     message = Message(
         "assistant",
         "\n".join(_texts(parts)),
-        parts=tuple({"type": part.kind, **part.body} for part in parts if _is_shown(part)),
+        parts=tuple(
+            {"type": part.kind, **part.body}
+            for part in parts
+            if isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS
+        ),
         tool_calls=tuple(_calls(parts)),
     )
     return (message,) if message.text or message.parts or message.tool_calls else ()
@@ -192,14 +191,6 @@ def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
                 yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
 
 
-def _is_shown(part: Part) -> TypeGuard[Item]:
-    return isinstance(part, Item) and part.kind not in CLIENT_RUN_TOOLS
-
-
-def _unfinished(stored: Stored) -> Stored:
-    return replace(stored, answer=replace(stored.answer, phase="in_progress"))
-
-
 def _meanings(history: Sequence[Message]) -> Iterator[Json]:
     ordinals: dict[str, int] = {}
     for message in history:
@@ -212,10 +203,6 @@ def _meanings(history: Sequence[Message]) -> Iterator[Json]:
 
 
 _IDS = frozenset({"id", "call_id"})
-
-
-def _parts(answer: Answer) -> Iterator[Part]:
-    return (part for choice in answer.choices for part in choice.parts)
 
 
 def _size(part: Part) -> int:

@@ -275,11 +275,11 @@ def _block(head: str, text: str) -> Iterator[str]:
 
 
 def _as_json(value: Json) -> str:
-    return json.dumps(map_texts(value, _hashed), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
-
-
-def _hashed(text: str) -> str:
-    return _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", text)
+    hashed = map_texts(
+        value,
+        lambda text: _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", text),
+    )
+    return json.dumps(hashed, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
 
 
 _FIRST_ERROR, _RULE_FAILED = 400, 500  # statuses

@@ -230,7 +230,11 @@ def python(value: Json) -> str:
 
 
 def yaml(value: Json) -> str:
-    return _literal(value, {True: "true", False: "false", None: "null"}, _yaml_text)
+    return _literal(
+        value,
+        {True: "true", False: "false", None: "null"},
+        lambda text: text if _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS else _quoted(text),
+    )
 
 
 def _literal(value: Json, constants: Mapping[object, str], text: Callable[[str], str]) -> str:
@@ -251,10 +255,6 @@ def _quoted(text: str) -> str:
     """A text in double quotes, with escapes that Python and YAML share."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in escaped) + '"'
-
-
-def _yaml_text(text: str) -> str:
-    return text if _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS else _quoted(text)
 
 
 def _keywords(when: Table) -> dict[str, Json]:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import Field, Tag, create_model
 
-from mockserver.config.validation_errors import Table, either
+from mockserver.config.validation_errors import AsTable, AsText, Table, either
 
 _NOTES = "annotations (citations), in the API's form"
 _CALL_ID = "id of the call, to which its result will refer; made when absent"
 
 CallId = Annotated[str | None, Field(min_length=1, description=_CALL_ID)]
-Arguments = Annotated[
-    Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")], either("a table or a JSON text")
-]
+Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table or a JSON text")]
 
 
 class OutputTextSpec(Table):
@@ -209,10 +207,7 @@ _SOURCE = _table(
 )
 _SOURCES = (
     _list(
-        Annotated[
-            Annotated[str, Tag("<text>")] | Annotated[_SOURCE, Tag("<table>")],
-            either("an address such as https://example.org"),
-        ]
+        Annotated[AsText[str] | Annotated[_SOURCE, Tag("<table>")], either("an address such as https://example.org")]
     ),
     "addresses of what was found",
 )
@@ -250,7 +245,7 @@ _MCP_ERROR = _either_type(
     _typed("mcp_tool_execution_error", "An error of the tool itself.", "content: []", "content"),
 )
 _TEXT_OR_MCP_ERROR: Any = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[_MCP_ERROR, Tag("<table>")], either("a text, or a table with its type")
+    AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], either("a text, or a table with its type")
 ]
 _MCP_TOOL = _table(
     "A tool of an MCP server.",

@@ -148,14 +148,10 @@ def _tidy(schema: Json) -> Json:
     kept = {key: _tidy(value) for key, value in schema.items() if not _is_noise(key, value)}
     for union in ("anyOf", "oneOf"):
         if union in kept:
-            kept |= _without_null(union, kept.pop(union))
+            real = [option for option in kept.pop(union) if option != {"type": "null"}]
+            kept |= real[0] if len(real) == 1 else {union: real}
     return kept
 
 
 def _is_noise(key: str, value: Json) -> bool:
     return (key in ("title", "discriminator") and not isinstance(value, list)) or (key == "default" and value is None)
-
-
-def _without_null(union: str, options: list[Mapping[str, Json]]) -> Mapping[str, Json]:
-    real = [option for option in options if option != {"type": "null"}]
-    return real[0] if len(real) == 1 else {union: real}

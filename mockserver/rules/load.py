@@ -116,7 +116,9 @@ class _Loader:
         check_features(when, model.then, context, self.known)
         check_operations(when, model.then, context)
         name = self._name(model.name, context)
-        groups = frozenset(_groups(when))
+        groups = frozenset(
+            name for leaf in when.leaves if leaf.predicate == "regex" for name in _GROUP.findall(leaf.expected)
+        )
         here = CompileContext(
             context.mistakes, context.templates, name, (*context.path, "then"), groups, self.profiles, self.faults
         )
@@ -176,12 +178,6 @@ def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
     here = context.at("when")
     report: Report = lambda message, path: context.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
     return All() if spec.get("when") is None else compile_when(spec["when"], report)
-
-
-def _groups(when: Condition) -> Iterator[str]:
-    for leaf in when.leaves:
-        if leaf.predicate == "regex":
-            yield from _GROUP.findall(leaf.expected)
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")

@@ -13,7 +13,18 @@ from pydantic_core import PydanticCustomError
 from mockserver.config.source import Path
 from mockserver.config.timing import TimingTable
 from mockserver.config.types import Duration, Share
-from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, either, keys_taken
+from mockserver.config.validation_errors import (
+    AsList,
+    AsNumber,
+    AsTable,
+    AsText,
+    Headers,
+    Table,
+    TextOrNumber,
+    Whole,
+    either,
+    keys_taken,
+)
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS
@@ -40,7 +51,7 @@ Category = Literal[
 
 
 ModerationSpec = Annotated[
-    Annotated[dict[Category, Score], Tag("<table>")] | Annotated[list[Category], Tag("<list>")],
+    AsTable[dict[Category, Score]] | AsList[list[Category]],
     either("scores such as {violence: 0.92}, or a list of categories"),
 ]
 
@@ -133,9 +144,7 @@ class SizeSpec(Table):
 
 
 Chunks = Annotated[
-    Annotated[Literal["token", "word", "char"], Tag("<text>")]
-    | Annotated[SizeSpec, Tag("<table>")]
-    | Annotated[list[str], Tag("<list>")],
+    AsText[Literal["token", "word", "char"]] | AsTable[SizeSpec] | AsList[list[str]],
     either("token, word, char, {size: 7} or a list of pieces"),
 ]
 
@@ -146,13 +155,9 @@ class ToolCallSpec(Table):
     example = "{name: get_weather, arguments: {city: Paris}}"
 
     name: str = Field(min_length=1, description="name of the tool")
-    arguments: (
-        Annotated[
-            Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")],
-            either("a table, a JSON text, or auto"),
-        ]
-        | None
-    ) = Field(None, description="a table, a JSON string, or auto (generated from the tool's schema)")
+    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table, a JSON text, or auto")] | None = Field(
+        None, description="a table, a JSON string, or auto (generated from the tool's schema)"
+    )
     input: str | None = Field(None, description="the input of a free-text tool")
     id: str | None = Field(None, min_length=1, description="id of the call (default: generated)")
 
@@ -327,6 +332,18 @@ class BranchSpec(Table):
     then: "ThenSpec" = Field(description="the answer of this branch")
 
 
+ErrorValue = Annotated[
+    AsNumber[int] | AsText[str] | AsTable[ErrorSpec],
+    either("a status such as 429, a short name such as rate_limit, or a table"),
+]
+GenerateValue = Annotated[
+    AsText[str] | AsTable[GenerateSpec], either("the name of a generator, or a table with its kind")
+]
+FailedValue = Annotated[
+    Annotated[Literal[True], Tag("<other>")] | AsTable[FailedSpec], either("true, or a table with a code and a message")
+]
+
+
 class ThenSpec(ContentSpec):
     """The answer of a rule."""
 
@@ -343,21 +360,9 @@ class ThenSpec(ContentSpec):
     choices: list[ChoiceSpec] | None = Field(
         None, min_length=1, description="different answers for `n` choices; the last repeats"
     )
-    error: (
-        Annotated[
-            Annotated[int, Tag("<number>")] | Annotated[str, Tag("<text>")] | Annotated[ErrorSpec, Tag("<table>")],
-            either("a status such as 429, a short name such as rate_limit, or a table"),
-        ]
-        | None
-    ) = Field(None, description="an error: a status, a short form or a table")
+    error: ErrorValue | None = Field(None, description="an error: a status, a short form or a table")
     retry_after: Duration | None = Field(None, description="the Retry-After of an error")
-    generate: (
-        Annotated[
-            Annotated[str, Tag("<text>")] | Annotated[GenerateSpec, Tag("<table>")],
-            either("the name of a generator, or a table with its kind"),
-        ]
-        | None
-    ) = Field(None, description="generated text: a kind or a table")
+    generate: GenerateValue | None = Field(None, description="generated text: a kind or a table")
     echo: Literal[True] | None = Field(None, description="repeat the last user message")
     raw: RawSpec | None = Field(None, description="the exact response: status, headers, body")
     cassette: str | None = Field(None, min_length=1, description="replay from this cassette")
@@ -366,13 +371,7 @@ class ThenSpec(ContentSpec):
     one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
     embedding: EmbeddingSpec | None = Field(None, description="an embedding vector")
     moderation: ModerationSpec | None = Field(None, description="moderation results: scores or a list")
-    failed: (
-        Annotated[
-            Annotated[Literal[True], Tag("<other>")] | Annotated[FailedSpec, Tag("<table>")],
-            either("true, or a table with a code and a message"),
-        ]
-        | None
-    ) = Field(None, description="break off after the answer")
+    failed: FailedValue | None = Field(None, description="break off after the answer")
     faults: list[Any] | None = Field(
         None, min_length=1, description="faults of this answer, or alone of the answer of a later rule"
     )

@@ -110,10 +110,6 @@ def _bare(value: object) -> Json:
     raise TypeError
 
 
-def _call(call: Call) -> Json:
-    return {name: read(call) for name, read in CALL.items()}
-
-
 def _message(message: Message) -> Json:
     calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls]
     return {"role": message.role, "text": message.text, "name": message.name or "", "tool_calls": calls}
@@ -146,7 +142,7 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
 # The variables of a template; a variable that is None for a call is undefined.
 CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "match": lambda scope: scope.match,
-    "call": lambda scope: _call(scope.call),
+    "call": lambda scope: {name: read(scope.call) for name, read in CALL.items()},
     "last_user": lambda scope: scope.call.last_user,
     "last_message": lambda scope: scope.call.messages[-1].text if scope.call.messages else "",
     "system": lambda scope: _system(scope.call),
@@ -373,7 +369,7 @@ def _environment() -> Environment:
         undefined_behavior="strict",
         keep_trailing_newline=True,
         auto_escape_callback=lambda _: False,
-        finalizer=_final,
+        finalizer=lambda value: value if type(value) is str else shown(value),
     )
     environment.remove_global("debug")  # prints the whole context
     environment.remove_global("namespace")  # allows text that doubles in a loop
@@ -396,10 +392,6 @@ def _tojson(value: Json, indent: int | bool | None = None) -> Json:
     if indent is not None and not 0 <= indent <= MAX_INDENT:
         raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
     return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
-
-
-def _final(value: Json) -> Json:
-    return value if type(value) is str else shown(value)
 
 
 def _rendered(render: Callable[[], str], where: Where) -> str:
@@ -460,7 +452,7 @@ _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
 
 def json_text(value: Json, context: CompileContext) -> Compiled[str]:
     json_bytes(value, context)
-    return json_value(value, context).into(_dumped)
+    return json_value(value, context).into(lambda made: to_json(made).decode())
 
 
 def json_value(value: Json, context: CompileContext) -> Compiled[Json]:
@@ -486,7 +478,3 @@ def json_bytes(value: Json, context: CompileContext) -> bytes:
     except (PydanticSerializationError, ValueError) as error:
         context.refuse(f"this cannot be JSON: {str(error)[:80]}")
         return b"null"
-
-
-def _dumped(value: Json) -> str:
-    return to_json(value).decode()

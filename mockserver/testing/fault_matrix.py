@@ -170,7 +170,9 @@ def _cases(place: SourceLocation, faults: Sequence[Written], given: Mapping[str,
     retry_after = given.get("retry_after", 1)
     errors = DEFAULT_ERRORS if usual else _as_list(given.get("errors") or ())
     made = [_error(error, retry_after) for error in errors]
-    positions = [_position(each) for each in _as_list(given.get("positions") or ())]
+    positions = [
+        dict([_option(each)]) if isinstance(each, str) else each for each in _as_list(given.get("positions") or ())
+    ]
     for fault in tuple(DEFAULT_FAULTS) if usual else faults:
         if isinstance(fault, int) or str(fault).startswith("error="):
             made.append(_error(fault, retry_after))
@@ -221,10 +223,6 @@ def _parsed(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
 def _option(text: str) -> tuple[str, Json]:
     key, equals, value = text.partition("=")
     return key.strip(), _scalar(value) if equals else True
-
-
-def _position(position: str | Mapping[str, Any]) -> Mapping[str, Json]:
-    return dict([_option(position)]) if isinstance(position, str) else position
 
 
 def _supports(name: str, position: Mapping[str, Json]) -> bool:

@@ -372,16 +372,11 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
         check_filter(trip, context.at("content_filter"))
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
     safety = verdicts(content.annotate, trip, "completion")
-    finish, after = content.finish, _filter_after(trip)
+    finish = content.finish
+    after = None if trip is None else AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
     if (finish, logprobs, safety, after) == (None, None, (), None):
         return choice
     return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
-
-
-def _filter_after(trip: FilterSpec | None) -> int | None:
-    if trip is None:
-        return None
-    return AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
 
 
 def cut_of(chunks: ChunksSpec | None) -> Cut:
@@ -396,7 +391,9 @@ def cut_of(chunks: ChunksSpec | None) -> Cut:
 
 
 def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
-    cut, notes = cut_of(content.chunks), _annotations(content, context)
+    cut, notes = cut_of(content.chunks), _NO_NOTES
+    if content.annotations:
+        notes = json_value(content.annotations, context.at("annotations")).into(tuple)
     # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
@@ -417,12 +414,6 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
         yield from _part(part, cut_of(chunks), notes, context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they belong to the first text
-
-
-def _annotations(content: ContentSpec, context: CompileContext) -> _Notes:
-    if not content.annotations:
-        return _NO_NOTES
-    return json_value(content.annotations, context.at("annotations")).into(tuple)
 
 
 def _text(text: Compiled[str], cut: Cut, notes: _Notes) -> Compiled[Part]:

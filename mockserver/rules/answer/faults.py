@@ -69,11 +69,6 @@ def _truncated(arguments: str) -> str:
     return arguments.rstrip()[:-1]
 
 
-def _trailing_comma(arguments: str) -> str:
-    inner, end = arguments.rstrip()[:-1], arguments.rstrip()[-1:]
-    return f"{inner},{end}"
-
-
 def _wrong_types(arguments: str) -> str:
     try:
         value = json.loads(arguments)
@@ -96,7 +91,7 @@ def _wrong(value: Json) -> Json:
 
 _SPOILT: Mapping[str, Callable[[str], str]] = {
     "truncated": _truncated,
-    "trailing_comma": _trailing_comma,
+    "trailing_comma": lambda arguments: f"{_truncated(arguments)},{arguments.rstrip()[-1:]}",
     "wrong_types": _wrong_types,
     "empty": lambda _: "",
 }

@@ -307,10 +307,6 @@ def _bare(leaf: Leaf, value: Json) -> Clause:
     return frozenset([_whole_key(leaf, value)]) if isinstance(value, str | int | float) else frozenset()
 
 
-def _glob(leaf: Leaf) -> Iterator[Clause]:
-    yield from _parts(leaf, leaf.expected)
-
-
 def _parts(leaf: Leaf, pattern: str) -> Iterator[Clause]:
     parts = pieces(pattern)
     if len(parts) == 1:
@@ -412,7 +408,7 @@ def _hits(automaton: Json, text: str) -> Iterable[tuple[int, int, int]]:
 ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {
     "equals": _whole,
     "in": _one_of,
-    "glob": _glob,
+    "glob": lambda leaf: _parts(leaf, leaf.expected),
     "contains": _contains,
     "starts_with": _contains,
     "ends_with": _contains,

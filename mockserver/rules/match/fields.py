@@ -151,10 +151,6 @@ def _header(name: str) -> Read:
     return read
 
 
-def _query(name: str) -> Read:
-    return lambda call: call.http.query.get(name)
-
-
 def _metadata(name: str) -> Read:
     def read(call: Call) -> Json:
         metadata = call.raw.get("metadata")
@@ -266,7 +262,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "images": Field("images", "number", _images, "number of images in the conversation"),
     "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields"),
     "header.<name>": Family("header.", "text", _header, "a request header, in any case"),
-    "query.<name>": Family("query.", "text", _query, "a query parameter"),
+    "query.<name>": Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
     "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata"),
     "key": Field("key", "text", _key, "the API key as sent"),
     "attempt": Field(

@@ -193,11 +193,7 @@ def _contains(expected: Json, lens: Lens) -> Test:
     if lens == PLAIN and len(wanted) == 1:
         (only,) = wanted
         return lambda actual: isinstance(actual, str) and only in actual
-    return lambda actual: isinstance(actual, str) and _has_all(lens(actual), wanted)
-
-
-def _has_all(text: str, wanted: tuple[str, ...]) -> bool:
-    return all(piece in text for piece in wanted)
+    return lambda actual: isinstance(actual, str) and all(map(lens(actual).__contains__, wanted))
 
 
 def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:

@@ -9,7 +9,7 @@ from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.server.cassette_store import parse_episode, parse_sent
-from tests.kit.reels import CHAT, chat, episode
+from tests.kit.cassette_folder import CHAT, chat, episode
 
 NONE = MatchSettings()
 

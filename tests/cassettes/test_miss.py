@@ -15,7 +15,7 @@ from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
 from mockserver.server.cassette_store import parse_episode, parse_sent
-from tests.kit.reels import CHAT, chat, episode, streamed
+from tests.kit.cassette_folder import CHAT, chat, episode, streamed
 
 HERE = Path(__file__).parent / "misses"
 

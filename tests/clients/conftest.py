@@ -9,8 +9,8 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served, served
-from tests.kit.witness import Witness
 
 STATUSES = (400, 401, 402, 403, 404, 405, 408, 409, 412, 413, 415, 418, 422, 429, 500, 502, 503, 504, 529)
 KEY = "sk-test"
@@ -38,24 +38,24 @@ def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def witness() -> Iterator[Witness]:
+def capture() -> Iterator[ResponseCapture]:
     """What the test's client hears; in the end every chat object of it is held against the types."""
-    witness = Witness()
-    yield witness
-    witness.check()
+    capture = ResponseCapture()
+    yield capture
+    capture.check()
 
 
 @pytest.fixture
-def connection(witness: Witness) -> Iterator[httpx2.Client]:
-    """An HTTP client for an official one, which the witness hears."""
-    hooks = {"response": [witness.listen]}
+def connection(capture: ResponseCapture) -> Iterator[httpx2.Client]:
+    """An HTTP client for an official one, which the capture hears."""
+    hooks = {"response": [capture.on_response]}
     with openai.DefaultHttpxClient(event_hooks=hooks, verify=False) as client:  # reading certificates takes long
         yield client
 
 
 @pytest.fixture
-async def async_connection(witness: Witness) -> AsyncIterator[httpx2.AsyncClient]:
-    hooks = {"response": [witness.listen_async]}
+async def async_connection(capture: ResponseCapture) -> AsyncIterator[httpx2.AsyncClient]:
+    hooks = {"response": [capture.on_response_async]}
     async with openai.DefaultAsyncHttpxClient(event_hooks=hooks, verify=False) as client:
         yield client
 

@@ -10,8 +10,8 @@ from openai import AsyncAzureOpenAI, AzureOpenAI
 from openai.types.chat import ChatCompletionChunk
 
 from tests.clients.payloads import MODEL, say
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served
-from tests.kit.witness import Witness
 
 VERSION = "2024-10-21"
 SAFE = {"filtered": False, "severity": "safe"}
@@ -70,14 +70,14 @@ def test_every_way_to_set_it_up(server: Served, connection: httpx2.Client, setup
     assert "".join(c.delta.content or "" for one in streamed for c in one.choices) == "Hello! How can I help you today?"
 
 
-def test_a_text(client: AzureOpenAI, witness: Witness) -> None:
+def test_a_text(client: AzureOpenAI, capture: ResponseCapture) -> None:
     completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
 
     assert completion.model_extra == {"prompt_filter_results": PROMPT}
     assert completion.choices[0].model_extra == {"content_filter_results": COMPLETION}
     assert completion.system_fingerprint
     assert completion.usage
-    assert completion._request_id == witness.last.headers["apim-request-id"]
+    assert completion._request_id == capture.last.headers["apim-request-id"]
 
 
 def test_a_stream_opens_with_the_prompt(client: AzureOpenAI) -> None:
@@ -133,13 +133,13 @@ def test_errors(client: AzureOpenAI, status: int, error: type[openai.APIStatusEr
     assert raised.value.request_id == raised.value.response.headers["apim-request-id"]
 
 
-def test_responses(client: AzureOpenAI, witness: Witness) -> None:
+def test_responses(client: AzureOpenAI, capture: ResponseCapture) -> None:
     whole = client.responses.create(model=MODEL, input="hello")
     with client.responses.stream(model=MODEL, input="hello") as stream:
         kinds = [event.type for event in stream]
         final = stream.get_final_response()
 
-    assert witness.last.path == "/azure-openai/openai/responses"
+    assert capture.last.path == "/azure-openai/openai/responses"
     assert whole.output_text == final.output_text == "Hello! How can I help you today?"
     assert (kinds[0], kinds[-1]) == ("response.created", "response.completed")
     assert final.id == whole.id

@@ -9,8 +9,8 @@ from openai import OpenAI
 
 from tests.clients.conftest import STATUSES
 from tests.clients.payloads import MODEL, say
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served
-from tests.kit.witness import Witness
 
 DIALECTS = ("openai", "crazyrouter", "skytells")
 
@@ -51,16 +51,16 @@ def error_of(client: OpenAI, *, model: str = MODEL, prompt: str = "please", **as
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("status", STATUSES)
-def test_every_status(once: OpenAI, witness: Witness, dialect: str, *, status: int, stream: bool) -> None:
+def test_every_status(once: OpenAI, capture: ResponseCapture, dialect: str, *, status: int, stream: bool) -> None:
     error = error_of(once, model=f"status-{status}", stream=stream)
-    headers = witness.last.headers
+    headers = capture.last.headers
 
     bare = openai.InternalServerError if status >= 500 else openai.APIStatusError
     assert type(error) is RAISED.get(status, bare)
     assert error.status_code == status
     assert error.request_id == headers["x-request-id"]
     assert headers["content-type"] == "application/json"
-    assert int(headers["content-length"]) == len(witness.last.body)
+    assert int(headers["content-length"]) == len(capture.last.body)
     assert "retry-after" not in headers
     assert isinstance(error.body, dict)
     assert error.body.keys() == SHAPES[dialect]
@@ -68,14 +68,14 @@ def test_every_status(once: OpenAI, witness: Witness, dialect: str, *, status: i
     assert (error.type, error.param) == (error.body["type"], error.body.get("param"))
 
 
-def test_what_skytells_adds(client: OpenAI, server: Served, witness: Witness) -> None:
+def test_what_skytells_adds(client: OpenAI, server: Served, capture: ResponseCapture) -> None:
     skytells = client.with_options(base_url=server.base("skytells"), max_retries=0)
     error = error_of(skytells, model="status-429")
 
     assert isinstance(error.body, dict)
     assert error.body["error_id"] == "RATE_LIMIT_EXCEEDED"
     assert error.body["status"] == 429
-    assert error.body["request_id"] == witness.last.headers["x-request-id"]
+    assert error.body["request_id"] == capture.last.headers["x-request-id"]
     assert error.body["details"]["category"]
 
 

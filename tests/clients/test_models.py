@@ -63,7 +63,7 @@ def client(place: Served, connection: httpx2.Client) -> Iterator[OpenAI]:
 
 @pytest.fixture
 def unheard(place: Served) -> Iterator[OpenAI]:
-    """The same without a witness, who knows no stored chats."""
+    """The same without a capture, who knows no stored chats."""
     with OpenAI(base_url=place.base("openai"), api_key="any", max_retries=0) as client:
         yield client
 

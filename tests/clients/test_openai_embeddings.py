@@ -11,8 +11,8 @@ from openai.types import CreateEmbeddingResponse, ModerationCreateResponse
 from pydantic import TypeAdapter
 
 from tests.clients.conftest import KEY
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served, served
-from tests.kit.witness import Witness
 
 RULES = """
 rules:
@@ -47,7 +47,7 @@ def client(server: Served, connection: httpx2.Client) -> Iterator[OpenAI]:
         yield client
 
 
-def test_a_vector_which_the_client_asks_for_in_base64(client: OpenAI, witness: Witness) -> None:
+def test_a_vector_which_the_client_asks_for_in_base64(client: OpenAI, capture: ResponseCapture) -> None:
     answer = client.embeddings.create(model=SMALL, input="the quiet sea")
 
     [entry] = answer.data
@@ -55,16 +55,16 @@ def test_a_vector_which_the_client_asks_for_in_base64(client: OpenAI, witness: W
     assert len(entry.embedding) == 1536
     assert isclose(sum(number**2 for number in entry.embedding), 1.0, rel_tol=1e-5)
     assert (answer.usage.prompt_tokens, answer.usage.total_tokens) == (3, 3)
-    assert b'"embedding":"' in witness.last.body
-    assert witness.last.headers["x-request-id"].startswith("req_")
+    assert b'"embedding":"' in capture.last.body
+    assert capture.last.headers["x-request-id"].startswith("req_")
 
 
-def test_base64_and_floats_are_the_same_numbers(client: OpenAI, witness: Witness) -> None:
+def test_base64_and_floats_are_the_same_numbers(client: OpenAI, capture: ResponseCapture) -> None:
     asked = {"model": LARGE, "input": ["the quiet sea", "a loud street"]}
     packed = client.embeddings.create(**asked)
     plain = client.embeddings.create(**asked, encoding_format="float")
 
-    EMBEDDINGS.validate_json(witness.last.body, strict=True)
+    EMBEDDINGS.validate_json(capture.last.body, strict=True)
     assert [len(entry.embedding) for entry in plain.data] == [3072, 3072]
     for one, other in zip(packed.data, plain.data, strict=True):
         assert one.embedding == pytest.approx(other.embedding, rel=1e-6)
@@ -89,10 +89,10 @@ def test_errors_of_embeddings(client: OpenAI) -> None:
     assert caught.value.response.headers["retry-after"] == "3"
 
 
-def test_a_moderation_that_is_all_clear(client: OpenAI, witness: Witness) -> None:
+def test_a_moderation_that_is_all_clear(client: OpenAI, capture: ResponseCapture) -> None:
     answer = client.moderations.create(input="the quiet sea")
 
-    MODERATION.validate_json(witness.last.body, strict=True)
+    MODERATION.validate_json(capture.last.body, strict=True)
     [result] = answer.results
     assert answer.id.startswith("modr-")
     assert answer.model == "omni-moderation-latest"

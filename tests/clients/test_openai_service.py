@@ -5,8 +5,8 @@ import pytest
 from openai import OpenAI
 
 from tests.clients.payloads import MODEL, say
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served
-from tests.kit.witness import Witness
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "accounts/fireworks/models/llama-v3", "a model: 100% ünusual?"])
@@ -14,9 +14,9 @@ def test_one_model(client: OpenAI, name: str) -> None:
     assert client.models.retrieve(name).id == name
 
 
-def test_headers(client: OpenAI, witness: Witness) -> None:
+def test_headers(client: OpenAI, capture: ResponseCapture) -> None:
     completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
-    headers = witness.last.headers
+    headers = capture.last.headers
 
     assert completion._request_id == headers["x-request-id"]
     assert headers["x-request-id"].startswith("req_")
@@ -28,7 +28,7 @@ def test_headers(client: OpenAI, witness: Witness) -> None:
         assert headers[f"x-ratelimit-reset-{kind}"]
     assert headers["x-mockserver-source"].endswith("greeting")
     assert headers["content-type"] == "application/json"
-    assert int(headers["content-length"]) == len(witness.last.body)
+    assert int(headers["content-length"]) == len(capture.last.body)
 
 
 @pytest.mark.parametrize("path", ["/v1", "/openai/v1", "/ns/mine/v1", "/ns/mine/openai/v1"])

@@ -9,9 +9,9 @@ from openai import OpenAI
 from openai.types.chat import ChatCompletionChunk
 
 from tests.clients.payloads import MODEL, TIME, WEATHER, ZONE, say
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served
 from tests.kit.strict import frames
-from tests.kit.witness import Witness
 
 MANY_SCRIPTS = 'Grüße, 世界! 👩‍🚀 naïve "quotes"\n\\ and a tab\t.'
 
@@ -45,9 +45,9 @@ def test_a_text(client: OpenAI) -> None:
     assert [chunk.usage for chunk in heard] == [None] * len(heard)
 
 
-def test_headers(client: OpenAI, witness: Witness) -> None:
+def test_headers(client: OpenAI, capture: ResponseCapture) -> None:
     chunks(client, "hello")
-    headers = witness.last.headers
+    headers = capture.last.headers
 
     assert headers["content-type"] == "text/event-stream; charset=utf-8"
     assert headers["cache-control"] == "no-cache"
@@ -56,9 +56,9 @@ def test_headers(client: OpenAI, witness: Witness) -> None:
     assert headers["x-request-id"].startswith("req_")
 
 
-def test_the_terminator_comes_last_and_once(client: OpenAI, witness: Witness) -> None:
+def test_the_terminator_comes_last_and_once(client: OpenAI, capture: ResponseCapture) -> None:
     heard = chunks(client, "hello")
-    *data, end = frames(bytes(witness.last.body))
+    *data, end = frames(bytes(capture.last.body))
 
     assert end == b"[DONE]"
     assert len(data) == len(heard)
@@ -127,9 +127,9 @@ def test_an_error_after_a_chunk(server: Served) -> None:
     assert raised.value.type == "server_error"
 
 
-def test_a_filtered_prompt_is_refused_before_any_chunk(client: OpenAI, witness: Witness) -> None:
+def test_a_filtered_prompt_is_refused_before_any_chunk(client: OpenAI, capture: ResponseCapture) -> None:
     with pytest.raises(openai.BadRequestError) as raised:
         chunks(client, "filtered prompt")
 
     assert raised.value.code == "content_policy_violation"
-    assert witness.last.headers["content-type"] == "application/json"
+    assert capture.last.headers["content-type"] == "application/json"

@@ -9,8 +9,8 @@ from crazyrouter import Crazyrouter
 from openai import AzureOpenAI, OpenAI
 
 from tests.clients.payloads import MODEL, TIME, WEATHER, ZONE, Person, say
+from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served
-from tests.kit.witness import Witness
 
 ERRORS = {
     "azure_openai": {"code", "innererror", "message", "param", "status", "type"},
@@ -72,10 +72,10 @@ def test_models(client: OpenAI) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_filtered_prompt(client: OpenAI, witness: Witness, dialect: str, stream: bool) -> None:
+def test_a_filtered_prompt(client: OpenAI, capture: ResponseCapture, dialect: str, stream: bool) -> None:
     with pytest.raises(openai.BadRequestError) as raised:
         client.chat.completions.create(model=MODEL, messages=say("filtered prompt"), stream=stream)
 
-    assert witness.last.headers["content-type"] == "application/json"
+    assert capture.last.headers["content-type"] == "application/json"
     assert isinstance(raised.value.body, dict)
     assert raised.value.body.keys() == ERRORS[dialect]

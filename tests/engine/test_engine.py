@@ -13,8 +13,8 @@ from mockserver.engine.memory import Memory
 from mockserver.server.live import Sources, start
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
 from tests.kit import calls
+from tests.kit.cassette_folder import CHAT, HEADERS, Folder, chat, episode, folder
 from tests.kit.local import Answered, Local, local
-from tests.kit.reels import CHAT, HEADERS, Folder, chat, episode, folder
 
 BODY = "/v1/chat/completions"
 TWO = """

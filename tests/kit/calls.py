@@ -35,6 +35,6 @@ def in_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**rest, "options": Options(**options)} if options else rest
 
 
-def told(result: str, *, name: str = "get_weather") -> tuple[Message, ...]:
+def tool_result(result: str, *, name: str = "get_weather") -> tuple[Message, ...]:
     asked = Message("assistant", tool_calls=(ToolCall("call_1", name, "{}"),))
     return Message("user", "weather?"), asked, Message("tool", result, tool_call_id="call_1")

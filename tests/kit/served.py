@@ -48,7 +48,7 @@ class Served:
     pid: int
     log: Lines  # what it writes, a line for each request
     said: Lines  # what it says beside: where it listens, and what goes wrong
-    _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    _exchanges: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def open_files(self) -> int:
@@ -76,12 +76,12 @@ class Served:
 
     def logged(self, number: int) -> Mapping[str, Any]:
         """What the server noted about the call of this number, once that call is over."""
-        while number not in self._seen:
+        while number not in self._exchanges:
             line = self.log.next()
             assert line is not None, f"the server ended before call {number} did"
             exchange = json.loads(line)
-            self._seen[exchange["seq"]] = exchange
-        return self._seen[number]
+            self._exchanges[exchange["seq"]] = exchange
+        return self._exchanges[number]
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""A provider's own server that says exactly what a script says: raw sockets, in a process of its own.
+"""An upstream that sends exactly what a script says, over raw sockets, in a process of its own.
 
-The first segment of a path names the script; all that is asked, and who left early, is told to the test. A script is a
-row of steps: bytes to send, seconds to wait, `close` or `reset`. In bytes, `{{NAME}}` stands for a request's header.
+The first segment of a path names the script. Each request, and each client that leaves early, is reported to the test.
+A script is a row of steps: bytes to send, seconds to wait, `close` or `reset`. In bytes, `{{NAME}}` stands for a
+request's header.
 """
 
 import asyncio
@@ -42,8 +43,8 @@ class Asked:
 @dataclass
 class Upstream:
     port: int
-    _told: Lines
-    _heard: list[Mapping[str, Any]] = field(default_factory=list)
+    _lines: Lines
+    _pending: list[Mapping[str, Any]] = field(default_factory=list)
 
     def base(self, script: str, scheme: str = "http") -> str:
         """The address under which every request gets this script."""
@@ -53,13 +54,13 @@ class Upstream:
         with socket.create_connection(("127.0.0.1", self.port)) as knocking:
             knocking.sendall(b"MARK\r\n\r\n")
             self._next("mark")
-        self._heard.clear()
+        self._pending.clear()
 
     def asked(self) -> Asked:
         """The next request that it got."""
-        told = self._next("asked")
-        headers = tuple((name, value) for name, value in told["headers"])
-        return Asked(told["script"], told["method"], told["target"], headers, b64decode(told["body"]))
+        event = self._next("asked")
+        headers = tuple((name, value) for name, value in event["headers"])
+        return Asked(event["script"], event["method"], event["target"], headers, b64decode(event["body"]))
 
     def left(self) -> str:
         """The script amid which somebody has left, once that has happened."""
@@ -71,17 +72,17 @@ class Upstream:
         return number
 
     def _next(self, what: str) -> Mapping[str, Any]:
-        for told in self._heard:
-            if told["what"] == what:
-                self._heard.remove(told)
-                return told
+        for event in self._pending:
+            if event["what"] == what:
+                self._pending.remove(event)
+                return event
         while True:
-            line = self._told.next()
+            line = self._lines.next()
             assert line is not None, "the upstream has ended"
-            told = json.loads(line)
-            if told["what"] == what:
-                return told
-            self._heard.append(told)
+            event = json.loads(line)
+            if event["what"] == what:
+                return event
+            self._pending.append(event)
 
 
 @contextmanager
@@ -98,17 +99,17 @@ def upstream(scripts: Mapping[str, Script], *shown: Path) -> Iterator[Upstream]:
     assert process.stdin
     assert process.stdout
     written = {_segment(name): [_written(step) for step in script] for name, script in scripts.items()}
-    told = Lines(process.stdout)
+    lines = Lines(process.stdout)
     try:
         with process.stdin as pipe:
             pipe.write(json.dumps(written))
-        line = told.next()
+        line = lines.next()
         assert line is not None, "the upstream did not start"
-        yield Upstream(json.loads(line)["port"], told)
+        yield Upstream(json.loads(line)["port"], lines)
     finally:
         process.kill()
         process.wait()
-        told.join()
+        lines.join()
 
 
 def plain(body: bytes, *headers: str, status: str = "200 OK") -> Script:
@@ -152,7 +153,7 @@ def _written(step: bytes | float | str) -> Any:
 
 
 class _Server:
-    """Serves the scripts and tells on standard output what happens."""
+    """Serves the scripts and reports on standard output what happens."""
 
     def __init__(self, scripts: Mapping[str, list[Any]], shown: Sequence[str]) -> None:
         self._scripts, self._shown = scripts, shown
@@ -164,7 +165,7 @@ class _Server:
             secured = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             secured.load_cert_chain(*self._shown)
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20, ssl=secured)
-        _tell(port=server.sockets[0].getsockname()[1])
+        _report(port=server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -172,7 +173,7 @@ class _Server:
         number, open_ = self._connections, True
         try:
             while open_ and (asked := await _request(reader)) is not None:
-                _tell(what="asked", connection=number, **asked)
+                _report(what="asked", connection=number, **asked)
                 playing = asyncio.create_task(self._play(asked, writer))
                 watching = asyncio.create_task(_gone(reader))
                 await asyncio.wait((playing, watching), return_when=asyncio.FIRST_COMPLETED)
@@ -180,11 +181,11 @@ class _Server:
                 await asyncio.wait((watching,))
                 if not playing.done():
                     playing.cancel()
-                    _tell(what="left", script=asked["script"])
+                    _report(what="left", script=asked["script"])
                     return
                 open_ = playing.result()
         except ConnectionError:
-            _tell(what="left", script="")
+            _report(what="left", script="")
         finally:
             writer.close()
 
@@ -218,7 +219,7 @@ async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     except asyncio.IncompleteReadError:
         return None
     if head == b"MARK\r\n\r\n":
-        _tell(what="mark")
+        _report(what="mark")
         return None
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ")
@@ -237,7 +238,7 @@ async def _gone(reader: asyncio.StreamReader) -> None:
     assert not await reader.read(1)
 
 
-def _tell(**what: Any) -> None:
+def _report(**what: Any) -> None:
     print(json.dumps(what), flush=True)
 
 

@@ -13,8 +13,8 @@ import pytest
 from mockserver.cassettes.store import CassetteFile
 from mockserver.server.live import Sources, start
 from mockserver.server.run import Running
+from tests.kit.cassette_folder import chat, episode
 from tests.kit.raw import Heard, Raw, post
-from tests.kit.reels import chat, episode
 from tests.kit.scripts import ANSWER, EVENTS, base
 from tests.kit.served import Served, served
 from tests.kit.upstream import Upstream

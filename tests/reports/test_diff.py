@@ -9,8 +9,7 @@ from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import by_closeness, condition_lines, is_secret, loosened, request_lines, result_lines
 from mockserver.rules.match.parse import compile_when
-from tests.kit.calls import call
-from tests.kit.calls import told as tool_result
+from tests.kit.calls import call, tool_result
 
 LONG = "x" * 100
 GOT = len('      got              "')

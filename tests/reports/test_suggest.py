@@ -11,7 +11,7 @@ from mockserver.core.call import Call
 from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import nearest
-from tests.kit.calls import Web, call, told
+from tests.kit.calls import Web, call, tool_result
 from tests.kit.received import rules
 
 NONE = Secrets()
@@ -43,7 +43,7 @@ def when(asked: Call, secrets: Secrets = NONE, **how: Any) -> dict[str, Any]:
         (call("hello", tools=("a", "b")), {"last_user": "hello", "turn": 0, "tools": ["a", "b"]}),
         (call("x", tools=tuple("abcdef")), {"last_user": "x", "turn": 0, "tools": {"includes": ["a", "b", "c", "d"]}}),
         (call("x", tools=("a*", "b")), {"last_user": "x", "turn": 0, "tools": {"length": 2}}),
-        (call(*told("Sunny.")), {"tool_result": {"name": "get_weather", "text": "Sunny."}}),
+        (call(*tool_result("Sunny.")), {"tool_result": {"name": "get_weather", "text": "Sunny."}}),
         (call("x", previous_response_id="resp_1"), {"last_user": "x"}),
         (call(model="o*"), {"model": {"equals": "o*"}, "operation": "chat"}),
         (call(model=""), {"model": "", "operation": "chat"}),
@@ -85,7 +85,7 @@ def test_credentials_stand_in_no_rule(said: str, wanted: dict[str, str]) -> None
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=200), st.lists(st.text(max_size=30), max_size=5), st.text(max_size=20))
 def test_it_fits_whatever_is_asked(said: str, tools: list[str], model: str) -> None:
-    for asked in (call(said, tools=tools, model=model), call(*told(said), model=model)):
+    for asked in (call(said, tools=tools, model=model), call(*tool_result(said), model=model)):
         condition = compile_when(when(asked), lambda message, path: pytest.fail(message))
         assert condition.holds(asked) is not None
 

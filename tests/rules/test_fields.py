@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, ToolChoice
 from mockserver.rules.match.fields import expression, find
-from tests.kit.calls import Web, call, told
+from tests.kit.calls import Web, call, tool_result
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}
 TALK = (
@@ -102,7 +102,7 @@ def test_key(headers: dict[str, str], value: str | None) -> None:
     [('{"sky": "blue"}', {"sky": "blue"}), ("blue", None), ("[" * 100_000, None), ("9" * 5000, None)],
 )
 def test_tool_result(text: str, parsed: Any) -> None:
-    assert read("tool_result", call(*told(text))) == {"name": "get_weather", "text": text, "json": parsed}
+    assert read("tool_result", call(*tool_result(text))) == {"name": "get_weather", "text": text, "json": parsed}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules.load import load
 from mockserver.rules.templates import Compiled, Fake, JsonObject, plain, providers
-from tests.kit.calls import call, told
+from tests.kit.calls import call, tool_result
 from tests.kit.rules import rendered, scope
 
 HERE = scope(call("hi"))
@@ -238,7 +238,7 @@ HOSTILE = st.text() | st.sampled_from(
 @given(HOSTILE, HOSTILE, HOSTILE)
 @example("{{ 7*7 }}", "{% if 1 %}x{% endif %}", '{"a": "{{ 7*7 }}"}')
 def test_what_a_client_sends_is_only_ever_a_value(asked, ordered, result):
-    made = call(Message("system", ordered), *told(result)[:0], asked, *told(result)[1:], raw={"x": asked})
+    made = call(Message("system", ordered), *tool_result(result)[:0], asked, *tool_result(result)[1:], raw={"x": asked})
     at = scope(made, {"group": asked})
     assert rendered("{{ last_user }}", at) == asked
     assert rendered("{{ system }}", at) == ordered

@@ -8,7 +8,7 @@ import pytest
 from mockserver.server.app import build_app
 from mockserver.server.http.connection_deadlines import Deadlines
 from mockserver.server.http.protocol import refusal
-from tests.kit.door import behind_the_door
+from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, Raw, post
 
@@ -19,7 +19,7 @@ TRICKLE = 0.05  # seconds
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     live = local().live
-    with behind_the_door(build_app(live), refuse=refusal(live), deadlines=SHORT) as listening:
+    with serve_app(build_app(live), refuse=refusal(live), deadlines=SHORT) as listening:
         yield listening
 
 

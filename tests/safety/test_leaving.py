@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.action import Action, Head, Write
 from mockserver.delivery.drive import WIRE, Line, drive
-from tests.kit.door import behind_the_door
+from tests.kit.app_server import serve_app
 from tests.kit.raw import GET, HI, STREAM, Raw, post
 from tests.kit.served import Served, served
 
@@ -112,7 +112,7 @@ def test_an_endless_answer_is_made_only_as_far_as_it_is_read() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await drive(endless(), Line(receive, send, scope["extensions"][WIRE]))
 
-    with behind_the_door(app) as port, Raw(port, receive_buffer=4096) as line:
+    with serve_app(app) as port, Raw(port, receive_buffer=4096) as line:
         line.send(GET)
         eventually(lambda: made > 0)
         time.sleep(1)

@@ -31,7 +31,7 @@ from mockserver.server.cassette_store import (
 from mockserver.server.live import Sources, start
 from mockserver.server.recorder import recording_policy
 from mockserver.state.in_memory import MemoryStore
-from tests.kit.reels import CHAT, Folder, chat, episode, folder, streamed
+from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
 from tests.kit.rules import loaded
 
 MISSING = r'there is no cassette "chat" in .*; to record it, start with --record once and --upstream DIALECT=URL'

@@ -23,8 +23,8 @@ from mockserver.server.explain import (
     read_request,
     usual_path,
 )
+from tests.kit.control import ControlledServer, controlled_server, rule
 from tests.kit.local import Local, local
-from tests.kit.watched import Watched, rule, watched
 
 RULES = """
 rules:
@@ -38,8 +38,8 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Watched:
-    return watched(tmp_path, RULES)
+def server(tmp_path: Path) -> ControlledServer:
+    return controlled_server(tmp_path, RULES)
 
 
 def body(text: str, model: str = "gpt-4o") -> dict[str, Any]:
@@ -55,7 +55,7 @@ REQUESTS = st.lists(
 
 @given(REQUESTS)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_what_is_explained_happens(server: Watched, requests: list[tuple[str, str]]) -> None:
+def test_what_is_explained_happens(server: ControlledServer, requests: list[tuple[str, str]]) -> None:
     server.post("reset?namespace=*")
     for text, model in requests:
         explained = server.post("explain", {"body": body(text, model)})
@@ -66,7 +66,7 @@ def test_what_is_explained_happens(server: Watched, requests: list[tuple[str, st
         assert got.source == (holding[0] if holding else "generated")
 
 
-def test_every_rule_with_its_conditions_and_counters(server: Watched) -> None:
+def test_every_rule_with_its_conditions_and_counters(server: ControlledServer) -> None:
     explained = server.post("explain", {"body": body("twice")})
     assert [(each["name"], each["verdict"]) for each in explained["rules"]] == [
         ("twice", "holds"),
@@ -87,7 +87,7 @@ def test_every_rule_with_its_conditions_and_counters(server: Watched) -> None:
     assert 'MISS  state "asked": got "start"' in text
 
 
-def test_a_call_of_the_journal_is_explained_in_its_namespace(server: Watched) -> None:
+def test_a_call_of_the_journal_is_explained_in_its_namespace(server: ControlledServer) -> None:
     server.post("rules?namespace=mine", rule("mine", "x", times=1))
     server.chat("else", namespace="mine")
     explained = server.post("explain", {"call": 1})
@@ -99,7 +99,7 @@ def test_a_call_of_the_journal_is_explained_in_its_namespace(server: Watched) ->
     assert server.post("explain?namespace=mine", body("x"))["answered_by"] == "rule api mine"
 
 
-def test_another_dialect_path_and_headers(server: Watched) -> None:
+def test_another_dialect_path_and_headers(server: ControlledServer) -> None:
     server.post("rules", rule("azure", "x", when={"dialect": "azure", "header.x-team": "red"}))
     path = "/azure/chat/completions?api-version=2024-05-01-preview"
     for where in ({"dialect": "azure"}, {"path": path}):
@@ -109,7 +109,7 @@ def test_another_dialect_path_and_headers(server: Watched) -> None:
     assert server.api("explain", half + b'[{"role": "user", "content": "x"}]}}').status == 200
 
 
-def test_prompts_are_explained_one_by_one_and_leave_nothing(server: Watched) -> None:
+def test_prompts_are_explained_one_by_one_and_leave_nothing(server: ControlledServer) -> None:
     described = {"path": "/v1/completions", "body": {"model": "m", "prompt": ["ask", "else"]}}
     explained = server.post("explain", described)
     assert [(each["prompt"], len(each["rules"])) for each in explained["prompts"]] == [('"ask"', 5), ('"else"', 5)]
@@ -139,7 +139,7 @@ def test_prompts_are_explained_one_by_one_and_leave_nothing(server: Watched) -> 
         ([], 400, "the body: expected a JSON object"),
     ],
 )
-def test_mistakes(server: Watched, content: object, status: int, error: str) -> None:
+def test_mistakes(server: ControlledServer, content: object, status: int, error: str) -> None:
     server.app.ask("/v1/nothing", {})
     server.chat("x" * 1_100_000)
     got = server.api("explain", content)

@@ -22,7 +22,7 @@ from mockserver.server.http import connection_deadlines
 from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch
 from mockserver.server.http.parser import origin, path_of, vet
 from mockserver.server.http.protocol import refusal
-from tests.kit.door import behind_the_door, plain_refusal
+from tests.kit.app_server import plain_refusal, serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, Heard, Raw, chunked, post
 
@@ -123,7 +123,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with behind_the_door(echo) as listening:
+    with serve_app(echo) as listening:
         yield listening
 
 
@@ -223,7 +223,7 @@ class Waiting:
 @pytest.mark.parametrize("behind", [b"", GET * 5_000])
 def test_a_client_that_leaves_is_noticed(size: int, behind: bytes) -> None:
     app = Waiting()
-    with behind_the_door(app) as port, Raw(port) as line:
+    with serve_app(app) as port, Raw(port) as line:
         line.send(post(b"x" * size) + behind)
         assert app.begun.wait(10)
         line.socket.close()
@@ -231,7 +231,7 @@ def test_a_client_that_leaves_is_noticed(size: int, behind: bytes) -> None:
 
 
 def test_requests_are_read_only_so_far_ahead() -> None:
-    with behind_the_door(Waiting()) as port, Raw(port) as line:
+    with serve_app(Waiting()) as port, Raw(port) as line:
         line.socket.settimeout(1)
         with pytest.raises(TimeoutError):
             line.send(GET * 1_000_000)
@@ -247,7 +247,7 @@ def test_an_application_that_does_not_notice_is_stopped() -> None:
         finally:
             stopped.set()
 
-    with behind_the_door(app) as port, Raw(port) as line:
+    with serve_app(app) as port, Raw(port) as line:
         line.send(GET)
         assert begun.wait(10)
         line.socket.close()
@@ -258,14 +258,14 @@ def test_an_application_that_does_not_notice_is_stopped() -> None:
 
 
 def ask(app: App, sent: bytes = GET) -> tuple[Heard, bytes]:
-    with behind_the_door(app) as port, Raw(port) as line:
+    with serve_app(app) as port, Raw(port) as line:
         heard = line.send(sent).hear()
         line.socket.shutdown(1)
         return heard, line.rest()
 
 
 def everything(app: App) -> bytes:
-    with behind_the_door(app) as port, Raw(port) as line:
+    with serve_app(app) as port, Raw(port) as line:
         return line.send(GET).rest()
 
 

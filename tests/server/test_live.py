@@ -29,8 +29,8 @@ from mockserver.server.live import (
     start,
     watch,
 )
-from tests.kit.reels import chat, episode
-from tests.kit.watched import rule, watched
+from tests.kit.cassette_folder import chat, episode
+from tests.kit.control import controlled_server, rule
 
 
 def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_looking_at_a_namespace_does_not_create_it() -> None:
 
 
 def test_an_engine_is_made_once_for_a_base(tmp_path: Path) -> None:
-    server = watched(tmp_path)
+    server = controlled_server(tmp_path)
     server.post("rules?namespace=a", rule("one", "1"))
     space, base = server.live.namespaces.get("a"), server.live.engine
     made = space.engine(base)
@@ -112,7 +112,7 @@ def test_an_engine_is_made_once_for_a_base(tmp_path: Path) -> None:
 
 
 def test_an_evicted_namespace_is_forgotten(tmp_path: Path) -> None:
-    server = watched(tmp_path, "rules: [{name: once, times: 1, then: {text: once}}, {then: {text: after}}]")
+    server = controlled_server(tmp_path, "rules: [{name: once, times: 1, then: {text: once}}, {then: {text: after}}]")
     server.live.namespaces = Namespaces(limit=2)
     server.post("rules?namespace=a", rule("mine", "mine", when={"last_user": "mine"}))
     once = f"rule {tmp_path}/rules.yaml:1 once"
@@ -126,7 +126,7 @@ def test_an_evicted_namespace_is_forgotten(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x" * 101, "%0a", "%20", "*"])
 @pytest.mark.parametrize(("dialect", "path"), [("openai", "v1/chat/completions"), ("azure", "azure/chat/completions")])
 def test_an_invalid_name_gets_the_404_of_its_dialect(tmp_path: Path, name: str, dialect: str, path: str) -> None:
-    server = watched(tmp_path)
+    server = controlled_server(tmp_path)
     got = server.app.ask(f"/ns/{name}/{path}", chat("x"))
     assert got.status == 404
     assert "A namespace is called by 1 to 100 printable characters." in got.body.decode()

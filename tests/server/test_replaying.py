@@ -12,8 +12,8 @@ import pytest
 from mockserver.core.episode import Recorded
 from mockserver.server.live import Sources, start
 from mockserver.server.run import Running
+from tests.kit.cassette_folder import HEADERS, chat, episode, folder, streamed
 from tests.kit.raw import Heard, Raw, post
-from tests.kit.reels import HEADERS, chat, episode, folder, streamed
 
 STREAM = streamed('{"a":1}', '{"a":2}', "[DONE]", every=0.15)
 LIMITED = Recorded(429, (*HEADERS, ("retry-after", "7"), ("content-encoding", "gzip")), b'{"error": "no"}\n', took=0.2)

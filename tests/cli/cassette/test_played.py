@@ -12,7 +12,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.server.live import Sources, start
 from mockserver.server.run import Running
-from tests.kit.reels import chat, episode, folder
+from tests.kit.cassette_folder import chat, episode, folder
 
 
 def where(token: str | None = None) -> Folder:

@@ -11,7 +11,7 @@ import pytest
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.server.control.calls import attempts, bodies, summary
 from tests.kit.asgi import App, app
-from tests.kit.watched import Watched, watched
+from tests.kit.control import ControlledServer, controlled_server
 
 RULES = """
 rules:
@@ -23,8 +23,8 @@ CHAT = "/v1/chat/completions"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Watched:
-    server = watched(tmp_path, RULES, unmatched="error")
+def server(tmp_path: Path) -> ControlledServer:
+    server = controlled_server(tmp_path, RULES, unmatched="error")
     server.chat("hi")
     server.chat("busy")
     server.chat("else", namespace="mine")
@@ -51,7 +51,7 @@ def server(tmp_path: Path) -> Watched:
         ("?unmatched=false", [1, 2, 4, 6]),
     ],
 )
-def test_filters(server: Watched, query: str, found: list[int]) -> None:
+def test_filters(server: ControlledServer, query: str, found: list[int]) -> None:
     assert [call["call"] for call in server.calls(query)] == found
 
 
@@ -66,12 +66,12 @@ def test_filters(server: Watched, query: str, found: list[int]) -> None:
         ("calls/1?namespace=mine", 404, "there is no call 1 in the journal; the latest is 6, and"),
     ],
 )
-def test_mistakes(server: Watched, path: str, status: int, error: str) -> None:
+def test_mistakes(server: ControlledServer, path: str, status: int, error: str) -> None:
     got = server.api(path)
     assert (got.status, got.json["error"][: len(error)]) == (status, error)
 
 
-def test_a_summary_has_no_bodies(server: Watched) -> None:
+def test_a_summary_has_no_bodies(server: ControlledServer) -> None:
     call = server.calls()[0]
     assert call.pop("at").endswith("Z")
     assert 0 < call.pop("first_byte_ms") <= call.pop("elapsed_ms")
@@ -95,14 +95,14 @@ def test_a_summary_has_no_bodies(server: Watched) -> None:
     assert call["reply"]["frames"][-1]["data"] == "[DONE]"
 
 
-def test_a_summary_says_which_step_answered(server: Watched) -> None:
+def test_a_summary_says_which_step_answered(server: ControlledServer) -> None:
     for _ in range(2):  # the second time it is remembered
         server.chat("step")
     for call in server.calls("?since=6"):
         assert [path.split("rules.yaml:")[1] for path in call["through"]] == ["5 steps: steps[0]"]
 
 
-def test_one_call_in_full(server: Watched) -> None:
+def test_one_call_in_full(server: ControlledServer) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     server.app.ask(f"{CHAT}?a=1&b=%26", body, headers={"X-Team": "red"})
     call = server.get("calls/7")
@@ -115,7 +115,7 @@ def test_one_call_in_full(server: Watched) -> None:
     assert call["usage"].items() <= call["reply"]["body"]["usage"].items()
 
 
-def test_unmatched_and_invalid_calls(server: Watched) -> None:
+def test_unmatched_and_invalid_calls(server: ControlledServer) -> None:
     unmatched, prompts, invalid = (server.get(f"calls/{number}") for number in (3, 5, 6))
     assert {"busy", "hi"} <= {rule["name"] for rule in unmatched["nearest"]}
     assert unmatched["nearest"][0]["findings"][0]["ok"] is False
@@ -124,7 +124,7 @@ def test_unmatched_and_invalid_calls(server: Watched) -> None:
     assert "nearest" not in invalid
 
 
-def test_the_call_in_short(server: Watched) -> None:
+def test_the_call_in_short(server: ControlledServer) -> None:
     used: Any = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     messages: Any = [
         {"role": "user", "content": "w" * 2_000},
@@ -144,7 +144,7 @@ def test_the_call_in_short(server: Watched) -> None:
 
 def test_a_call_that_continues_a_conversation(tmp_path: Path) -> None:
     rules = "rules: [{name: second, when: {turn: 1, attempt: 2}, then: {text: again}}, {then: {text: once}}]"
-    server = watched(tmp_path, rules)
+    server = controlled_server(tmp_path, rules)
     first = server.app.ask("/v1/responses", {"model": "m", "input": "a"}).json
     for _ in range(2):
         server.app.ask("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
@@ -154,14 +154,14 @@ def test_a_call_that_continues_a_conversation(tmp_path: Path) -> None:
     assert [message["text"] for message in call["asked"]["messages"]] == ["a", "once", "b"]
 
 
-def test_events_have_names_and_times(server: Watched) -> None:
+def test_events_have_names_and_times(server: ControlledServer) -> None:
     server.app.ask("/v1/responses", {"model": "m", "input": "hi", "stream": True})
     frames = server.get("calls/7")["reply"]["frames"]
     assert (frames[0]["event"], frames[0]["data"]["type"]) == ("response.created", "response.created")
     assert all(frame["at_ms"] >= 0 for frame in frames)
 
 
-def test_bodies_that_are_too_large_or_wrongly_coded(server: Watched) -> None:
+def test_bodies_that_are_too_large_or_wrongly_coded(server: ControlledServer) -> None:
     server.chat("x" * (MOST_KEPT + 5))
     whole = MOST_KEPT + 5 + len('{"model": "gpt-4o", "messages": [{"role": "user", "content": ""}]}')
     call = server.get("calls/7")
@@ -204,7 +204,7 @@ def test_attempts_are_told_by_the_client_or_counted_by_equal_requests() -> None:
     assert attempts(rows) == {1: 1, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1}
 
 
-def test_calls_are_forgotten_and_counters_stay(server: Watched) -> None:
+def test_calls_are_forgotten_and_counters_stay(server: ControlledServer) -> None:
     assert server.api("calls", method="DELETE").json == {"forgotten": 5}
     assert (server.calls(), len(server.calls("?namespace=mine"))) == ([], 1)
     assert server.get("rules")["rules"][0]["hits"] == 2

@@ -9,88 +9,88 @@ from mockserver.cassettes.store import CassetteFile
 from mockserver.server.app import build_app
 from mockserver.server.live import Sources, start
 from tests.kit.asgi import App
-from tests.kit.reels import Folder, chat, episode, folder
-from tests.kit.watched import Watched, rule
+from tests.kit.cassette_folder import Folder, chat, episode, folder
+from tests.kit.control import ControlledServer, rule
 
 ONE = episode(chat("one"), '{"from":"one"}')
 TWO = episode(chat("two"), '{"from":"two"}')
 
 
-def server(held: Folder, rules: Path | None = None, **settings: Any) -> Watched:
+def server(held: Folder, rules: Path | None = None, **settings: Any) -> ControlledServer:
     """A server with these cassettes."""
     live = start(Sources(() if rules is None else (rules,), {"cassettes": str(held.path), **settings}, {}))
-    return Watched(App(build_app(live)), live)
+    return ControlledServer(App(build_app(live)), live)
 
 
-def put(watched: Watched, body: Any, namespace: str = "mine") -> Any:
+def put(running: ControlledServer, body: Any, namespace: str = "mine") -> Any:
     """What a namespace plays once it has been told."""
-    answered = watched.api(f"cassette?namespace={namespace}", body, method="PUT")
+    answered = running.api(f"cassette?namespace={namespace}", body, method="PUT")
     assert answered.status == 200, answered.body
     return answered.json
 
 
 def test_the_cassette_of_the_settings_is_everybodys() -> None:
-    watched = server(folder(chat=[ONE, TWO, episode({"messages": 7}, "")]), cassette="chat")
+    running = server(folder(chat=[ONE, TWO, episode({"messages": 7}, "")]), cassette="chat")
     shown = {"name": "chat", "record": "none", "own": False, "forwards": False, "episodes": 3}
-    assert watched.get("cassette") == {"namespace": "default", **shown, "unplayed": [1, 2, 3]}
-    watched.chat("two")
-    watched.chat("two")
-    assert watched.get("cassette")["unplayed"] == [1, 3]
-    assert watched.get("cassette?namespace=mine") == {"namespace": "mine", **shown, "unplayed": [1, 2, 3]}
+    assert running.get("cassette") == {"namespace": "default", **shown, "unplayed": [1, 2, 3]}
+    running.chat("two")
+    running.chat("two")
+    assert running.get("cassette")["unplayed"] == [1, 3]
+    assert running.get("cassette?namespace=mine") == {"namespace": "mine", **shown, "unplayed": [1, 2, 3]}
 
 
 def test_a_namespace_plays_its_own() -> None:
-    watched = server(folder(chat=[ONE], other=[TWO]), cassette="chat")
-    told = put(watched, {"name": "other"})
+    running = server(folder(chat=[ONE], other=[TWO]), cassette="chat")
+    told = put(running, {"name": "other"})
     assert told["own"] is True
     assert (told["name"], told["record"], told["episodes"]) == ("other", "none", 1)
-    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
-    assert watched.chat("one", namespace="mine").source == "unmatched"
-    assert watched.chat("one").source == "cassette chat.yaml#1"
-    assert put(watched, {"name": None})["name"] is None
-    assert watched.chat("one", namespace="mine").source == "generated"
-    removed = watched.api("cassette?namespace=mine", method="DELETE", headers={"x-mockserver-control": "1"})
+    assert running.chat("two", namespace="mine").source == "cassette other.yaml#1"
+    assert running.chat("one", namespace="mine").source == "unmatched"
+    assert running.chat("one").source == "cassette chat.yaml#1"
+    assert put(running, {"name": None})["name"] is None
+    assert running.chat("one", namespace="mine").source == "generated"
+    removed = running.api("cassette?namespace=mine", method="DELETE", headers={"x-mockserver-control": "1"})
     assert (removed.json["name"], removed.json["own"]) == ("chat", False)
-    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+    assert running.chat("one", namespace="mine").source == "cassette chat.yaml#1"
 
 
 def test_what_is_recorded_is_said_with_it() -> None:
-    watched = server(folder(chat=[ONE]), upstream="openai=http://127.0.0.1:9")
-    assert put(watched, {"name": "new", "record": "once"})["forwards"] is True
-    assert watched.chat("one", namespace="mine").source == "forwarded"
-    assert put(watched, {"name": "chat", "record": "once"})["forwards"] is False
-    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+    running = server(folder(chat=[ONE]), upstream="openai=http://127.0.0.1:9")
+    assert put(running, {"name": "new", "record": "once"})["forwards"] is True
+    assert running.chat("one", namespace="mine").source == "forwarded"
+    assert put(running, {"name": "chat", "record": "once"})["forwards"] is False
+    assert running.chat("one", namespace="mine").source == "cassette chat.yaml#1"
 
 
 def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
     for name in ("chat", "other", "third"):
         CassetteFile(tmp_path / f"{name}.yaml").append(ONE)
     live = start(Sources((), {"cassettes": str(tmp_path)}, {}))
-    watched = Watched(App(build_app(live)), live)
-    put(watched, {"name": "chat"})
-    put(watched, {"name": "third"}, "gone")
-    watched.post("rules?namespace=mine", {"name": "a", "when": {"last_user": "two"}, "then": {"cassette": "other"}})
+    running = ControlledServer(App(build_app(live)), live)
+    put(running, {"name": "chat"})
+    put(running, {"name": "third"}, "gone")
+    running.post("rules?namespace=mine", {"name": "a", "when": {"last_user": "two"}, "then": {"cassette": "other"}})
     (tmp_path / "other.yaml").write_text("hello\n")
-    refused = watched.api("reload", b"")
+    refused = running.api("reload", b"")
     assert (refused.status, "other.yaml:1:1: not a cassette" in refused.json["error"]) == (400, True)
-    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+    assert running.chat("one", namespace="mine").source == "cassette chat.yaml#1"
     (tmp_path / "other.yaml").unlink()
     (tmp_path / "third.yaml").unlink()
-    watched.post("reload")
-    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
-    assert 'there is no cassette "other"' in watched.chat("two", namespace="mine").json["error"]["message"]
-    assert 'there is no cassette "third"' in watched.chat("one", namespace="gone").json["error"]["message"]
+    running.post("reload")
+    assert running.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+    assert 'there is no cassette "other"' in running.chat("two", namespace="mine").json["error"]["message"]
+    assert 'there is no cassette "third"' in running.chat("one", namespace="gone").json["error"]["message"]
 
 
 def test_a_reload_to_a_cassette_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text("settings: {cassette: chat}\n")
-    watched = server(folder(chat=[ONE]), file)
+    running = server(folder(chat=[ONE]), file)
     file.write_text("settings: {cassette: none}\n")
-    refused = watched.api("reload", b"")
+    refused = running.api("reload", b"")
     assert refused.status == 400
     assert 'there is no cassette "none"' in refused.json["error"]
-    assert watched.chat("one").source == "cassette chat.yaml#1"
+    assert running.chat("one").source == "cassette chat.yaml#1"
 
 
 @pytest.mark.parametrize(
@@ -108,42 +108,42 @@ def test_a_reload_to_a_cassette_that_is_not_there_changes_nothing(tmp_path: Path
 )
 def test_mistakes(body: Any, error: str) -> None:
     files = folder(chat=[ONE])
-    error, watched = error.replace("FOLDER", str(files.path)), server(files, cassette="chat")
-    refused = watched.api("cassette?namespace=mine", body, method="PUT")
+    error, running = error.replace("FOLDER", str(files.path)), server(files, cassette="chat")
+    refused = running.api("cassette?namespace=mine", body, method="PUT")
     assert (refused.status, refused.json) == (400, {"error": error})  # said once
-    assert watched.get("cassette?namespace=mine")["own"] is False
+    assert running.get("cassette?namespace=mine")["own"] is False
 
 
 def test_explain_tells_what_the_miss_tells() -> None:
-    watched = server(folder(chat=[ONE, TWO, TWO]), cassette="chat")
-    missed = watched.chat("three")
-    told = watched.post("explain", {"call": 1})
+    running = server(folder(chat=[ONE, TWO, TWO]), cassette="chat")
+    missed = running.chat("three")
+    told = running.post("explain", {"call": 1})
     assert told["answered_by"] == "unmatched"
     assert told["why"] == missed.json["error"]["message"]
     assert told["text"].startswith(f"answered by: unmatched: {told['why']}")
     for _ in range(3):
-        assert watched.post("explain", {"body": chat("two")})["answered_by"] == "cassette chat.yaml#2"
-    assert watched.chat("two").source == "cassette chat.yaml#2"
+        assert running.post("explain", {"body": chat("two")})["answered_by"] == "cassette chat.yaml#2"
+    assert running.chat("two").source == "cassette chat.yaml#2"
 
 
 def test_an_added_rule_must_name_a_cassette_that_is_there() -> None:
-    watched = server(folder(other=[TWO]))
+    running = server(folder(other=[TWO]))
     for body, error in (
         ({"name": "a", "then": {"cassette": "none"}}, 'rule "a": there is no cassette "none" in'),
         ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, "'../up' is not a valid cassette name"),
     ):
-        refused = watched.api("rules?namespace=mine", {"rules": [rule("first", "1"), body]})
+        refused = running.api("rules?namespace=mine", {"rules": [rule("first", "1"), body]})
         assert refused.status == 400
         assert refused.json["error"].startswith(f"nothing was added: {error}")
-    assert watched.get("rules?namespace=mine")["rules"] == []
-    watched.post("rules?namespace=mine", {"name": "a", "then": {"cassette": "other"}})
-    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
+    assert running.get("rules?namespace=mine")["rules"] == []
+    running.post("rules?namespace=mine", {"name": "a", "then": {"cassette": "other"}})
+    assert running.chat("two", namespace="mine").source == "cassette other.yaml#1"
 
 
 def test_what_all_namespaces_have_played() -> None:
-    watched = server(folder(chat=[ONE, TWO]), cassette="chat")
-    assert watched.get("cassette?namespace=*") == {"played": {}}
+    running = server(folder(chat=[ONE, TWO]), cassette="chat")
+    assert running.get("cassette?namespace=*") == {"played": {}}
     for text, namespace in (("one", "mine"), ("one", "yours"), ("two", ""), ("three", "")):
-        watched.chat(text, namespace=namespace)
-    watched.api("calls", method="DELETE", headers={"x-mockserver-control": "1"})
-    assert watched.get("cassette?namespace=*") == {"played": {"chat.yaml#1": 2, "chat.yaml#2": 1}}
+        running.chat(text, namespace=namespace)
+    running.api("calls", method="DELETE", headers={"x-mockserver-control": "1"})
+    assert running.get("cassette?namespace=*") == {"played": {"chat.yaml#1": 2, "chat.yaml#2": 1}}

@@ -14,7 +14,7 @@ from mockserver.core.plan import Failure
 from mockserver.server.control import ITEMS, VIEWS, Control
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, number
 from mockserver.server.live import Sources, start
-from tests.kit.watched import API, Watched, rule, watched
+from tests.kit.control import API, ControlledServer, controlled_server, rule
 
 RULES = """
 rules:
@@ -27,8 +27,8 @@ rules:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Watched:
-    return watched(tmp_path, RULES, max_body="10KB")
+def server(tmp_path: Path) -> ControlledServer:
+    return controlled_server(tmp_path, RULES, max_body="10KB")
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ def server(tmp_path: Path) -> Watched:
         ("", "there are /api/health, /api/ready, /api/calls,"),
     ],
 )
-def test_an_unknown_path_gets_the_nearest(server: Watched, path: str, hint: str) -> None:
+def test_an_unknown_path_gets_the_nearest(server: ControlledServer, path: str, hint: str) -> None:
     got = server.api(path)
     assert (got.status, hint in got.json["error"]) == (404, True), got.json
 
 
-def test_wrong_methods(server: Watched) -> None:
+def test_wrong_methods(server: ControlledServer) -> None:
     for path, views in VIEWS.items():
         got = server.api(path.removeprefix("/api/"), method="PATCH")
         if path != "/metrics":
@@ -55,7 +55,7 @@ def test_wrong_methods(server: Watched) -> None:
     assert server.api("health", method="HEAD").status == 200
 
 
-async def test_bodies_that_are_too_large_or_never_come(server: Watched) -> None:
+async def test_bodies_that_are_too_large_or_never_come(server: ControlledServer) -> None:
     heads = list[int]()
 
     async def receive() -> Any:
@@ -69,28 +69,28 @@ async def test_bodies_that_are_too_large_or_never_come(server: Watched) -> None:
     assert heads == [408, 0]
 
 
-def test_a_body_is_bounded(server: Watched) -> None:
+def test_a_body_is_bounded(server: ControlledServer) -> None:
     got = server.api("rules", b"x" * 10_001)
     assert (got.status, got.json["error"]) == (413, "The request body is larger than 10000 bytes.")
 
 
 @pytest.mark.parametrize("path", ["state?namespace=", "rules?namespace=%0a", "calls?namespace=" + "x" * 101])
-def test_invalid_namespaces(server: Watched, path: str) -> None:
+def test_invalid_namespaces(server: ControlledServer, path: str) -> None:
     got = server.api(path)
     assert (got.status, got.json["error"].startswith("a namespace has 1 to 100 printable characters")) == (400, True)
 
 
-def test_what_changes_something_needs_one_namespace(server: Watched) -> None:
+def test_what_changes_something_needs_one_namespace(server: ControlledServer) -> None:
     for path, body in (("state", {"state": "a"}), ("timing", {"on": True}), ("rules", {})):
         assert server.api(f"{path}?namespace=*", body).status == 400
 
 
-def test_control_requests_are_in_no_journal_and_of_no_dialect(server: Watched, tmp_path: Path) -> None:
+def test_control_requests_are_in_no_journal_and_of_no_dialect(server: ControlledServer, tmp_path: Path) -> None:
     assert server.get("health") == {"status": "ok"}
     got = server.app.ask("//__mockserver__//api/health", method="GET", headers={"host": "127.0.0.1"})
     assert (got.json, server.calls()) == ({"status": "ok"}, [])
     for dialect in ("azure", "azure_openai", "fireworks"):
-        assert watched(tmp_path, dialect=dialect).get("health") == {"status": "ok"}
+        assert controlled_server(tmp_path, dialect=dialect).get("health") == {"status": "ok"}
 
 
 def asked(body: bytes = b"", namespace: str = "default", **query: str) -> ControlRequest:
@@ -134,7 +134,7 @@ def test_answers_are_json() -> None:
 # --- state
 
 
-def test_ready_says_with_what(server: Watched, tmp_path: Path) -> None:
+def test_ready_says_with_what(server: ControlledServer, tmp_path: Path) -> None:
     assert server.get("ready") == {
         "status": "ready",
         "version": __version__,
@@ -145,7 +145,7 @@ def test_ready_says_with_what(server: Watched, tmp_path: Path) -> None:
     }
 
 
-def test_state_shows_what_is_counted(server: Watched, tmp_path: Path) -> None:
+def test_state_shows_what_is_counted(server: ControlledServer, tmp_path: Path) -> None:
     server.chat("x")
     server.chat("x")
     server.app.ask("/v1/responses", {"model": "m", "input": "y"})
@@ -165,7 +165,7 @@ def test_state_shows_what_is_counted(server: Watched, tmp_path: Path) -> None:
     }
 
 
-def test_the_state_of_a_scenario_can_be_set(server: Watched) -> None:
+def test_the_state_of_a_scenario_can_be_set(server: ControlledServer) -> None:
     assert server.post("state?namespace=mine", {"state": "paid"})["state"] == "paid"
     assert server.chat("x", namespace="mine").source.endswith("paid")
     assert server.get("state?namespace=mine")["namespaces"][0]["state"] == "done"
@@ -174,13 +174,13 @@ def test_the_state_of_a_scenario_can_be_set(server: Watched) -> None:
         assert server.api("state", body).status == 400
 
 
-def test_timing_is_switched_for_a_namespace(server: Watched) -> None:
+def test_timing_is_switched_for_a_namespace(server: ControlledServer) -> None:
     assert server.post("timing?namespace=mine", {"on": False}) == {"namespace": "mine", "timing": False}
     assert (server.live.timed("mine"), server.live.timed("default")) == (False, True)
     assert server.api("timing", {"on": "no"}).json["error"] == 'the body must be {"on": true} or {"on": false}'
 
 
-def fill(server: Watched, namespace: str) -> None:
+def fill(server: ControlledServer, namespace: str) -> None:
     query = f"?namespace={namespace}"
     server.post("rules" + query, rule("mine", "x", when={"last_user": "never"}))
     server.post("timing" + query, {"on": False})
@@ -189,13 +189,13 @@ def fill(server: Watched, namespace: str) -> None:
     server.post("state" + query, {"state": "asked"})
 
 
-def is_fresh(server: Watched, namespace: str) -> bool:
+def is_fresh(server: ControlledServer, namespace: str) -> bool:
     (state,) = server.get(f"state?namespace={namespace}")["namespaces"]
     fresh = {"state": "start", "times": {}, "attempts": {}, "hits": {}, "rules_added": 0, "timing": True, "calls": 0}
     return bool(state == {"namespace": namespace, **fresh, "open": 0, "stored_answers": 0})
 
 
-def test_reset(server: Watched) -> None:
+def test_reset(server: ControlledServer) -> None:
     fill(server, "mine")
     fill(server, "default")
     assert not is_fresh(server, "mine")
@@ -209,7 +209,7 @@ def test_reset(server: Watched) -> None:
     assert [call["call"] for call in server.calls()] == [6], "numbers of calls are not used again"
 
 
-def test_reload(server: Watched, tmp_path: Path) -> None:
+def test_reload(server: ControlledServer, tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text("rules: [{then: {txt: a}}]")
     got = server.api("reload", b"")
@@ -224,11 +224,11 @@ def test_reload(server: Watched, tmp_path: Path) -> None:
 # --- metrics
 
 
-def scraped(server: Watched) -> Any:
+def scraped(server: ControlledServer) -> Any:
     return server.app.ask(API.replace("api/", "metrics"), method="GET", headers={"host": "localhost"})
 
 
-def samples(server: Watched) -> dict[tuple[str, ...], float]:
+def samples(server: ControlledServer) -> dict[tuple[str, ...], float]:
     """Every sample by its name and the values of its labels, in the order of their names."""
     got = scraped(server)
     assert (got.status, got.headers["content-type"].startswith("text/plain")) == (200, True)
@@ -239,7 +239,7 @@ def samples(server: Watched) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_metrics_count_requests(server: Watched, tmp_path: Path) -> None:
+def test_metrics_count_requests(server: ControlledServer, tmp_path: Path) -> None:
     assert samples(server)["journal_calls",] == 0
     for text in ("hi", "hi", "busy", "else"):
         server.chat(text)
@@ -262,7 +262,7 @@ def test_metrics_count_requests(server: Watched, tmp_path: Path) -> None:
         assert 0 < found[f"{name}_sum", "openai", "chat"] < 30
 
 
-def test_metrics_need_an_extra(server: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_need_an_extra(server: ControlledServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     got = scraped(server)
     assert got.status == 501

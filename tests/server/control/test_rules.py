@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.server.control import state as control_state
-from tests.kit.watched import Watched, rule, watched
+from tests.kit.control import ControlledServer, controlled_server, rule
 
 RULES = """
 rules:
@@ -15,20 +15,20 @@ rules:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Watched:
-    return watched(tmp_path, RULES)
+def server(tmp_path: Path) -> ControlledServer:
+    return controlled_server(tmp_path, RULES)
 
 
-def said(server: Watched, text: str = "hi", **more: Any) -> str:
+def said(server: ControlledServer, text: str = "hi", **more: Any) -> str:
     found: str = server.chat(text, **more).json["choices"][0]["message"]["content"]
     return found
 
 
-def names(server: Watched, query: str = "") -> list[str]:
+def names(server: ControlledServer, query: str = "") -> list[str]:
     return [listed["name"] for listed in server.get("rules" + query)["rules"]]
 
 
-def test_added_rules_come_before_the_files_and_the_last_batch_first(server: Watched) -> None:
+def test_added_rules_come_before_the_files_and_the_last_batch_first(server: ControlledServer) -> None:
     assert server.post("rules", rule("mine", "from here")) == {"names": ["mine"], "rules": 2}
     assert (said(server), server.chat("hi").source) == ("from here", "rule api mine")
     server.post("rules", {"version": 1, "rules": [rule("c", "c", when={"last_user": "c"}), rule("d", "d")]})
@@ -36,14 +36,14 @@ def test_added_rules_come_before_the_files_and_the_last_batch_first(server: Watc
     assert [said(server, text) for text in ("c", "hi")] == ["c", "d"]
 
 
-def test_a_namespace_has_its_own(server: Watched) -> None:
+def test_a_namespace_has_its_own(server: ControlledServer) -> None:
     server.post("rules?namespace=mine", rule("mine", "only here"))
     assert said(server, namespace="mine") == "only here"
     assert [said(server, namespace="yours"), said(server)] == ["from the file"] * 2
     assert (names(server, "?namespace=mine"), names(server)) == (["mine", "hi"], ["hi"])
 
 
-def test_remembered_answers_give_way(server: Watched) -> None:
+def test_remembered_answers_give_way(server: ControlledServer) -> None:
     before = [said(server) for _ in range(3)]
     server.post("rules", rule("mine", "new"))
     between = [said(server) for _ in range(3)]
@@ -51,7 +51,7 @@ def test_remembered_answers_give_way(server: Watched) -> None:
     assert (before, between, said(server)) == (["from the file"] * 3, ["new"] * 3, "from the file")
 
 
-def test_added_rules_count(server: Watched) -> None:
+def test_added_rules_count(server: ControlledServer) -> None:
     again = rule("again", "slow down", when={"attempt": {"lt": 3}, "last_user": "x"})
     server.post("rules", {"rules": [again, rule("ask", "who?", state={"is": "start", "becomes": "asked"})]})
     assert [said(server, "x") for _ in range(3)] == ["slow down", "slow down", "who?"]
@@ -59,7 +59,7 @@ def test_added_rules_count(server: Watched) -> None:
     assert [listed["counts"] for listed in server.get("rules")["rules"]] == [True, True, False]
 
 
-def test_rules_are_listed_with_what_they_did(server: Watched, tmp_path: Path) -> None:
+def test_rules_are_listed_with_what_they_did(server: ControlledServer, tmp_path: Path) -> None:
     server.post("rules", rule("twice", "x", times=2))
     for _ in range(3):
         server.chat("hi")
@@ -86,7 +86,7 @@ def test_rules_are_listed_with_what_they_did(server: Watched, tmp_path: Path) ->
 YAML = {"content-type": "application/yaml"}
 
 
-def test_rules_without_a_name_get_one_also_in_yaml(server: Watched) -> None:
+def test_rules_without_a_name_get_one_also_in_yaml(server: ControlledServer) -> None:
     body = b"rules:\n  - &one\n    then: {text: from yaml}\n  - name: b\n    then: {text: b}\n  - *one\n"
     got = server.api("rules", body, headers=YAML)
     assert (got.status, got.json["names"], said(server)) == (201, ["added 1", "b", "added 2"], "from yaml")
@@ -112,7 +112,7 @@ def test_rules_without_a_name_get_one_also_in_yaml(server: Watched) -> None:
         ({"when": {"model": "m"}}, ["rules[0]: "]),
     ],
 )
-def test_all_mistakes_are_told_with_their_places(server: Watched, body: Any, mistakes: list[str]) -> None:
+def test_all_mistakes_are_told_with_their_places(server: ControlledServer, body: Any, mistakes: list[str]) -> None:
     got = server.api("rules", body)
     assert got.status == 400
     told = got.json["mistakes"]
@@ -121,7 +121,7 @@ def test_all_mistakes_are_told_with_their_places(server: Watched, body: Any, mis
     assert names(server) == ["hi"]
 
 
-def test_mistakes_in_yaml_stand_at_their_lines(server: Watched) -> None:
+def test_mistakes_in_yaml_stand_at_their_lines(server: ControlledServer) -> None:
     got = server.api("rules", b"rules:\n  - then: {txt: a}\n", headers=YAML)
     assert got.json["mistakes"] == ['api:2:12: unknown key "txt"; did you mean "text"?  [- then: {txt: a}]']
     assert server.api("rules", b"rules: [", headers=YAML).json["mistakes"][0].startswith("api:1:")
@@ -137,12 +137,12 @@ def test_mistakes_in_yaml_stand_at_their_lines(server: Watched) -> None:
         ),
     ],
 )
-def test_bodies_without_rules(server: Watched, body: Any, error: str) -> None:
+def test_bodies_without_rules(server: ControlledServer, body: Any, error: str) -> None:
     got = server.api("rules", body)
     assert (got.status, got.json["error"][: len(error)]) == (400, error)
 
 
-def test_names_are_unique_unless_they_are_to_be_replaced(server: Watched, tmp_path: Path) -> None:
+def test_names_are_unique_unless_they_are_to_be_replaced(server: ControlledServer, tmp_path: Path) -> None:
     server.post("rules", {"rules": [rule("a", "old"), rule("b", "b")]})
     got = server.api("rules", rule("a", "new"))
     assert (got.status, got.json["mistakes"]) == (
@@ -156,7 +156,7 @@ def test_names_are_unique_unless_they_are_to_be_replaced(server: Watched, tmp_pa
     assert got.json["mistakes"] == [f'the name "hi" is taken: {tmp_path}/rules.yaml:3 has it already']
 
 
-def test_a_rule_that_is_added_again_starts_over(server: Watched) -> None:
+def test_a_rule_that_is_added_again_starts_over(server: ControlledServer) -> None:
     failing = rule("fails", "x", when={"last_user": "x"})
     failing["then"]["faults"] = [{"empty_body": {"times": 1}}]
     for query in ("", "?replace=true"):
@@ -169,7 +169,7 @@ def test_a_rule_that_is_added_again_starts_over(server: Watched) -> None:
     assert said(server) == "once"
 
 
-def test_rules_are_removed_one_by_one_or_together(server: Watched) -> None:
+def test_rules_are_removed_one_by_one_or_together(server: ControlledServer) -> None:
     server.post("rules", {"rules": [rule("a/b c", "1"), rule("b", "2"), rule("c", "3")]})
     assert server.api("rules/a%2Fb%20c", method="DELETE").json == {"removed": ["a/b c"]}
     assert (said(server), server.api("rules", method="DELETE").json) == ("2", {"removed": ["b", "c"]})
@@ -184,13 +184,13 @@ def test_rules_are_removed_one_by_one_or_together(server: Watched) -> None:
         ("zzz", 'there is no rule "zzz" that was added'),
     ],
 )
-def test_what_cannot_be_removed_is_told(server: Watched, name: str, error: str) -> None:
+def test_what_cannot_be_removed_is_told(server: ControlledServer, name: str, error: str) -> None:
     server.post("rules", rule("mine", "x"))
     got = server.api(f"rules/{name}", method="DELETE")
     assert (got.status, got.json["error"].endswith(error)) == (404, True), got.json
 
 
-def test_added_rules_outlive_a_reload(server: Watched, tmp_path: Path) -> None:
+def test_added_rules_outlive_a_reload(server: ControlledServer, tmp_path: Path) -> None:
     server.post("rules", rule("mine", "mine", when={"last_user": "mine"}))
     (tmp_path / "rules.yaml").write_text("rules: [{name: other, then: {text: reloaded}}]")
     assert server.post("reload") == {"rules": 1, "at_next_start": []}
@@ -198,7 +198,9 @@ def test_added_rules_outlive_a_reload(server: Watched, tmp_path: Path) -> None:
     assert [said(server, text) for text in ("mine", "hi")] == ["mine", "reloaded"]
 
 
-def test_there_is_room_for_many_but_not_for_any_number(server: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_room_for_many_but_not_for_any_number(
+    server: ControlledServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(control_state, "MOST", 2)
     server.post("rules", rule("a", "a"))
     got = server.api("rules", {"rules": [rule("b", "b"), rule("c", "c")]})

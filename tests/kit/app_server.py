@@ -1,4 +1,4 @@
-"""An ASGI application of a test's own, served behind the door in a thread."""
+"""An ASGI application of a test's own, served in a thread."""
 
 import json
 import threading
@@ -23,7 +23,7 @@ def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
 
 
 @contextmanager
-def behind_the_door(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
+def serve_app(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
     http: Any = protocol_factory(refuse or plain_refusal, deadlines or Deadlines())
     config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server, listener = uvicorn.Server(config), bind("127.0.0.1", 0)

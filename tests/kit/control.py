@@ -16,7 +16,7 @@ _HEADERS = {"host": "127.0.0.1:8000", "content-type": "application/json"}
 
 
 @dataclass(frozen=True)
-class Watched:
+class ControlledServer:
     app: App
     live: Live
 
@@ -47,12 +47,12 @@ class Watched:
         return found
 
 
-def watched(folder: Path, rules: str = "", **settings: Any) -> Watched:
+def controlled_server(folder: Path, rules: str = "", **settings: Any) -> ControlledServer:
     """A server with these rules in a file of the folder, and settings."""
     file = folder / "rules.yaml"
     file.write_text(rules or "version: 1\n")
     live = start(Sources((file,), settings, {}))
-    return Watched(App(build_app(live)), live)
+    return ControlledServer(App(build_app(live)), live)
 
 
 def rule(name: str, text: str, **more: Any) -> dict[str, Any]:

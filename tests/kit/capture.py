@@ -11,7 +11,7 @@ from tests.kit.strict_responses import check_event, check_response, check_tzafon
 
 
 @dataclass
-class Heard:
+class CapturedResponse:
     path: str
     status: int
     headers: httpx2.Headers
@@ -23,44 +23,44 @@ class Heard:
 
 
 @dataclass
-class Witness:
-    heard: list[Heard] = field(default_factory=list)
+class ResponseCapture:
+    responses: list[CapturedResponse] = field(default_factory=list)
 
     @property
-    def last(self) -> Heard:
-        return self.heard[-1]
+    def last(self) -> CapturedResponse:
+        return self.responses[-1]
 
-    def listen(self, response: httpx2.Response) -> None:
+    def on_response(self, response: httpx2.Response) -> None:
         """For httpx's `event_hooks`: copies what the client reads."""
-        heard = Heard(response.request.url.path, response.status_code, response.headers)
-        self.heard.append(heard)
-        response.stream = _Copied(response.stream, heard.body)
+        captured = CapturedResponse(response.request.url.path, response.status_code, response.headers)
+        self.responses.append(captured)
+        response.stream = _CopiedStream(response.stream, captured.body)
 
-    async def listen_async(self, response: httpx2.Response) -> None:
-        self.listen(response)
+    async def on_response_async(self, response: httpx2.Response) -> None:
+        self.on_response(response)
 
     def check(self) -> None:
-        """Hold every completion, of a chat or a text, and every response that was heard against the types."""
-        for heard in self.heard:
-            if heard.status == 200 and heard.path.endswith("/completions"):
-                _check(heard, _dialect(heard.path))
-            if heard.status == 200 and heard.path.endswith("/responses"):
-                _check_response(heard, _dialect(heard.path))
+        """Hold every completion, of a chat or a text, and every response that was captured against the types."""
+        for captured in self.responses:
+            if captured.status == 200 and captured.path.endswith("/completions"):
+                _check(captured, _dialect(captured.path))
+            if captured.status == 200 and captured.path.endswith("/responses"):
+                _check_response(captured, _dialect(captured.path))
 
 
-def _check(heard: Heard, dialect: str) -> None:
-    whole, chunk = (check_completion, check_chunk) if "/chat/" in heard.path else (check_text, check_text_chunk)
-    if heard.headers["content-type"] == "application/json":
-        whole(bytes(heard.body), dialect)
+def _check(captured: CapturedResponse, dialect: str) -> None:
+    whole, chunk = (check_completion, check_chunk) if "/chat/" in captured.path else (check_text, check_text_chunk)
+    if captured.headers["content-type"] == "application/json":
+        whole(bytes(captured.body), dialect)
         return
-    for frame in frames(bytes(heard.body)):
+    for frame in frames(bytes(captured.body)):
         if frame != b"[DONE]":
             chunk(frame, dialect)
 
 
-def _check_response(heard: Heard, dialect: str) -> None:
-    body = bytes(heard.body)
-    if heard.headers["content-type"] != "application/json":
+def _check_response(captured: CapturedResponse, dialect: str) -> None:
+    body = bytes(captured.body)
+    if captured.headers["content-type"] != "application/json":
         for data in typed_frames(body):
             check_event(data)
     elif dialect == "tzafon":
@@ -75,7 +75,7 @@ def _dialect(path: str) -> str:
     return next(found, "openai")
 
 
-class _Copied(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+class _CopiedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     """A response's stream that leaves a copy of what is read from it."""
 
     def __init__(self, stream: httpx2.SyncByteStream | httpx2.AsyncByteStream, copy: bytearray) -> None:

@@ -46,25 +46,9 @@ REASONS: dict[str, int] = {
     "gateway_timeout": 504,
 }
 
-# The reason of a bare status in a rule (`error: 429`).
-REASON_OF_STATUS: dict[int, str] = {
-    400: "bad_parameter",
-    401: "invalid_key",
-    402: "billing",
-    403: "forbidden",
-    404: "unknown_model",
-    405: "method_not_allowed",
-    408: "timeout",
-    409: "conflict",
-    413: "too_large",
-    415: "unsupported_media_type",
-    422: "unprocessable",
-    429: "rate_limit",
-    500: "server_error",
-    502: "bad_gateway",
-    503: "overloaded",
-    504: "gateway_timeout",
-}
+# The reason of a bare status in a rule (`error: 429`): the first of that status, but for two.
+_FIRST_REASONS = {status: reason for reason, status in reversed(REASONS.items())}
+REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "unknown_model"}).items()))
 
 
 def reason_of(status: int) -> str:

@@ -268,13 +268,13 @@ def _tools(body: Body) -> tuple[Tool, ...]:
     offered, functions = body.get("tools"), body.get("functions")
     if not offered and not functions:
         return ()
-    tools = [_tool(tool["type"], tool[tool["type"]]) for tool in offered or ()]
-    return (*tools, *(_tool("function", function) for function in functions or ()))
+    tools = [tool_of(tool["type"], tool[tool["type"]]) for tool in offered or ()]
+    return (*tools, *(tool_of("function", function) for function in functions or ()))
 
 
-def _tool(kind: str, tool: Body) -> Tool:
+def tool_of(kind: str, tool: Body) -> Tool:
     return Tool(
-        tool["name"],
+        str(tool.get("name")),
         description=tool.get("description") or "",
         parameters=tool.get("parameters"),
         kind=kind,
@@ -285,7 +285,11 @@ def _tool(kind: str, tool: Body) -> Tool:
 
 def _grammar(form: Json) -> tuple[str, str] | None:
     match form:
-        case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}}:
+        case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}} | {
+            "type": "grammar",
+            "syntax": str(syntax),
+            "definition": str(definition),
+        }:
             return syntax, definition
     return None
 
@@ -375,7 +379,9 @@ def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = 
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
-    yield from _unmet_options(body)
+    yield from unmet_stream_options(body)
+    if body.get("top_logprobs") is not None and not body.get("logprobs"):
+        yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield custom_complaint(f"Setting {both} at the same time is not supported.", "max_tokens")
@@ -383,13 +389,10 @@ def chat_conflicts(body: Body) -> Iterator[Complaint]:
     yield from empty_messages(body["messages"])
 
 
-def _unmet_options(body: Body) -> Iterator[Complaint]:
+def unmet_stream_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
-        yield custom_complaint(
-            "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
-        )
-    if body.get("top_logprobs") is not None and not body.get("logprobs"):
-        yield custom_complaint("'top_logprobs' is only allowed when 'logprobs' is true.", "top_logprobs")
+        message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        yield custom_complaint(message, "stream_options")
 
 
 def unmet_tool_choice(body: Body) -> Iterator[Complaint]:

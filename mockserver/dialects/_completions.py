@@ -13,9 +13,9 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._chat import NOT_FINGERPRINTED, Biases, Penalty, Seed, Stops, StreamOptions, stop_sequences
+from mockserver.dialects._chat import NOT_FINGERPRINTED, ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import STRING, body_shape, integer, labelled, list_of, number, optional, union
+from mockserver.dialects._fields import STRING, body_shape, fields_of, integer, labelled, list_of, optional, union
 from mockserver.dialects._parse import Complaint, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
@@ -36,20 +36,14 @@ CompletionBody = body_shape(
     prompt=Prompts | None,
     best_of=optional(integer(0, 20)),
     echo=optional(bool),
-    frequency_penalty=optional(Penalty),
-    logit_bias=optional(Biases),
     logprobs=optional(integer(0, 5)),
     max_tokens=optional(integer(0)),
-    n=optional(integer(1, 128)),
-    presence_penalty=optional(Penalty),
-    seed=optional(Seed),
-    stop=optional(Stops),
-    stream=optional(bool),
-    stream_options=optional(StreamOptions),
     suffix=optional(str),
-    temperature=optional(number(0, 2)),
-    top_p=optional(number(0, 1)),
-    user=optional(str),
+    **fields_of(
+        ChatBody,
+        *("frequency_penalty", "logit_bias", "n", "presence_penalty", "seed", "stop", "stream", "stream_options"),
+        *("temperature", "top_p", "user"),
+    ),
 )
 COMPLETION = TypeAdapter(CompletionBody)
 COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)
@@ -148,10 +142,7 @@ def prompts_of_list(prompt: Json) -> Sequence[Json]:
 
 def _conflicts(parsed: Body) -> Iterator[Complaint]:
     n, best_of = parsed.get("n") or 1, parsed.get("best_of")
-    if parsed.get("stream_options") is not None and not parsed.get("stream"):
-        yield custom_complaint(
-            "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
-        )
+    yield from unmet_stream_options(parsed)
     if best_of is not None and best_of < n:
         yield custom_complaint(
             f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).", "best_of"

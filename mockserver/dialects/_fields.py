@@ -32,6 +32,11 @@ def body_shape(**fields: Type) -> Type:
     return _configured(shape(**fields), defer_build=True)
 
 
+def fields_of(body: Type, *names: str) -> dict[str, Type]:
+    """Return some fields of a body, for another that shares them."""
+    return {name: body.__annotations__[name] for name in names}
+
+
 def _configured(made: Type, **config: Any) -> Type:
     made.__pydantic_config__ = {"strict": True, **config}
     return made

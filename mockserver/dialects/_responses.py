@@ -17,7 +17,7 @@ from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Optio
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
-from mockserver.dialects._chat import NOT_FINGERPRINTED, schema_as_text, with_ordinals
+from mockserver.dialects._chat import NOT_FINGERPRINTED, schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
@@ -304,15 +304,7 @@ def _tool(tool: Body) -> Tool:
     kind = tool["type"]
     if kind not in ("function", "custom"):
         return Tool(kind, kind=kind, options=tool)
-    description, strict = tool.get("description") or "", tool.get("strict") is True
-    return Tool(str(tool.get("name")), description, tool.get("parameters"), kind, strict, _grammar(tool.get("format")))
-
-
-def _grammar(form: Json) -> tuple[str, str] | None:
-    match form:
-        case {"type": "grammar", "syntax": str(syntax), "definition": str(definition)}:
-            return syntax, definition
-    return None
+    return tool_of(kind, tool)
 
 
 def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
@@ -343,10 +335,7 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
 
 
 def responses_conflicts(body: Body) -> Iterator[Complaint]:
-    if body.get("stream_options") is not None and not body.get("stream"):
-        yield custom_complaint(
-            "The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options"
-        )
+    yield from unmet_stream_options(body)
     if body.get("previous_response_id") is not None and body.get("conversation") is not None:
         both = "'previous_response_id' or 'conversation'"
         yield custom_complaint(

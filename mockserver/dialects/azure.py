@@ -48,6 +48,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._fields import (
     body_shape,
+    fields_of,
     integer,
     labelled,
     list_of,
@@ -100,11 +101,10 @@ AzureChatBody = body_shape(
     tool_choice=optional(union(ToolMode, labelled("<an object>", NamedFunction))),
 )
 _OF_CHAT = (
-    *("n", "stream_options", "logprobs", "top_logprobs", "max_completion_tokens", "parallel_tool_calls"),
+    *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
     *("functions", "function_call", "reasoning_effort", "verbosity"),
 )
-_PASSED_THROUGH = {key: ChatBody.__annotations__[key] for key in _OF_CHAT}
-PassedThrough = body_shape(**_PASSED_THROUGH | {"max_completion_tokens": optional(integer(0))})
+PassedThrough = body_shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
 AZURE_CHAT, PASSED = TypeAdapter(AzureChatBody), TypeAdapter(PassedThrough)
 AZURE_FIELDS = frozenset(AzureChatBody.__annotations__)
 EFFECTIVE = frozenset(PassedThrough.__annotations__)

@@ -14,7 +14,16 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._chat import ChatToolCall, FunctionCall, RefusalPart, TextPart, ToolMode, chat_call
+from mockserver.dialects._chat import (
+    ChatBody,
+    ChatToolCall,
+    FunctionCall,
+    RefusalPart,
+    TextPart,
+    ToolMode,
+    ToolName,
+    chat_call,
+)
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -31,6 +40,7 @@ from mockserver.dialects._fields import (
     STRING,
     Object,
     body_shape,
+    fields_of,
     integer,
     labelled,
     list_of,
@@ -54,12 +64,13 @@ from mockserver.dialects._reply import (
     request_id_header,
     with_headers,
 )
+from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
 from mockserver.dialects._responses_models import (
     HostedTool,
     Input,
-    PromptTemplate,
     ResponseAllowedTools,
+    ResponseBody,
     ResponseCustomTool,
     ResponseNamedTool,
     Summary,
@@ -100,32 +111,28 @@ INCLUDABLE = (
     "message.output_text.logprobs",
     "reasoning.encrypted_content",
 )
+_FOR_THE_SERVER = {"request_id": not_null(str), "priority": not_null(int), "cache_salt": optional(str)}
 MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 
 # `POST /responses`.
 RESPONSE = TypeAdapter(
     body_shape(
         input=Input,
+        **fields_of(
+            ResponseBody,
+            *("instructions", "user", "background", "store", "stream", "max_tool_calls", "parallel_tool_calls"),
+            *("previous_response_id", "prompt", "prompt_cache_key", "truncation"),
+        ),
         model=optional(str),
-        instructions=optional(str),
-        user=optional(str),
         metadata=optional(mapping(str)),
-        background=optional(bool),
-        store=optional(bool),
-        stream=optional(bool),
         include=optional(list_of(literal(*INCLUDABLE))),
         max_output_tokens=optional(int),
-        max_tool_calls=optional(int),
         top_k=optional(int),
         top_logprobs=optional(int),
         temperature=optional(float),
         top_p=optional(float),
         logit_bias=optional(mapping(float)),
-        parallel_tool_calls=optional(bool),
-        previous_response_id=optional(str),
         previous_input_messages=optional(list_of(Object)),
-        prompt=optional(PromptTemplate),
-        prompt_cache_key=optional(str),
         reasoning=optional(
             shape(effort=optional(Efforts), summary=optional(Summary), generate_summary=optional(Summary))
         ),
@@ -133,10 +140,7 @@ RESPONSE = TypeAdapter(
         text=optional(text_options(str)),
         tool_choice=not_null(union(ToolMode, labelled("<an object>", ChosenTool))),
         tools=not_null(list_of(VllmTool)),
-        truncation=optional(literal("auto", "disabled")),
-        request_id=not_null(str),
-        priority=not_null(int),
-        cache_salt=optional(str),
+        **_FOR_THE_SERVER,
         enable_response_messages=not_null(bool),
         mm_processor_kwargs=optional(Object),
         skip_special_tokens=not_null(bool),
@@ -170,7 +174,6 @@ ChatTool = shape(
     function=not_null(shape(name=str, description=optional(str), parameters=optional(Object))),
     custom=not_null(Object),
 )
-ToolName = shape(name=str)
 ChatChosen = shape(
     type=not_null(literal("function", "custom", "allowed_tools")),
     function=not_null(ToolName),
@@ -186,14 +189,12 @@ ChatFormat = shape(
 CHAT = TypeAdapter(
     body_shape(
         messages=list_of(VllmMessage, 1),
+        **fields_of(ChatBody, *("max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls")),
+        user=optional(str),
         model=optional(str),
-        max_tokens=optional(int),
-        max_completion_tokens=optional(int),
         n=optional(integer(1, MAX_CHOICES)),
         stop=optional(text_or("<an array of strings>", list[str])),
-        stream=optional(bool),
         stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
-        logprobs=optional(bool),
         top_logprobs=optional(integer(0)),
         temperature=optional(float),
         top_p=optional(float),
@@ -204,13 +205,9 @@ CHAT = TypeAdapter(
         response_format=optional(ChatFormat),
         tools=optional(list_of(ChatTool)),
         tool_choice=optional(union(ToolMode, labelled("<an object>", ChatChosen))),
-        parallel_tool_calls=optional(bool),
         reasoning_effort=optional(Efforts),
         logit_bias=optional(mapping(float)),
-        user=optional(str),
-        request_id=not_null(str),
-        priority=not_null(int),
-        cache_salt=optional(str),
+        **_FOR_THE_SERVER,
     )
 )
 
@@ -392,25 +389,11 @@ RESPONSE_LAYOUT = ResponseLayout(
     queued=False,
     raw_reasoning=True,
     unset={
+        **OPENAI_LAYOUT.unset,
+        **dict.fromkeys(("metadata", "prompt", "reasoning", "text", "top_logprobs")),
         "model": MODELS[0],
-        "tools": [],
-        "instructions": None,
-        "metadata": None,
-        "parallel_tool_calls": True,
-        "temperature": 1.0,
-        "tool_choice": "auto",
-        "top_p": 1.0,
-        "background": False,
         "max_output_tokens": CONTEXT,
-        "max_tool_calls": None,
-        "previous_response_id": None,
-        "prompt": None,
-        "reasoning": None,
         "service_tier": "auto",
-        "text": None,
-        "top_logprobs": None,
-        "truncation": "disabled",
-        "user": None,
     },
 )
 CHAT_LAYOUT = ChatLayout(

@@ -28,7 +28,6 @@ class ResponseLayout:
         "total_tokens",
     )
     queued: bool = True  # whether a background answer is queued first; False: it is in progress at once
-    incomplete_event: bool = True  # False: a stream ends with `response.completed` even if the answer is incomplete
     raw_reasoning: bool = False  # whether the reasoning itself is shown, not only its summary
     unset: Mapping[str, Json] = field(default_factory=dict)  # defaults of keys that repeat the request
 

@@ -85,8 +85,6 @@ def _ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, it
             error = {"code": broken.code, "message": broken.message, "param": None}
             return Event("error", to_json(error)[1:], part="finish")
     status = status_of(answer, layout)
-    if status == "incomplete" and not layout.incomplete_event:
-        status = "completed"
     final = to_json({"response": response_of_items(answer, layout, options, items)})[1:]
     return Event(f"response.{status}", final, part="finish")
 

@@ -56,7 +56,6 @@ TZAFON = ResponseLayout(
         *("parallel_tool_calls", "tool_choice", "background"),
     ),
     queued=False,
-    incomplete_event=False,
     raw_reasoning=True,
 )
 

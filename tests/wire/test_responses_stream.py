@@ -64,13 +64,6 @@ def test_how_a_stream_ends(ending: str) -> None:
     assert names(told(whole)) == ["created", "in_progress", *expected]
 
 
-def test_an_incomplete_answer_that_ends_as_completed() -> None:
-    *_, last = told(answer(HI, finish="length"), TZAFON)
-    assert last["type"] == "response.completed"
-    assert last["response"]["status"] == "incomplete"
-    assert last["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
-
-
 def test_an_error_event_stands_for_itself() -> None:
     *_, last = told(answer(HI, broken=Broken("rate_limit_exceeded", "Slow down.", event=True)))
     assert last == {

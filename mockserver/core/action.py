@@ -1,7 +1,4 @@
-"""Actions of delivery, and how faults are declared: their options and the positions where they apply.
-
-The rules packages read these declarations; they do not need to know what a fault does.
-"""
+"""Actions of delivery, and how faults are declared: their options and the positions where they apply."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields

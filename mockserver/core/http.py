@@ -40,10 +40,7 @@ def matches(host: str, pattern: str) -> bool:
 
 
 def origin(text: str) -> str | None:
-    """An origin as browsers send it: `https://app.example`, in lower case, without a default port.
-
-    None if the text is not an origin, or has more, such as a path.
-    """
+    """Return an origin in lower case, without a default port; None if the text is no origin, or has more."""
     text = text.lower()
     return _STANDARD.sub(r"\1\2", text) if _ORIGIN.fullmatch(text) else None
 

@@ -1,7 +1,4 @@
-"""How large a regular expression is once its repeats are written out, as a compiler does: `a{9}` is nine `a`.
-
-An estimate, in linear time.
-"""
+"""Estimates the size of a regular expression whose repeats are written out, as a compiler does: `a{9}` is nine `a`."""
 
 import re
 

@@ -15,10 +15,7 @@ _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """One number from which every random choice follows; each consumer has its own labelled stream,
-
-    so a new feature or a parallel request shifts nobody's bytes.
-    """
+    """One number from which every random choice follows; each consumer has a labelled stream of its own."""
 
     value: int = 0
 

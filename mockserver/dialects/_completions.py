@@ -1,7 +1,4 @@
-"""Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire.
-
-Fields that OpenAI does not have belong to the provider's dialect.
-"""
+"""Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain

@@ -131,10 +131,13 @@ def duration(seconds: float) -> str:
     return f"{f'{hours}h' if hours else ''}{minutes}m{rest:.5g}s"
 
 
-def retry_after(failure: Failure) -> Headers:
-    """When the client may come back, in seconds; nothing unless the failure says so."""
+def retry_after(failure: Failure, *, in_ms: bool = False) -> Headers:
+    """Return when the client may come back, in seconds (`in_ms`: and in milliseconds), if the failure says so."""
     wait = failure.retry_after
-    return () if wait is None else (("retry-after", str(int(wait) if float(wait).is_integer() else wait)),)
+    if wait is None:
+        return ()
+    seconds = ("retry-after", str(int(wait) if float(wait).is_integer() else wait))
+    return (seconds, ("retry-after-ms", str(round(wait * 1000)))) if in_ms else (seconds,)
 
 
 COMPLETION_TOO_LONG = (
@@ -249,6 +252,8 @@ def gateway_rows(**own: ErrorRow) -> Rows:
 
 
 def error_rows(by_status: Callable[[int], ErrorRow], **own: ErrorRow) -> Rows:
+    if "model_not_found" in own:
+        own.setdefault("unknown_model", own["model_not_found"])
     return {reason: own.get(reason) or by_status(status) for reason, status in REASONS.items()}
 
 
@@ -369,10 +374,7 @@ _WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
 
 
 def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
-    """Return the failure with OpenAI's message where its details hold a schema of the call.
-
-    It gets a `param`, and, `coded`, OpenAI's code, which look-alikes do not have.
-    """
+    """Return the failure with OpenAI's message and `param` for a schema of the call; `coded`: with its code too."""
     details = failure.details
     if call is None or failure.param is not None or details.get("schema") is None:
         return failure

@@ -24,8 +24,8 @@ from mockserver.wire.text import TextLayout
 class OpenAIApi:
     """Builds the operations of one of the two.
 
-    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply; `limits` returns
-    those that tell what is left after a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
+    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply; `rate_limits`
+    returns those for a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
     """
 
     dialect: str
@@ -33,7 +33,7 @@ class OpenAIApi:
     text_layout: TextLayout
     read: Callable[[HttpRequest], dict[str, Json]]
     headers: Callable[[HttpRequest, Call | None], Headers]
-    limits: Callable[[int], Headers]
+    rate_limits: Callable[[int], Headers]
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
     def inference_operations(self) -> tuple[Operation, ...]:
@@ -62,7 +62,7 @@ class OpenAIApi:
         return self.headers(call.http, call)
 
     def _with_limits(self, reply: Reply, call: Call, tokens: int) -> Reply:
-        return with_headers(reply, (*self._own_headers(call), *self.limits(tokens)))
+        return with_headers(reply, (*self._own_headers(call), *self.rate_limits(tokens)))
 
     def _parse_chat(self, http: HttpRequest, strict: bool) -> Call:
         body = self.read(http)
@@ -96,5 +96,5 @@ class OpenAIApi:
 
     def _render_embeddings(self, call: Call, outcome: Success) -> Reply:
         assert isinstance(outcome, Embeddings)  # noqa: S101
-        own = (*self._own_headers(call), *self.limits(outcome.prompt_tokens))
+        own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
         return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))

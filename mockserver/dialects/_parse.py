@@ -1,7 +1,4 @@
-"""Shared steps of reading a request: bytes to a JSON object, the credential, what a request model complains about.
-
-Its complaints hold facts; each provider words them itself.
-"""
+"""Shared steps of reading a request: bytes to a JSON object, the credential, what a request model complains about."""
 
 import gc
 import re
@@ -94,10 +91,7 @@ def validated(adapter: TypeAdapter[Body], body: Json, refuse: Callable[[Complain
 
 
 def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
-    """The first complaint, if there are no labels from step `start` on; else that of the member that was meant.
-
-    Members of plain unions carry labels such as `<a string>`; tags of tagged unions are the object's own role or type.
-    """
+    """Return the first complaint, or where steps from `start` on have a label, that of the member that was meant."""
     first = errors[0]
     labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and _is_label(step)), None)
     if labelled is None:
@@ -273,8 +267,9 @@ def _quoted(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'([^']*)'", text))
 
 
-def steps_of(param: str | None) -> list[str]:
-    return param.replace("[", ".").replace("]", "").split(".") if param else []
+def steps_of(param: str | None) -> Path:
+    steps = param.replace("[", ".").replace("]", "").split(".") if param else ()
+    return tuple(int(step) if step.isdecimal() else step for step in steps)
 
 
 def join_words(words: Sequence[str], last: str) -> str:

@@ -419,10 +419,7 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    """Those of the object's fields that the request states, as the object shows them.
-
-    Of the request only these are read: nothing is known about others, that the dialect may take whatever they hold.
-    """
+    """Return those of the object's fields that the request states, as the object shows them."""
     body = {key: call.raw[key] for key in fields if key in call.raw}
     shown = {key: body[key] for key in _UNCHANGED_FIELDS if body.get(key) is not None}
     shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}

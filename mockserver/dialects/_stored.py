@@ -1,7 +1,4 @@
-"""Stored chats and responses, as OpenAI and its look-alikes return them.
-
-Other operations count the tokens of a request or compact its conversation. The engine does the storing.
-"""
+"""Stored chats and responses, as OpenAI and its look-alikes return them."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,10 +47,6 @@ def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: in
     if number < least:
         raise refuse(Complaint("below", (name,), got=number, bound=least))
     return number
-
-
-def boolean_parameter(http: HttpRequest, name: str) -> bool:
-    return http.query.get(name, "").lower() in ("true", "1")
 
 
 def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
@@ -197,7 +190,9 @@ class StoredResponses:
 
     def _parse_response(self, http: HttpRequest, strict: bool) -> Call:
         integer_parameter(http, "starting_after", self.refuse)
-        return replace(self._look_up("response")(http, strict), stream=boolean_parameter(http, "stream"))
+        return replace(
+            self._look_up("response")(http, strict), stream=http.query.get("stream", "").lower() in ("true", "1")
+        )
 
     def _parse_items(self, http: HttpRequest, strict: bool) -> Call:
         return replace(self._look_up("input_items")(http, strict), page=page_parameter(http, self.refuse, order="desc"))

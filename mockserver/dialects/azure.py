@@ -1,7 +1,7 @@
 """Azure AI Model Inference: flat errors, `api-version`, `extra-parameters`."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pydantic import Field, TypeAdapter
@@ -45,6 +45,7 @@ from mockserver.dialects._errors import (
     reason_phrase,
     refuse,
     retry_after,
+    value_at,
 )
 from mockserver.dialects._fields import (
     body_shape,
@@ -279,19 +280,9 @@ def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Map
         loc, value = failure.details["loc"], as_text(failure.details["value"])
     else:
         steps = steps_of(resolved.param)
-        loc, value = ("body", *steps), _value(call.raw if call is not None else {}, steps)
+        found = value_at(call.raw, steps) if call is not None and steps else None
+        loc, value = ("body", *map(str, steps)), "" if found is None else as_text(found)
     return {"loc": list(loc), "value": value, "input": value}
-
-
-def _value(body: Json, steps: Sequence[str]) -> str:
-    for step in steps:
-        if isinstance(body, list) and step.isdecimal() and int(step) < len(body):
-            body = body[int(step)]
-        elif isinstance(body, dict) and step in body:
-            body = body[step]
-        else:
-            return ""
-    return as_text(body) if steps else ""
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:

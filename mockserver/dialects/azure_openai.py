@@ -49,7 +49,7 @@ def _body(http: HttpRequest) -> dict[str, Json]:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    own = (*_headers(http, call), *_waits(failure))
+    own = (*_headers(http, call), *retry_after(failure, in_ms=True))
     return json_reply(resolved.status, {"error": _error(resolved, failure)}, merge_headers(own, failure.headers))
 
 
@@ -69,16 +69,11 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
     return (("apim-request-id", name), ("x-request-id", name), ("x-ms-region", "Mock Server"))
 
 
-def _limits(tokens: int) -> Headers:
+def _rate_limit_headers(tokens: int) -> Headers:
     return (
         ("x-ratelimit-remaining-requests", str(REQUESTS_LEFT)),
         ("x-ratelimit-remaining-tokens", str(max(TOKENS_PER_MINUTE - tokens, 0))),
     )
-
-
-def _waits(failure: Failure) -> Headers:
-    wait = failure.retry_after
-    return () if wait is None else (*retry_after(failure), ("retry-after-ms", str(round(wait * 1000))))
 
 
 def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
@@ -135,7 +130,6 @@ ROWS = error_rows(
     unsupported=_BAD_REQUEST,
     not_cancellable=_BAD_REQUEST,
     model_not_found=ErrorRow(404, None, "DeploymentNotFound"),
-    unknown_model=ErrorRow(404, None, "DeploymentNotFound"),
     not_found=ErrorRow(404, INVALID_REQUEST),
     previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
     unmatched=ErrorRow(404, INVALID_REQUEST),
@@ -187,7 +181,7 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _limits)
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers)
 _OF_DEPLOYMENTS = API.inference_operations()
 _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 

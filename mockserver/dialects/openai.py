@@ -61,12 +61,9 @@ def _service_tier(call: Call) -> Mapping[str, Json]:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     resolved = ERRORS.resolve(failure, http, call)
-    param = resolved.param
-    if param == "messages" and failure.param is None and call is not None:
-        param = _SAID_IN.get(call.operation, param)
     kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else resolved.kind
-    body = {"error": {"message": resolved.message, "type": kind, "param": param, "code": resolved.code}}
-    own = (*_headers(http, call), *_waits(failure, resolved.status))
+    body = {"error": {"message": resolved.message, "type": kind, "param": resolved.param, "code": resolved.code}}
+    own = (*_headers(http, call), *_retry_headers(failure, resolved.status))
     return json_reply(resolved.status, body, merge_headers(own, failure.headers))
 
 
@@ -80,7 +77,7 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
     )
 
 
-def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
+def _rate_limit_headers(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
     left = (0, 0) if used_up else (REQUESTS_PER_MINUTE - 1, max(TOKENS_PER_MINUTE - tokens, 0))
     return (
         ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
@@ -92,13 +89,13 @@ def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Header
     )
 
 
-def _waits(failure: Failure, status: int) -> Headers:
-    wait = failure.retry_after
-    again = () if wait is None else (*retry_after(failure), ("retry-after-ms", str(round(wait * 1000))))
+def _retry_headers(failure: Failure, status: int) -> Headers:
+    again = retry_after(failure, in_ms=True)
     if status != 429:
         return again
     used_up = "window" not in failure.details  # else the failure names the limit that was reached
-    return (*again, *_limits(0, used_up=used_up, reset=duration(wait or 1.0) if used_up else "6ms"))
+    reset = duration(failure.retry_after or 1.0) if used_up else "6ms"
+    return (*again, *_rate_limit_headers(0, used_up=used_up, reset=reset))
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -120,7 +117,6 @@ ROWS = error_rows(
     billing=ErrorRow(402, INVALID_REQUEST, "billing_not_active"),
     model_not_allowed=ErrorRow(403, INVALID_REQUEST, "model_not_found"),
     model_not_found=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
-    unknown_model=ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
     previous_not_found=ErrorRow(400, INVALID_REQUEST, "previous_response_not_found", "previous_response_id"),
     method_not_allowed=ErrorRow(405, INVALID_REQUEST, "method_not_supported"),
     unsupported_media_type=ErrorRow(415, INVALID_REQUEST, "unsupported_media_type"),
@@ -129,10 +125,9 @@ ROWS = error_rows(
     over_limit=_RATE_LIMIT,
     quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
 )
-_SAID_IN = {"responses": "input", "completions": "prompt"}  # where operations other than chat take their text
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _limits, _service_tier)
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
 DIALECT = Dialect(
     name=NAME,
     mounts=("/openai/v1",),

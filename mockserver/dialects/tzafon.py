@@ -411,7 +411,6 @@ ROWS = error_rows(
     unsupported=replace(_BAD_REQUEST, code=400),
     unsupported_media_type=ErrorRow(400, "Bad Request"),
     model_not_found=ErrorRow(404, "NotFoundError", param="model"),
-    unknown_model=ErrorRow(404, "NotFoundError", param="model"),
     not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
     previous_not_found=ErrorRow(404, INVALID_REQUEST, param="response_id"),
     unmatched=ErrorRow(404, "NotFoundError"),

@@ -13,7 +13,21 @@ from pydantic_core import to_json
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Safety, Text, ToolUse, Usage, tokens_of
+from mockserver.core.plan import (
+    DETECTIONS_OF_COMPLETION,
+    DETECTIONS_OF_PROMPT,
+    HARMS,
+    Answer,
+    Choice,
+    Part,
+    Reasoning,
+    Refusal,
+    Safety,
+    Text,
+    ToolUse,
+    Usage,
+    tokens_of,
+)
 from mockserver.core.tokens import Tokenizer, cut, weighed
 from mockserver.wire.logprobs import (
     Block,
@@ -165,10 +179,7 @@ def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
 
 
 def chunks(answer: Answer, layout: ChatLayout, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer, without the terminator.
-
-    Choices open in index order and then take turns, as the live API interleaves them.
-    """
+    """Yield the frames of a streamed answer: choices open in index order, then take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk([prompt_filter(answer.prompt_safety)])), part="open")
     builder = _ChunkBuilder(answer, layout, extra or {}, include_usage=include_usage)
@@ -337,17 +348,14 @@ def _function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> It
         yield _Increment({"function_call": {"arguments": piece}}, part="arguments", tokens=weight)
 
 
-_SEVERITIES = ("hate", "self_harm", "sexual", "violence")
-
-
 def completion_filter(safety: Safety) -> dict[str, Json]:
     """Return all six categories of a completion; those not in `safety` are safe."""
-    return _results(safety, ("protected_material_code", "protected_material_text"))
+    return _results(safety, DETECTIONS_OF_COMPLETION)
 
 
 def prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
     """Return all five categories of a prompt; those not in `safety` are safe."""
-    return {"prompt_index": index, "content_filter_results": _results(safety, ("jailbreak",))}
+    return {"prompt_index": index, "content_filter_results": _results(safety, DETECTIONS_OF_PROMPT)}
 
 
 def prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
@@ -356,7 +364,7 @@ def prompt_filter_chunk(results: list[dict[str, Json]]) -> dict[str, Json]:
 
 
 def _results(safety: Safety, detections: Iterable[str]) -> dict[str, Json]:
-    results: dict[str, Json] = {name: {"filtered": False, "severity": "safe"} for name in _SEVERITIES}
+    results: dict[str, Json] = {name: {"filtered": False, "severity": "safe"} for name in HARMS}
     results |= {name: {"detected": False, "filtered": False} for name in detections}
     for verdict in safety:
         if verdict.category in results:

@@ -41,10 +41,7 @@ Events = Iterator[Event]
 
 
 def events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer, numbered without a gap.
-
-    The stream of an answer in the background ends where the answer is now.
-    """
+    """Yield the numbered frames of a streamed answer; that of a background answer ends where it is now."""
     for number, (name, rest, tokens, part) in enumerate(_events(answer, layout, options)):
         data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, rest)
         yield Frame(data, name, tokens, part)

@@ -71,10 +71,7 @@ def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptio
 
 
 def text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Iterator[Frame]:
-    """Yield the frames of a streamed answer, without the terminator.
-
-    An echoed prompt comes first, in one piece; the choices take turns.
-    """
+    """Yield the frames of a streamed answer: an echoed prompt first, in one piece; the choices take turns."""
     if layout.prompt_filter_first:
         yield Frame(to_json(prompt_filter_chunk(_prompt_filters(answer, options))), part="open")
     builder = _ChunkBuilder(answer, layout, options)
@@ -157,10 +154,7 @@ def _prompt(answer: Answer, index: int, options: CompletionOptions) -> Sequence[
 
 
 def _for_prompt(values: Sequence[Any], answer: Answer, index: int) -> Any:
-    """Return the value of a choice's prompt, of one value for each prompt; None where there are none.
-
-    Choices are in the order of their prompts, as many for each.
-    """
+    """Return the value of a choice's prompt; each prompt has equally many choices, in the order of the prompts."""
     return values[index * len(values) // len(answer.choices)] if values else None
 
 

@@ -69,7 +69,7 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
 
 
 def _answer_headers(call: Call, answer: Answer) -> Headers:
-    own = (*request_id_header(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
+    own = (*request_id_header(call.http, call), *_tokens_left(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
     performed = tuple((f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items())
@@ -77,7 +77,7 @@ def _answer_headers(call: Call, answer: Answer) -> Headers:
     return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
 
 
-def _limits(prompt: int, generated: int) -> Headers:
+def _tokens_left(prompt: int, generated: int) -> Headers:
     sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
     return _remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
 
@@ -102,7 +102,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     own = (*request_id_header(http, call), *retry_after(failure))
     if resolved.status == 429:
         used_up = "window" not in failure.details  # else the failure names the limit that was reached
-        own = (*own, *_limits(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
+        own = (*own, *_tokens_left(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
     return json_reply(resolved.status, _body(resolved, failure, own[0][1]), merge_headers(own, failure.headers))
 
 
@@ -154,7 +154,6 @@ ROWS = error_rows(
     lambda status: ErrorRow(status, "error", _CODES.get(status, "INVALID_ARGUMENT")),
     context_length=ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
     model_not_found=ErrorRow(404, "error", "NOT_FOUND", "model"),
-    unknown_model=ErrorRow(404, "error", "NOT_FOUND", "model"),
 )
 MESSAGES: Mapping[str, str] = {
     **OPENAI_MESSAGES,

@@ -1,7 +1,4 @@
-"""The requests as Fireworks publishes them: the closed one for completions (its seed), and its chat.
-
-Only validates. Members of unions are labelled as FastAPI names them in `loc`.
-"""
+"""The requests as Fireworks publishes them; members of unions are labelled as FastAPI names them in `loc`."""
 
 from collections.abc import Mapping
 from typing import Any

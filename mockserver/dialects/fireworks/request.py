@@ -37,7 +37,7 @@ def refuse(complaint: Complaint) -> Failure:
 
 def detail_of(message: str, param: str | None) -> Detail:
     return {
-        "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps_of(param))],
+        "loc": ["body", *steps_of(param)],
         "msg": message,
         "type": _VALUE,
     }

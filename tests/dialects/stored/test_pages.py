@@ -6,7 +6,7 @@ from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._stored import boolean_parameter, integer_parameter, page_parameter
+from mockserver.dialects._stored import integer_parameter, page_parameter
 
 
 def asked(**query: str) -> HttpRequest:
@@ -43,11 +43,8 @@ def test_a_page_that_cannot_be(query: dict[str, str], param: str, message: str) 
     assert str(raised.value).endswith(message)
 
 
-def test_numbers_and_truths_of_a_query() -> None:
+def test_numbers_of_a_query() -> None:
     assert integer_parameter(asked(n="7"), "n", refuse) == 7
     assert integer_parameter(asked(), "n", refuse) is None
     with pytest.raises(Failure):
         integer_parameter(asked(n="-1"), "n", refuse)
-    answers = [boolean_parameter(asked(yes=text), "yes") for text in ("true", "True", "1", "false", "", "0")]
-    assert answers == [True, True, True, False, False, False]
-    assert not boolean_parameter(asked(), "yes")

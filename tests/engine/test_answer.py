@@ -364,20 +364,9 @@ def test_results_of_a_moderation_stand_in_order() -> None:
     assert [result["flagged"] for result in flags] == [False, True, False]
 
 
-@pytest.mark.parametrize("path", [EMBEDDINGS, MODERATIONS])
-def test_what_fails_for_one_input_fails_for_all(path: str) -> None:
-    assert local(RULES).ask(path, {"model": "m", "input": ["x", "busy", "y"]}).status == 429
-    assert local(RULES, unmatched="error").ask(path, {"model": "m", "input": ["x", "y"]}).status == 404
-
-
 @pytest.mark.parametrize(("path", "name"), [(EMBEDDINGS, "embeddings"), (MODERATIONS, "moderations")])
 def test_an_answer_of_another_kind_is_an_error_that_names_the_rule(path: str, name: str) -> None:
     answered = local(RULES).ask(path, {"model": "m", "input": "odd"})
     assert answered.status == 500
     message = answered.json["error"]["message"]
     assert message.endswith(f'rules.yaml:12 odd: this rule gives a text, which cannot answer the operation "{name}"')
-
-
-def test_a_text_for_a_list_of_models_is_one_too() -> None:
-    answered = local('rules: [{when: {path: "*"}, then: {text: a}}]').ask("/v1/models", method="GET")
-    assert (answered.status, answered.json["error"]["type"]) == (500, "server_error")

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.plan import Failure, Timing
 from mockserver.dialects import discover
-from mockserver.engine.catalogue import PUBLISHED, UNKNOWN, Catalogue, Model, fits, published
+from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, published
 
 OWN = ("gpt-5", "gpt-4o", "gpt-4o-mini")
 NAMED = Catalogue(
@@ -117,30 +117,11 @@ def test_what_is_only_published_is_held_against_nobody_where_providers_differ() 
     assert (said.max_output_tokens, said.sampling) == (9, False)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "both"),
-    [
-        (UNKNOWN, UNKNOWN, UNKNOWN),
-        (Model(1), Model(2, 3), Model(1, 3)),
-        (Model(tools=False), Model(tools=True, vision=True), Model(tools=False, vision=True)),
-        (Model(timing=Timing(1.0)), Model(tokenizer="approx"), Model(tokenizer="approx", timing=Timing(1.0))),
-        (Model(aliases=("a",)), Model(aliases=("b",)), Model(aliases=("a",))),
-    ],
-)
-def test_what_stands_first_wins_key_by_key(one: Model, other: Model, both: Model) -> None:
-    assert one.over(other) == both
-
-
 def test_what_is_said_to_be_nothing_is_not_filled_in() -> None:
     free = Model(unlimited=frozenset({"context_window"}))
     assert free.over(Model(5, 6)).over(Model(7)) == Model(None, 6, unlimited=frozenset({"context_window"}))
     assert Model(1).over(free).context_window == 1
     assert UNKNOWN.over(free).over(Model(5)).context_window is None
-
-
-def test_patterns() -> None:
-    assert fits("a*c", "abc")
-    assert not fits("a*c", "abcd")
 
 
 @pytest.mark.parametrize(
@@ -184,37 +165,6 @@ def test_well_known_names(name: str, window: int, tokenizer: str | None) -> None
 )
 def test_of_others_nothing_is_known(name: str) -> None:
     assert published(name) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "lacks"),
-    [
-        ("gpt-3.5-turbo", {"vision", "json_schema"}),
-        ("gpt-4", {"vision", "json_schema"}),
-        ("gpt-4-turbo", {"json_schema"}),
-        ("gpt-4o-2024-05-13", {"json_schema"}),
-        ("gpt-4o", set()),
-        ("gpt-5", set()),
-        ("o1-mini", {"tools", "vision", "json_schema"}),
-        ("o3-mini", {"vision"}),
-        ("gpt-3.5-turbo-instruct", {"tools", "vision", "json_schema"}),
-        ("accounts/fireworks/models/qwen3-8b", set()),
-        ("Phi-4", set()),
-    ],
-)
-def test_what_they_lack(name: str, lacks: set[str]) -> None:
-    found = published(name)
-    assert {key for key in ("tools", "vision", "json_schema") if getattr(found, key) is False} == lacks
-
-
-def test_no_name_is_changed_and_no_answer_slowed() -> None:
-    assert all(model.resolved is None and not model.aliases and model.timing is None for model in PUBLISHED.values())
-
-
-def test_every_pattern_can_be_reached() -> None:
-    for pattern, model in PUBLISHED.items():
-        assert published(pattern.replace("*", "")) is not None
-        assert isinstance(model, Model)
 
 
 def test_what_the_dialects_list_is_known_but_for_what_nobody_publishes() -> None:

@@ -9,28 +9,14 @@ from mockserver.core.plan import Answer, Failure, Plan
 from mockserver.engine.counters import (
     START,
     ScenarioState,
-    attempts_counter,
     counters_of_rule,
     fault_counter,
-    ids_counter,
     times_counter,
 )
 from mockserver.state.in_memory import MemoryStore
 from tests.kit.calls import Web, call
 from tests.kit.local import Local, local
 from tests.kit.rules import loaded
-
-
-def test_no_two_counters_have_the_same_name() -> None:
-    asked = call("hi")
-    names = [
-        times_counter("a"),
-        times_counter("b"),
-        attempts_counter(asked),
-        ids_counter(asked),
-        fault_counter("a", "then/faults/0/cut"),
-    ]
-    assert len({*names, "state"}) == len(names) + 1
 
 
 def test_the_counters_of_a_rule_are_those_of_no_other() -> None:
@@ -140,12 +126,6 @@ def test_attempts_are_counted_once_where_a_rule_asks_for_them_too() -> None:
     assert [bool(plan(counted).faults) for _ in range(19)] == expected
 
 
-@pytest.mark.parametrize(("share", "found"), [("100%", ["cut"]), ("0%", [])])
-def test_always_and_never(share: str, found: list[str]) -> None:
-    asked = server(f"{{cut: {{probability: {share}}}}}")
-    assert [befallen(plan(asked, str(n))) for n in range(20)] == [found] * 20
-
-
 def test_only_what_befalls_is_counted() -> None:
     asked = server("{cut: {probability: 50%, times: 3}}")
     assert sum(bool(plan(asked, str(n)).faults) for n in range(50)) == 3
@@ -164,37 +144,12 @@ def test_what_may_fare_otherwise_next_time_is_not_settled(fault: str, cacheable:
     assert plan(server(fault)).cacheable is cacheable
 
 
-@pytest.mark.parametrize("fault", ["bad_tool_arguments", "unknown_tool"])
-def test_faults_of_what_is_said_are_in_the_answer(fault: str) -> None:
-    asked = local(f"rules: [{{then: {{tool_calls: [{{name: get_weather, arguments: {{a: 1}}}}], faults: [{fault}]}}}}]")
-    tool = {"type": "function", "function": {"name": "get_weather"}}
-    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [tool]}
-    (made,) = asked.ask("/v1/chat/completions", body).json["choices"][0]["message"]["tool_calls"]
-    expected = {"bad_tool_arguments": ("get_weather", '{"a":1'), "unknown_tool": ("get_weather_2", '{"a":1}')}
-    assert (made["function"]["name"], made["function"]["arguments"]) == expected[fault]
-
-
 def test_faults_alone_bend_what_there_would_be_anyway() -> None:
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
     alone, nobody = local("rules: [{then: {faults: [cut]}}]"), local()
     answered = alone.ask("/v1/chat/completions", body)
     assert answered.body == nobody.ask("/v1/chat/completions", body).body
     assert answered.source == "generated"
-
-
-@pytest.mark.parametrize(
-    ("operation", "method", "path", "body"),
-    [
-        ("embeddings", "POST", "/v1/embeddings", {"model": "m", "input": "a"}),
-        ("models", "GET", "/v1/models", None),
-        ("response", "GET", "/v1/responses/resp_1", None),
-        ("input_tokens", "POST", "/v1/responses/input_tokens", {"model": "m", "input": "a"}),
-    ],
-)
-def test_faults_alone_of_every_operation(operation: str, method: str, path: str, body: object) -> None:
-    rules = f"rules: [{{when: {{operation: {operation}}}, then: {{faults: [cut]}}}}]"
-    answered, plain = (server.ask(path, body, method=method) for server in (local(rules), local()))
-    assert (answered.status, answered.body, answered.source) == (plain.status, plain.body, plain.source)
 
 
 SAYS = "{name: says, then: {text: hello, faults: [crlf], timing: {first_token: 9s}}}"
@@ -239,10 +194,6 @@ def test_a_rule_that_forwards_says_so_too() -> None:
     assert [path.split()[-1] for path in found.trace] == ["steps[0]"]
 
 
-def test_a_plain_rule_goes_through_nothing() -> None:
-    assert plan_of(SAYS.replace("faults: [crlf], ", "")).trace == ()
-
-
 def test_a_timing_alone() -> None:
     ruled = plan_of("{name: late, then: {timing: {first_token: 2s}}}", "{name: says, then: {text: hello}}")
     generated = plan_of("{name: late, then: {timing: {first_token: 2s}}}")
@@ -268,11 +219,6 @@ def test_what_an_answer_says_is_changed_by_rules_in_front() -> None:
     assert answered["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] == ""
 
 
-def test_nothing_befalls_what_does_not_hold() -> None:
-    found = plan_of("{name: other, when: {last_user: other}, then: {faults: [cut]}}", SAYS)
-    assert (faults(found), found.modified_by) == (["crlf"], ())
-
-
 def test_where_no_rule_answers_the_settings_do() -> None:
     found = plan_of("{name: cut, then: {faults: [cut]}}", unmatched="error")
     assert isinstance(found.outcome, Failure)
@@ -296,16 +242,6 @@ def test_who_only_says_how_answers_go_out_is_not_among_the_nearest() -> None:
     assert (
         str(plan_of(late, unmatched="error").outcome) == "no rule answers this request: there are no rules that answer"
     )
-
-
-def test_faults_of_one_state_after_the_other_befall_one_request_after_the_other() -> None:
-    cut, slow = (
-        "{name: cut, state: {becomes: b}, then: {faults: [cut]}}",
-        "{name: slow, state: {is: b, becomes: c}, then: {faults: [slow]}}",
-    )
-    engine = local(f"rules: [{cut}, {slow}, {{name: says, then: {{text: hello}}}}]").live.engine
-    found = [asyncio.run(engine.plan(call("hi", meaning="hi"))) for _ in range(3)]
-    assert list(map(faults, found)) == [["cut"], ["slow"], []]
 
 
 def test_a_failure_of_a_rule_behind_names_those_in_front() -> None:

@@ -115,47 +115,6 @@ def test_without_a_socket(mockserver):
     result.stdout.fnmatch_lines([f"stall@at_start: hung: still waiting after 0.3 s, at app.py:{reads}*"])
 
 
-def test_careless_apps(app: pytest.Pytester) -> None:
-    (app.path / "rules.yaml").write_text("rules: [{then: {text: one two three four}}]")
-    result = run(
-        app,
-        """
-@pytest.fixture
-def tidy():
-    yield
-    for client, _ in app.KEPT:
-        client.close()
-
-@pytest.mark.mockserver(rules="rules.yaml")
-@pytest.mark.mockserver_faults("cut@after_tokens=1")
-class TestNaive:
-    def test_x(self):
-        app.naive()
-
-@pytest.mark.mockserver_faults("stall@after_tokens=1")
-def test_leaving(mockserver, tidy):
-    mockserver.on().reply(app.SAID)
-    assert app.leaving() == "Hello"
-
-@pytest.mark.mockserver_faults(errors=[429, 503], expect={503: [KeyError], 429: "recovered"})
-def test_impatient(mockserver):
-    mockserver.on().reply(app.SAID)
-    assert app.impatient() == app.SAID
-
-""",
-    )
-    assert [line for line in matrix(result) if "intact" not in line] == [
-        "test_app.py::TestNaive::test_x",
-        "BAD cut@after_tokens=1 stream accepted a truncated answer, cut short after 2 frames",
-        "test_app.py::test_impatient",
-        "BAD error=429 plain recovered, 1 retry; ignored Retry-After: retried at once, not after 1 s",
-        "ok error=503 plain raised KeyError",
-        "test_app.py::test_leaving",
-        "BAD stall@after_tokens=1 stream recovered; left the stream of call 1 open",
-        "7 runs: 5 recovered, 1 raised, 1 truncated; 3 bad",
-    ]
-
-
 def test_outcomes_that_are_none(app: pytest.Pytester) -> None:
     result = run(
         app,

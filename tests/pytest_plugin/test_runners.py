@@ -1,10 +1,7 @@
 """The fixture in unittest, doctest, asyncio, trio and xdist, and together with other plugins."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from mockserver.testing import MockServer
 from tests.kit.nested import QUICK, ini, ran
 
 pytest_plugins = ["pytester"]
@@ -93,45 +90,6 @@ def documented():
     assert "test_it.py:18 answered 0 of 2 expected calls" in told
     assert "answered 0 of 3 expected calls" in told.partition("AssertionError: 'Hi!' != <")[2]
     assert "answered 0 of 1 expected call" in told
-
-
-def test_test_cases_of_ours(pytester: pytest.Pytester) -> None:
-    tests = """
-import unittest
-from openai import AsyncOpenAI
-from mockserver.testing import MockServerTestCase, mocked
-
-class TestOurs(MockServerTestCase):
-    def setUp(self):
-        self.mockserver.on(last_user="hello").reply("Hi!")
-
-    def test_passes(self):
-        self.assertEqual(greet(), "Hi!")
-
-    def test_fails(self):
-        self.fail("by itself")
-
-    def test_unmet(self):
-        self.mockserver.on().reply("Bye!").times(1)
-
-    @unittest.skip("not today")
-    def test_skips(self): ...
-
-class TestAwaited(MockServerTestCase, unittest.IsolatedAsyncioTestCase):
-    async def test_awaited(self):
-        self.mockserver.on().reply("Hi!").times(1)
-        async with AsyncOpenAI() as client:
-            await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
-
-class TestMocked(unittest.TestCase):
-    @mocked()
-    def test_mocked(self, mockserver):
-        mockserver.on().reply("Hi!").times(1)
-        self.assertEqual(greet(), "Hi!")
-"""
-    result = ran(pytester, tests)
-    result.assert_outcomes(passed=3, failed=2, skipped=1)
-    result.stdout.fnmatch_lines(["E *AssertionError: by itself", "E *answered 0 of 1 expected call"])
 
 
 @pytest.mark.slow
@@ -249,66 +207,3 @@ def test_our_modules_are_not_rewritten(mockserver):
     pytester.makepyfile(conftest=rewriting, test_imports=tests)
     options = ("-p", "no:respx", "-W", "ignore::pytest.PytestAssertRewriteWarning", "test_imports.py")
     pytester.runpytest_subprocess(*QUICK, *options).assert_outcomes(passed=2)
-
-
-RULES = """
-rules:
-  - {when: {last_user: hello}, then: {text: Hi!}}
-  - {when: {last_user: nobody}, then: {text: Never said.}}
-"""
-TESTS = """
-import openai, pytest
-
-@pytest.mark.mockserver(rules="rules.yaml")
-def test_filed(mockserver):
-    assert greet() == "Hi!"
-
-@pytest.mark.mockserver(record="once")
-def test_taped(mockserver):
-    assert greet("who is there?") == "It is me."
-
-def test_unmatched(mockserver):
-    mockserver.on(last_user="*weather*").reply("Sunny.")
-    with pytest.raises(openai.NotFoundError):
-        greet("good evening")
-
-@pytest.mark.mockserver(rulez="rules.yaml")
-class TestMistaken:
-    def test_one(self, mockserver): pass
-    def test_two(self, mockserver): pass
-"""
-MISTAKE = '@pytest.mark.mockserver takes no "rulez"; did you mean "rules"?'
-TOLD = [
-    'no rule answered "good evening" (call 1); nearest test_it.py:14: last_user',
-    "    test_it.py:14: 0 of 1 condition holds",
-    '      MISS  last_user glob "[*]weather[*]": got "good evening"',
-    "-* mockserver: rule coverage -*",
-    "rules.yaml    1/2    50%  4 rule",
-    "TOTAL         1/3    33%",
-    "FAILED test_it.py::test_unmatched - Failed: no rule answered *",
-]
-
-
-@pytest.fixture
-def provider() -> Iterator[MockServer]:
-    with MockServer() as server:
-        server.on().reply("It is me.").times(1)
-        yield server
-
-
-@pytest.mark.parametrize("how", [pytest.param("on workers", marks=pytest.mark.slow), "alone"])
-def test_its_core_in_any_company(
-    how: str, pytester: pytest.Pytester, provider: MockServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    alone, workers = ("-p", "mockserver.pytest_plugin"), ("-n", "2") if how == "on workers" else ()
-    if not workers:
-        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    options = (*(() if workers else alone), f"--mockserver-upstream=openai={provider.base_url()}")
-    wanted = ("--mockserver-coverage=term", "--continue-on-collection-errors")
-    result = ran(pytester, TESTS, *workers, *options, *wanted, files={"rules.yaml": RULES})
-    result.assert_outcomes(passed=2, failed=1, errors=1)
-    result.stdout.fnmatch_lines(TOLD)
-    assert [line for line in result.outlines if line.startswith("@pytest.mark.mockserver takes no")] == [MISTAKE]
-    ran(pytester, TESTS, *options, "-k", "taped").assert_outcomes(passed=1, deselected=4)
-    assert len(provider.calls) == 1

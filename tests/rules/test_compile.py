@@ -167,15 +167,6 @@ def test_what_a_then_can_come_to_and_where_it_stands():
     ]
 
 
-def test_answers_say_which_of_them_they_are():
-    several, faulty, plain = loaded(RULES)
-    second = scope(call("a", Message("assistant", "one"), "b"))
-    assert several.then.respond(scope()).path == "steps[0]"
-    assert several.then.respond(second).path == "steps[1].one_of[0]"
-    assert [fault.path for fault in faulty.then.respond(scope()).faults] == ["faults[0]", "faults[1]"]
-    assert plain.then.respond(scope()).path == ""
-
-
 STATED = {
     "{embedding: [1, -0.5]}": DocumentDraft((1.0, -0.5)),
     "{embedding: [1], model: m, usage: {prompt_tokens: 3}, headers: {A: b}}": DocumentDraft(

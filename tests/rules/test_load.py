@@ -4,9 +4,7 @@ import pytest
 
 from mockserver.config.errors import RuleError
 from mockserver.config.source import Document, read
-from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.load import State, load
-from tests.kit.calls import call
 from tests.kit.rules import KNOWN, loaded, scope
 
 FILE = """\
@@ -42,27 +40,6 @@ def test_a_rule_knows_its_name_and_place():
 def test_scenarios_begin_as_start_and_may_stay(state, expected):
     (rule,) = loaded(f"rules: [{{state: {state}, then: {{text: a}}}}]")
     assert rule.state == expected
-
-
-def operations(when):
-    (rule,) = loaded(f"rules: [{{when: {when}, then: {{error: 429}}}}]")
-    return {
-        name for name in (*GENERATIVE, "models", "model") if rule.when.holds(call("hi", operation=name)) is not None
-    }
-
-
-@pytest.mark.parametrize(
-    ("when", "expected"),
-    [
-        ("{}", set(GENERATIVE)),
-        ("{last_user: hi, model: gpt*}", set(GENERATIVE)),
-        ("{any: [{operation: model}, {last_user: no}]}", {"model"}),
-        ("{not: {operation: chat}}", {"completions", "responses", "models", "model"}),
-        ("{path: '*'}", {*GENERATIVE, "models", "model"}),
-    ],
-)
-def test_without_operation_or_path_a_rule_is_for_answers(when, expected):
-    assert operations(when) == expected
 
 
 def test_names_are_taken_once_across_files():

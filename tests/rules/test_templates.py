@@ -9,13 +9,9 @@ from mockserver.config.source import read
 from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules.load import load
-from mockserver.rules.templates import Compiled, Fake, JsonObject, plain, providers
+from mockserver.rules.templates import Fake, JsonObject, plain, providers
 from tests.kit.calls import call, tool_result
 from tests.kit.rules import rendered, scope
-
-HERE = scope(call("hi"))
-LATE = Compiled(lambda at: at.call.last_user)
-
 
 DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 

@@ -9,9 +9,7 @@ import pytest
 from openai import APIStatusError, RateLimitError
 
 from mockserver.config.errors import ConfigError, RuleError
-from mockserver.rules.templates import Templates
 from mockserver.testing import Asked, Declared, MockServer
-from mockserver.testing.server import literal
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
@@ -151,19 +149,3 @@ def declared(server: MockServer) -> list[Declared]:
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
-
-
-class Origin:
-    rule, label, groups = "r", "text", frozenset[str]()
-
-    def refuse_line(self, message: str, line: int) -> None:
-        raise AssertionError(message)
-
-    def where(self) -> object:
-        return str
-
-
-@pytest.mark.parametrize("text", ["{{ x }}", "{% raw %}{{", '{# \n "q" \'\\ #} 😀 é', "}} {{", "{{ '{% endraw %}' }}"])
-def test_a_template_comes_out_as_it_was(text: str) -> None:
-    made = Templates().compile(literal(text), Origin())  # type: ignore[arg-type]
-    assert made.make(None) == text  # type: ignore[arg-type]

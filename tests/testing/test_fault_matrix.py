@@ -64,12 +64,6 @@ def test_the_usual_ones_are_nearly_all_there_are() -> None:
     assert {*FAULTS, *ANSWER_FAULTS} - {*DEFAULT_FAULTS} == {"duplicate", "reorder"}
 
 
-def test_a_name_states_the_same_probe_again() -> None:
-    for probe in probes()[1:]:
-        again = probes(probe.name)[1]
-        assert (again.name, again.then) == (probe.name, probe.then)
-
-
 def test_the_rule_of_a_probe() -> None:
     intact, error, cut = probes("cut@before_done", errors=[429], retry_after="2s", when={"turn": 1})
     assert intact.rule is None

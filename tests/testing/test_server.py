@@ -1,6 +1,5 @@
 """A running server for tests: rules, calls, what a test fails for."""
 
-import os
 import threading
 from pathlib import Path
 
@@ -95,20 +94,6 @@ def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockS
     over.set()
     told.wait(10)
     assert (server.problems(), server.errors) == ((), [])
-
-
-def test_the_environment_leads_clients_here_and_is_put_back(
-    server: MockServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere.example/v1")
-    monkeypatch.delenv("FIREWORKS_BASE_URL", raising=False)
-    with server.environ():
-        assert os.environ["OPENAI_BASE_URL"] == f"{server.url}/openai/v1"
-        assert os.environ["FIREWORKS_BASE_URL"] == server.base_url("fireworks")
-        server.on().reply("Hi!")
-        assert said(OpenAI(), "hello") == "Hi!"
-    assert os.environ["OPENAI_BASE_URL"] == "https://elsewhere.example/v1"
-    assert "FIREWORKS_BASE_URL" not in os.environ
 
 
 def test_a_block_starts_stops_and_verifies() -> None:

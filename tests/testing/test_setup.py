@@ -9,7 +9,7 @@ import pytest
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.reports.failures import PlayedCassette
 from mockserver.testing import MockServer, MockServerWarning, Setup
-from mockserver.testing.setup import Composer, left_open, load_rules
+from mockserver.testing.setup import Composer, load_rules
 
 
 def test_the_settings_of_the_environment_change_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,17 +71,6 @@ def test_what_was_there_and_what_was_played(server: MockServer, tmp_path: Path) 
     assert server.played_cassette() is None
     server.reset()
     assert server.played_cassette() is None
-
-
-def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:
-    server.reset(Setup.of(timing=True))
-    rule = server.on("slow").reply("a b c d", timing={"first_token": "1ms", "per_token": "30s"})
-    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
-    with httpx.stream("POST", server.base_url() + "/chat/completions", json=body):
-        [warning] = left_open(server.close_open())
-    assert isinstance(warning, MockServerWarning)
-    assert str(warning).startswith(f'the test left an answer open, call 1: chat m "x" -> rule {rule.where} slow: read')
-    assert list(left_open(server.close_open())) == []
 
 
 def leave(client: httpx.Client) -> None:

@@ -20,7 +20,7 @@ from tzafon import Lightcone
 
 from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, Setup
-from mockserver.testing.transport import body_class, library_of, provider_paths
+from mockserver.testing.transport import provider_paths
 from mockserver.testing.transport.in_process import EndlessError
 
 HI: Any = [{"role": "user", "content": "hi"}]
@@ -232,35 +232,6 @@ async def test_who_gives_up_has_left(mock: MockServer) -> None:
 def test_where_it_leads(host: str, path: str, leads: str) -> None:
     method = "GET" if path.endswith("models") else "POST"
     assert provider_paths()(method, host, path) == leads
-
-
-class Pieces:
-    """A body of two pieces."""
-
-    def __init__(self) -> None:
-        self._pieces = [b"one ", b"two"]
-        self.closed = 0
-
-    def next(self) -> bytes | None:
-        return self._pieces.pop(0) if self._pieces else None
-
-    async def next_async(self) -> bytes | None:
-        return self.next()
-
-    def close(self) -> None:
-        self.closed += 1
-
-
-@pytest.mark.parametrize("module", [httpx, httpx2])
-async def test_bodies_for_each_library(module: Any) -> None:
-    class Request(module.Request):  # type: ignore[misc, name-defined]
-        """One of the user's own."""
-
-    assert library_of(Request("GET", "http://x")) is module
-    pieces = Pieces()
-    assert module.Response(200, stream=body_class(module)(pieces)).read() == b"one two"
-    assert pieces.closed == 1
-    assert await module.Response(200, stream=body_class(module)(Pieces())).aread() == b"one two"
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}

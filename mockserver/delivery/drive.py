@@ -60,10 +60,7 @@ class InProcessDriver(Protocol):
 
 @dataclass(slots=True)  # not frozen, as every request makes one
 class Line:
-    """An ASGI connection to one client. Other servers offer no wire; in process there is no connection.
-
-    `began` is when the answer begins, in monotonic seconds; None: once it is driven.
-    """
+    """An ASGI connection to one client. `began`: when the answer begins, in monotonic seconds; None: once driven."""
 
     receive: Receive
     send: Send
@@ -94,12 +91,10 @@ class Buffer:
         self.size = 0
 
     def add(self, piece: bytes) -> None:
-        """Add bytes of the body."""
         self._pieces.append(piece)
         self.size += len(piece)
 
     def take(self) -> bytes:
-        """Take all bytes out, to be sent now."""
         body = self._joined()
         self._let_go(body)
         return body
@@ -136,7 +131,6 @@ class LoopClock:
     """Monotonic seconds, and the timers of the running event loop."""
 
     def time(self) -> float:
-        """Return the seconds."""
         return monotonic()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
@@ -147,10 +141,7 @@ class LoopClock:
 
 
 class Schedule:
-    """Performs actions that need no waiting: bytes on the fast path, and what lies between two waits.
-
-    So a stream in good order costs no more than its timers; what is to be awaited is handed to the driver.
-    """
+    """Performs actions that need no waiting, on the fast path and by timers; the driver gets what must be awaited."""
 
     __slots__ = ("_actions", "_alarm", "_clock", "_due", "_handed", "_line", "_rests", "_watch", "outbox")
 
@@ -190,7 +181,6 @@ class Schedule:
                 handed.set_result(action)
 
     def stop(self) -> None:
-        """Cancel the wait."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -297,7 +287,6 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
 
 
 def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
-    """Return whether a reply was sent on the fast path: its length is known and its header lines are valid."""
     head, length = _lines(reply.headers)
     if length != len(reply.body):
         return False
@@ -361,6 +350,5 @@ def _lines(headers: Headers) -> tuple[bytes, int]:
 
 @lru_cache(maxsize=4096)  # most headers repeat
 def encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
-    """Return a header as ASGI expects it."""
     name, value = header
     return name.lower().encode("latin-1"), value.encode("latin-1")

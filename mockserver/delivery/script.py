@@ -1,7 +1,4 @@
-"""A reply and its pace become actions. The only place that writes SSE.
-
-It never sleeps: time is a number in a Wait.
-"""
+"""A reply and its pace become actions; time is a number in a Wait. The only place that writes SSE."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +20,6 @@ class Pace:
 
     @property
     def at_once(self) -> bool:
-        """Return whether there are no waits."""
         return self.timing.at_once
 
     def duration(self, tokens: int) -> float:
@@ -59,7 +55,6 @@ class Moments:
         self._at = (timing.per_token if first is None else first) * (1.0 if exact else factor)
 
     def of(self, token: int) -> float:
-        """Return when token number `token` is sent; what precedes the first one is sent with it."""
         further = token - self._token
         if further > 0:
             self._token = token
@@ -87,7 +82,6 @@ def _uniform(random: Random, share: float) -> float:
 
 
 def _normal(random: Random, share: float) -> float:
-    """Clip both sides equally, which keeps the average."""
     return 1 + max(-1.0, min(random.gauss(0.0, share), 1.0))
 
 
@@ -155,10 +149,7 @@ class ReplayedFrames:
 
 
 def sse(frame: Frame | bytes) -> bytes:
-    """One server-sent event: exactly one space after each colon, LF only (`wire/README.md`, SSE bytes).
-
-    Bytes that a rule gives raw go out as they are.
-    """
+    """One server-sent event: exactly one space after each colon, LF only; raw bytes of a rule go out unchanged."""
     if isinstance(frame, bytes):
         return frame
     if frame.event is None:
@@ -167,7 +158,6 @@ def sse(frame: Frame | bytes) -> bytes:
 
 
 def comment(words: str) -> bytes:
-    """Return a comment, which SSE clients ignore."""
     return b": " + words.encode() + b"\n\n"
 
 

@@ -36,7 +36,6 @@ def check_key(key: str | None, keys: ListedKeys | None) -> None:
 
 
 def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, models: Catalogue) -> None:
-    """Refuse a model that its key may not ask, unless there is no such model at all."""
     entry = keys.get(key) if keys is not None and key is not None else None
     if entry is None or entry.models is None or not model:
         return
@@ -72,7 +71,6 @@ class Guard:
     live: Live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it as JSON; either answer carries headers against being framed or sniffed."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         else:
@@ -197,11 +195,9 @@ class CorsMiddleware(CORSMiddleware):
         self._others = CORSMiddleware(app, ("*",), **every) if "*" in origins else None
 
     def is_allowed_origin(self, origin: str) -> bool:
-        """Whether a page of this origin may read answers."""
         return canonical(origin) in self.allow_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a preflight, or pass the request on and say who may read the answer."""
         lent = {name: lent for name, lent in scope.get("extensions", {}).items() if name != FAST_PATH}
         scope = {**scope, "extensions": lent}  # the fast path writes heads past this middleware
         said = Headers(scope=scope).get("origin") if scope["type"] == "http" else None

@@ -52,14 +52,12 @@ class CassetteStore:
         return store
 
     def exists(self, name: str) -> bool:
-        """Whether there is such a cassette."""
         with self._lock:
             file = self._file(name)
             self._stamps.setdefault(_plain(name), file.stamp)
             return file.exists
 
     def get(self, name: str) -> EpisodeIndex | None:
-        """A cassette if it is loaded."""
         return self._loaded.get(_plain(name))
 
     @property
@@ -98,7 +96,6 @@ class CassetteStore:
             return names
 
     def missing(self, name: str, cure: str = _RECORD) -> str:
-        """The message about a cassette that does not exist."""
         message = absent(self._folder, name)
         return f"{message} {cure[0].upper()}{cure[1:]}" if message.endswith("?") else f"{message}; {cure}"
 
@@ -109,10 +106,7 @@ class CassetteStore:
             self._stale.setdefault(_plain(name), {entry.episode for entry in index.entries})
 
     def save(self, name: str, episode: Episode) -> int:
-        """Record an episode, which is played from now on; stale ones give way. Return its number, from 1.
-
-        Raises CassetteError.
-        """
+        """Record an episode in place of stale ones; return its number, from 1. Raises CassetteError."""
         name = _plain(name)
         with self._lock:
             index, file, stale = self.load(name, new=True), self._file(name), self._stale.get(name)
@@ -177,15 +171,10 @@ class Player:
 
     @property
     def loaded(self) -> EpisodeIndex | None:
-        """The cassette that was chosen, if it has been read."""
         return None if self.choice.name is None else self.cassettes.get(self.choice.name)
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
-        """What a call gets from the named cassette, else from the chosen one; None if there is none.
-
-        Recorded, or Forward if the upstream is to answer, or the Failure that says what is nearest. `store` counts
-        repeats.
-        """
+        """The recorded answer to a call, Forward, or a Failure that says what is nearest; None without a cassette."""
         choice = self.choice if cassette is None else CassetteChoice(cassette)
         if choice.name is None:
             return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record), "")
@@ -249,7 +238,6 @@ class Player:
 
 
 def sent_of(http: HttpRequest) -> Sent:
-    """A live request as a recording has it."""
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
     return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
 
@@ -316,7 +304,6 @@ def named_in(then: Mapping[str, Json]) -> Iterator[str]:
 
 
 def file_of(name: str) -> str:
-    """The file of a cassette: `chat.yaml`."""
     return _plain(name) + SUFFIX
 
 

@@ -1,7 +1,4 @@
-"""Why a call is answered as it is: every rule held against it, without counting anything.
-
-`mockserver explain` prints it and the control API tells it, in the same words.
-"""
+"""Why a call is answered as it is: every rule checked against it, without counting anything."""
 
 import json
 import sys
@@ -49,10 +46,7 @@ class RequestFile:
 
 
 def read_request(text: str, file: str, dialect: str, path: str | None = None) -> RequestFile:
-    """A request file: the JSON body itself, or {method, path, headers, body}. Raises ConfigError.
-
-    Without a path in the file or in `path`, the body tells where it goes.
-    """
+    """A request file: a body, or {method, path, headers, body}; a body tells its path. Raises ConfigError."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -61,7 +55,6 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
 
 
 def request_file(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
-    """The same of JSON that has been parsed."""
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: expected a JSON object: the body of a request, or method, path, headers and body")
     if not ("body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})):
@@ -178,7 +171,6 @@ class CheckedRule:
 
     @property
     def lines(self) -> Iterator[str]:
-        """A line for each finding."""
         yield from lines(self.findings)
         yield from map(_counter, self.counters)
 
@@ -196,7 +188,6 @@ class Explanation:
 
     @property
     def text(self) -> str:
-        """The explanation for people."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -251,7 +242,6 @@ async def whole(engine: Engine, call: Call) -> Call:
 
 
 def as_json(held: CheckedRule) -> dict[str, Json]:
-    """A rule held against a call, for programs."""
     return {
         "name": held.rule.name,
         "source": held.rule.source,

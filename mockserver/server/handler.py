@@ -175,7 +175,6 @@ class Handler:
         return prepared
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None) -> Prepared:
-        """The response to a request; a 500 in the dialect's words for a bug of mockserver."""
         try:
             return await self.respond(http, reservation)
         except ClientLeftError:
@@ -185,7 +184,6 @@ class Handler:
             return self._refused(http, Failure("server_error", _BUG), None)
 
     def operation(self, method: str) -> Operation:
-        """The operation for a method. Raises Failure."""
         if not self.operations:
             raise Failure("route_not_found", self.refusal, details={"nearest": self.nearest} if self.nearest else {})
         operation = operation_for(method, self.operations)
@@ -201,7 +199,6 @@ class Handler:
     async def _delivered(
         self, prepared: Prepared, line: Line, exchange: Exchange, reservation: Reservation | None
     ) -> str:
-        """Note what is sent, send it, and return how it ended."""
         limits = () if reservation is None else reservation.headers
         _note(prepared, limits, exchange)
         if line.in_process is not None:
@@ -258,10 +255,7 @@ async def _run(work: Callable[[], T], *, large: bool) -> T:
 
 
 async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: str | None) -> tuple[Charge, Call]:
-    """Reserve what a call takes; also return the call, with its tokens counted where limits need them.
-
-    A model that is refused is not charged. Raises Failure and ClientLeftError.
-    """
+    """Reserve what a call takes; return it with its tokens if limits count them. Raises Failure, ClientLeftError."""
     engine.policy.models.admit(call.model)
     charge, tokens = reservation.limiter.charge(key, call.model), 0
     if charge.counts_tokens:
@@ -353,7 +347,6 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
 
 
 def _is_small(reply: Reply, body: bytes) -> bool:
-    """Whether request and answer are small enough to be remembered, and the frames can be sent again."""
     if reply.frames is None:
         return len(body) + len(reply.body) <= MAX_CACHED
     return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_CACHED

@@ -30,10 +30,6 @@ REFUSALS = frozenset({"rate_limit", "over_limit", "overloaded"})
 RateHeaders = Callable[[Standings], Headers]
 
 
-class QueueFullError(Exception):
-    """A request may not wait for a slot, or has waited too long."""
-
-
 @dataclass(slots=True)
 class Concurrency:
     """The requests that are served and those that wait, in each namespace; `limits` may change meanwhile."""
@@ -51,20 +47,16 @@ class Concurrency:
         return True
 
     def full(self, namespace: str) -> bool:
-        """Whether a new request may not even wait."""
         if self._active.get(namespace, 0) < self._limit and namespace not in self._waiting:
             return False
         return len(self._waiting.get(namespace, ())) >= self.limits.queue
 
     async def wait(self, namespace: str, departed: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Wait for a slot behind earlier requests.
-
-        Raises QueueFullError, or ClientLeftError when `departed()` returns; neither leaves a slot to release.
-        """
+        """Wait for a slot behind earlier requests. Raises Failure, or ClientLeftError when `departed()` returns."""
         if self.acquire(namespace):  # a slot was released since the caller tried
             return
         if self.full(namespace):
-            raise QueueFullError
+            raise Failure("overloaded")
         slot = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(namespace, {})[slot] = None
         left = asyncio.create_task(departed())
@@ -73,7 +65,7 @@ class Concurrency:
             if left.done():
                 raise ClientLeftError
             if not slot.done():
-                raise QueueFullError
+                raise Failure("overloaded")
         except BaseException:
             if slot.done():  # it came at the same moment
                 self.release(namespace)
@@ -119,7 +111,6 @@ class Limiter:
         self._models = Catalogue()
 
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
-        """Apply these limits from now on."""
         self.concurrency.limits, self._keys, self._models = limits, keys or {}, models
         stated = (limits.rates, *(key.limits for key in self._keys.values()))
         stated += tuple(model.limits for model in (models.entries or {}).values())
@@ -147,7 +138,6 @@ class Charge:
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether any limit is one of tokens."""
         return any(rate.kind == "tokens" for rate in self.rates)
 
     def of(self, needed: int, spent: int, stated: Headers = ()) -> "Charge":
@@ -183,10 +173,7 @@ class Reservation:
     _has_slot: bool = False
 
     async def take(self, charge: Charge) -> None:
-        """Draw a charge and wait for a slot.
-
-        Raises Failure if too little is available or too many requests wait, ClientLeftError if the client leaves.
-        """
+        """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
         limiter, namespace = self.limiter, self.namespace
         concurrency = limiter.concurrency
         limited = concurrency.limits.concurrent is not None
@@ -202,10 +189,10 @@ class Reservation:
             return
         try:
             await concurrency.wait(namespace, lambda: client_left(self.receive))
-        except (QueueFullError, ClientLeftError) as why:
+        except (Failure, ClientLeftError):
             self.headers = ()
             await limiter.buckets.draw(namespace, charge.more(-charge.spent, -1))
-            raise why if isinstance(why, ClientLeftError) else Failure("overloaded") from why
+            raise
         self._has_slot, self.waited_until = True, monotonic()
 
     async def settle(self, charge: Charge, outcome: Outcome) -> Charge:

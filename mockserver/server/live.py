@@ -59,12 +59,10 @@ class Memo(Generic[Value]):
         self._limit = limit
 
     def get(self, key: Hashable, owner: object) -> Value | None:
-        """The value that this owner made for the key, or None."""
         entry = self._entries.get(key)
         return entry[1] if entry is not None and entry[0] is owner else None
 
     def put(self, key: Hashable, owner: object, value: Value) -> None:
-        """Keep a value; beyond the limit the oldest goes."""
         self._entries[key] = (owner, value)
         if len(self._entries) > self._limit:
             self._entries.popitem(last=False)
@@ -110,7 +108,6 @@ class Namespace:
         return made[1]
 
     def cassettes(self) -> Iterator[str]:
-        """The names of those that are played here."""
         if self.choice is not None and self.choice.name is not None:
             yield self.choice.name
         for rule in self.rules:
@@ -118,7 +115,6 @@ class Namespace:
 
 
 def allowed(name: str) -> bool:
-    """Whether a namespace may have this name."""
     return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
 
 
@@ -132,7 +128,6 @@ class Namespaces:
         self.evicted: list[str] = []
 
     def touch(self, name: str) -> Namespace:
-        """The namespace of this name, which is in use now."""
         space = self._spaces.get(name)
         if space is None:
             space = self._spaces[name] = Namespace(timed=self._timed)
@@ -147,11 +142,9 @@ class Namespaces:
         return self._spaces.get(name) or Namespace(timed=self._timed)
 
     def drop(self, name: str) -> None:
-        """Forget what a namespace has of its own."""
         self._spaces.pop(name, None)
 
     def names(self) -> tuple[str, ...]:
-        """The names of all in use, and the default one."""
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
 
     def load_cassettes(self, store: CassetteStore) -> None:
@@ -176,7 +169,6 @@ class Sources:
     shown: Callable[[Path], str] = str  # how messages name a file
 
     def documents(self) -> tuple[Document, ...]:
-        """The files, parsed. Raises MockserverError with the place of every mistake."""
         return tuple(map(self._document, self.files))
 
     def _document(self, path: Path) -> Document:
@@ -217,26 +209,20 @@ class Live:
 
     @property
     def player(self) -> Player:
-        """The player of the cassette of the settings."""
         assert isinstance(self.engine.tapes, Player)  # noqa: S101  # `compose` made it
         return self.engine.tapes
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
-        """Start over with these and forget everything; open requests end in the journal that they began in.
-
-        `timed`: answers take their time, unless a namespace or a request overrides it.
-        """
+        """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces, self.memo = Namespaces(timed=timed), Memo()
         self._limiter = Limiter(MemoryBuckets(self.now))
         self.settings, self.engine, self.store, self.journal = settings, engine, engine.store, journal
         self._limited = None
 
     def timed(self, namespace: str) -> bool:
-        """Whether answers of a namespace take their time."""
         return self.namespaces.get(namespace).timed
 
     async def forget(self, namespace: str) -> None:
-        """Forget all of a namespace: its rules, counters, scenario, answers and calls."""
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
         await self._limiter.buckets.clear(namespace)  # requests that are being served keep their slots
@@ -244,13 +230,11 @@ class Live:
         await self.engine.memory.shelf.clear(namespace)
 
     async def forget_evicted(self) -> None:
-        """Forget the evicted namespaces."""
         while self.namespaces.evicted:
             await self.forget(self.namespaces.evicted.pop())
 
     @property
     def limiter(self) -> Limiter | None:
-        """The limiter of the settings, or None."""
         settings, limiter = self.settings, self._limiter
         if self._limited is not settings:
             limiter.configure(settings.limits, settings.keys, self.engine.policy.models)
@@ -269,10 +253,7 @@ def start(sources: Sources) -> Live:
 
 
 def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
-    """Settings and engine of the sources as they are now. Raises MockserverError.
-
-    What `before`, a running server, has kept stays, and so does the mode of its cassette.
-    """
+    """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
     documents, dialects = sources.documents(), discover()
     try:
         settings = assemble(sources.flags, sources.environ, documents, dialects=dialects)
@@ -312,7 +293,6 @@ def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[
 
 
 def policy(settings: Settings) -> Policy:
-    """The engine's policy by the settings."""
     models = settings.models
     entries = None if models is None else {name: _model(model) for name, model in models.items()}
     catalogue = Catalogue(entries, published=settings.known_models, strict=settings.strict)
@@ -341,10 +321,7 @@ AT_START = ("host", "port", "log", "reload", "cors", "stored_answers", "stored_b
 
 
 async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
-    """Swap in what the sources are now; return the names of changed settings that need a restart.
-
-    Raises MockserverError, and then nothing has changed.
-    """
+    """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
     async with live.changing:
         settings, engine = await on_thread(partial(compose, sources, live.store, live))
         kept = {name: getattr(live.settings, name) for name in AT_START}

@@ -32,7 +32,6 @@ class RecordingPolicy:
     allowed: tuple[str, ...] = ()
 
     def kept(self, episode: Episode) -> Episode:
-        """What is recorded of an episode. Raises CassetteError if something in it looks like a secret."""
         kept = self.scrubber.episode(episode)
         if found := leaks(kept, self.allowed):
             raise CassetteError(*map(str, found))
@@ -109,7 +108,6 @@ class Recorder:
             self._body = _Body(status, headers, _ENDS.get(self._take.call.operation) if status < 300 else None)
 
     def hear(self, piece: bytes) -> None:
-        """Take a piece of the body."""
         if self._body is not None and self._keeping is None and not self._body.hear(monotonic() - self.began, piece):
             self._drop(f"the answer is larger than {MAX_RECORDED} bytes")
 
@@ -171,7 +169,6 @@ class _Body:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
 
     def hear(self, at: float, piece: bytes) -> bool:
-        """Take a piece; False: it is too much."""
         self._size += len(piece)
         if self._decoding is not None:
             try:
@@ -186,7 +183,6 @@ class _Body:
 
     @property
     def ripe(self) -> bool:
-        """Whether as much has come as was announced, or the event that ends a stream."""
         return self._size == self._length or (self._events is not None and self._events.ended)
 
     @property
@@ -241,7 +237,6 @@ class _Events:
             self._rest = rest[start:]
 
     def all(self) -> tuple[RecordedEvent, ...]:
-        """Every event, and what follows the last blank line."""
         return (*self._events, (self._late, bytes(self._rest))) if self._rest else tuple(self._events)
 
 

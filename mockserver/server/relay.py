@@ -46,10 +46,7 @@ class Relay:
     _held: list[bytes] = field(default_factory=list)  # the end of the answer, which is saved before it leaves
 
     async def run(self, scope: Scope, more: Headers) -> str:
-        """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins.
-
-        A client that leaves ends it at once; an answer that was complete by then is still recorded.
-        """
+        """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""
         pump = asyncio.create_task(self._relayed(scope, more))
         watch = asyncio.create_task(client_left(self.line.receive))
         try:
@@ -90,7 +87,6 @@ class Relay:
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 
     async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Response":
-        """The head of the upstream's answer. Raises Failure if there is none."""
         from httpx2 import HTTPError, InvalidURL, Request
 
         upstreams = self.live.upstreams

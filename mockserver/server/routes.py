@@ -78,14 +78,12 @@ def operation_for(method: str, operations: Mapping[str, Operation]) -> Operation
 
 
 def operation_at(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
-    """The name of the operation that a method and path reach."""
     found = find(path, known)
     reached = None if found is None else operation_for(method, found[0].operations)
     return None if reached is None else reached.name
 
 
 def tidy(path: str) -> str:
-    """A path without doubled or trailing slashes."""
     return "/" + "/".join(segment for segment in path.split("/") if segment)
 
 

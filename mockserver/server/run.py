@@ -119,7 +119,6 @@ class _Server(uvicorn.Server):
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM."""
     server = _Server(configured(live, watching(live, sources, say), GRACE))
 
     def stop(*_: object) -> None:
@@ -185,7 +184,6 @@ class Running:
     """
 
     def __init__(self, live: Live, sources: Sources | None = None, *, say: Callable[[str], None] | None = None) -> None:
-        """Bind the socket. Raises ConfigError."""
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
         self.address = _address(self._listener)
@@ -232,7 +230,6 @@ class Running:
             self.wait_for(self._hung_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
-        """Run a coroutine on the server's loop and return its result."""
         assert self._loop is not None  # noqa: S101  # `start` has returned
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
 

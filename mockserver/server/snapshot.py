@@ -44,16 +44,12 @@ def query_from(query: bytes) -> Mapping[str, str]:
 
 
 def path_of(scope: Scope) -> str:
-    """The path without its mount."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
 
 async def read_body(receive: Receive, limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
-    """The whole body. Raises Failure (`too_large`) as soon as it is known to be, ClientLeftError when it never ends.
-
-    If the headers announce too much, none of it is read here; the connection drains what comes nevertheless.
-    """
+    """The whole body. Raises Failure (`too_large`), if announced before reading; ClientLeftError if it never ends."""
     too_large = f"The request body is larger than {limit} bytes."
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and len(value) < 20 and int(value) > limit:
@@ -77,10 +73,7 @@ _ZSTD_WINDOW = 23  # 8 MB: what RFC 9659 allows a sender
 
 
 def decoded(http: HttpRequest, limit: int) -> HttpRequest:
-    """The request with its body in plain.
-
-    Raises Failure for a coding that is not known (415), a body that is broken (400) or larger than the limit (413).
-    """
+    """The request, its body decoded. Raises Failure: an unknown coding (415), a broken body (400), too large (413)."""
     codings = codings_of(http.headers) if http.body else []
     if not codings:
         return http
@@ -102,7 +95,6 @@ def decoded(http: HttpRequest, limit: int) -> HttpRequest:
 
 
 def codings_of(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
-    """The codings of a body, in the order in which they were put on. Raises Failure where they are too many."""
     values = b",".join([value for name, value in headers if name == b"content-encoding"]).decode("latin-1")
     names = [name.strip().lower() for name in values.split(",")]
     found = [name for name in names if name not in ("", "identity")]
@@ -116,18 +108,13 @@ class DecodedTooLargeError(ValueError):
 
 
 class Decoding:
-    """Codings that are taken off piece by piece, the last first; each may yield at most `limit` bytes.
-
-    Raises ValueError, or what a library raises, for a body that is not so coded.
-    """
+    """Takes codings off piece by piece; each may yield `limit` bytes. Raises ValueError, or what a library raises."""
 
     def __init__(self, codings: Sequence[str], limit: int) -> None:
-        """Raises KeyError for a coding that is not known."""
         self._stages = [_STAGES[name]() for name in reversed(codings)]
         self._rooms = [limit] * len(codings)
 
     def feed(self, piece: bytes) -> bytes:
-        """What the piece adds to the plain body."""
         for at, stage in enumerate(self._stages):
             piece = stage.feed(piece, self._rooms[at])
             self._rooms[at] -= len(piece)
@@ -137,7 +124,6 @@ class Decoding:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing of what was fed."""
         return all(stage.whole for stage in self._stages)
 
 

@@ -67,7 +67,6 @@ class UpstreamClient:
         )
 
     async def close(self) -> None:
-        """Close all connections."""
         client, self._client = self._client, None
         if client is not None:
             with suppress(Exception):
@@ -91,7 +90,6 @@ class Upstream:
 
     @property
     def host(self) -> str:
-        """The host and port of the upstream."""
         return urlsplit(self.address).netloc
 
     def url(self, path: str, raw: bytes, query: bytes) -> str:
@@ -115,7 +113,6 @@ class Upstream:
         return [*(field for field in passed if field[0] not in _CREDENTIALS), next(taken, found[-1])]
 
     def unreachable(self, error: BaseException) -> Failure:
-        """The failure for a request that got no answer."""
         from httpx2 import LocalProtocolError, TimeoutException
 
         late = isinstance(error, TimeoutError | TimeoutException)
@@ -127,12 +124,10 @@ class Upstream:
         return Failure("gateway_timeout" if late else "bad_gateway", message)
 
     def broken(self, error: BaseException) -> str:
-        """The log text about an answer that broke off."""
         return f"The upstream of {self.dialect.name}, {self.host}, broke its answer off: {printable(_words(error))}."
 
 
 def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
-    """The upstream of a dialect. Raises Failure if there is none."""
     address = upstreams.get(dialect.name)
     if address is None:
         why = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
@@ -158,7 +153,6 @@ def _ending(raw: bytes, rest: str) -> str | None:
 
 
 def _why(error: BaseException) -> str:
-    """The reason that an error or one of its causes gives."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)

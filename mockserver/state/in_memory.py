@@ -20,26 +20,21 @@ class MemoryStore:
         self._max_namespaces, self._max_keys = max_namespaces, max_keys
 
     async def get(self, namespace: str, key: str) -> str | None:
-        """Return the value, or None."""
         return self._space(namespace).get(key) if namespace in self._spaces else None
 
     async def set(self, namespace: str, key: str, value: str) -> None:
-        """Keep a value."""
         self._keep(self._space(namespace), key, value)
 
     async def incr(self, namespace: str, key: str) -> int:
-        """Add one to a counter that starts at 0, and return the new value."""
         space = self._space(namespace)
         value = int(space.get(key, "0")) + 1
         self._keep(space, key, str(value))
         return value
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
-        """Return all keys of a namespace and their values."""
         return dict(self._spaces.get(namespace, {}))
 
     async def clear(self, namespace: str) -> None:
-        """Forget all of a namespace."""
         self._spaces.pop(namespace, None)
 
     def _space(self, namespace: str) -> OrderedDict[str, str]:
@@ -75,7 +70,6 @@ class MemoryBuckets:
         self._max_namespaces, self._max_buckets = max_namespaces, max_buckets
 
     async def draw(self, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
-        """Draw all or nothing; return whether they were drawn, and the seconds until each bucket is full."""
         now, space = self._now(), self._spaces.get(namespace)
         if space is None:
             space = self._opened(namespace)
@@ -97,11 +91,9 @@ class MemoryBuckets:
         return True, waits
 
     async def clear(self, namespace: str) -> None:
-        """Forget a namespace: its buckets are full again."""
         self._spaces.pop(namespace, None)
 
     def _opened(self, namespace: str) -> dict[str, float]:
-        """Add a namespace; drop the oldest if there are too many."""
         if len(self._spaces) >= self._max_namespaces:
             del self._spaces[next(iter(self._spaces))]
         return self._spaces.setdefault(namespace, {})
@@ -125,7 +117,6 @@ class _Space(Generic[Value]):
     size: int = 0
 
     def put(self, key: str, value: Value, size: int) -> None:
-        """Replace the value of this key, or add it as the newest."""
         self.size += size - (self.entries[key][1] if key in self.entries else 0)
         self.entries[key] = (value, size)
 
@@ -143,12 +134,10 @@ class MemoryShelf(Generic[Value]):
         self._whole = 0  # bytes of all namespaces
 
     async def get(self, namespace: str, key: str) -> Value | None:
-        """Return the value, or None."""
         entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
         return None if entry is None else entry[0]
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept."""
         space = self._space(namespace)
         self._whole -= space.size
         space.drop(key)
@@ -157,20 +146,17 @@ class MemoryShelf(Generic[Value]):
         self._within_bounds(space)
 
     async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Replace a kept value; do nothing if there is none."""
         if namespace in self._spaces and key in (space := self._space(namespace)).entries:
             self._whole -= space.size
             space.put(key, value, size)
             self._within_bounds(space)
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
-        """Return all values of a namespace, oldest first."""
         if namespace not in self._spaces:
             return ()
         return tuple(value for value, _ in self._space(namespace).entries.values())
 
     async def clear(self, namespace: str) -> None:
-        """Forget all of a namespace."""
         if namespace in self._spaces:
             self._whole -= self._spaces.pop(namespace).size
 

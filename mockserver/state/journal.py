@@ -7,26 +7,17 @@ from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from mockserver.core.exchange import Exchange
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
+Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
+
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 MOST_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
-
-
-class Way(NamedTuple):
-    """The labels of a tally: dialect, operation, model, source and the like."""
-
-    dialect: str
-    operation: str
-    status: int
-    source: str
-    ended: str
 
 
 @dataclass(slots=True)
@@ -42,7 +33,6 @@ class Sums:
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
     def add(self, exchange: Exchange) -> None:
-        """Count one more."""
         self.count += 1
         self.elapsed += exchange.elapsed
         self.durations[bisect_left(BOUNDS, exchange.elapsed)] += 1
@@ -60,26 +50,19 @@ class Tally:
 
     def __init__(self) -> None:
         self.open = 0
-        self._ways: dict[tuple[str, str, int, str, str], Sums] = {}
+        self.ways: dict[Way, Sums] = {}
         self.faults: Counter[str] = Counter()
         self._sources: set[str] = set()
 
     def add(self, exchange: Exchange) -> None:
-        """Count a finished exchange."""
         self.open -= 1
-        key = (exchange.dialect, exchange.operation, exchange.status, exchange.source, exchange.ended)
-        sums = self._ways.get(key)  # a plain tuple equals the named one, and is much faster to make
+        dialect, operation, status, ended = exchange.dialect, exchange.operation, exchange.status, exchange.ended
+        sums = self.ways.get((dialect, operation, status, exchange.source, ended))
         if sums is None:
-            way = Way(*key)._replace(source=self._known(exchange.source))
-            sums = self._ways.setdefault(way, Sums())
+            sums = self.ways.setdefault((dialect, operation, status, self._known(exchange.source), ended), Sums())
         sums.add(exchange)
         if exchange.faults:
             self.faults.update(exchange.faults)
-
-    @property
-    def ways(self) -> dict[Way, Sums]:
-        """Return every tally with its sums."""
-        return {Way(*key): sums for key, sums in self._ways.items()}
 
     def _known(self, source: str) -> str:
         """Return the source without the episode's number; beyond the maximum, a single source for all others."""
@@ -136,7 +119,6 @@ class Journal:
         return exchange
 
     def close(self, exchange: Exchange, ended: str) -> None:
-        """Note how it ended and how long it took."""
         exchange.ended = ended
         exchange.elapsed = monotonic() - exchange.began
         self.tally.add(exchange)
@@ -149,21 +131,17 @@ class Journal:
             exchange.call = None
 
     def rows(self, namespace: str) -> tuple[Exchange, ...]:
-        """Return the rows of a namespace, oldest first."""
         page = self._pages.get(namespace)
         return () if page is None else tuple(page.rows)
 
     def hits(self, namespace: str) -> Counter[str]:
-        """Return how often each rule and episode was used in a namespace."""
         page = self._pages.get(namespace)
         return Counter() if page is None else page.hits
 
     def find(self, number: int) -> Exchange | None:
-        """Return the exchange with this number in any namespace, or None."""
         return next((row for page in self._pages.values() for row in page.rows if row.seq == number), None)
 
     def clear(self, namespace: str) -> None:
-        """Forget the rows and counts of a namespace."""
         self.forget_calls(namespace)
         self._pages.pop(namespace, None)
 
@@ -188,7 +166,6 @@ class Journal:
         return page
 
     def __iter__(self) -> Iterator[Exchange]:
-        """Return all rows of all namespaces, in order of arrival."""
         return iter(sorted((row for page in self._pages.values() for row in page.rows), key=lambda row: row.seq))
 
     def __len__(self) -> int:
@@ -219,10 +196,7 @@ class NamespaceRows:
             journal.make_room()
 
     def close(self, exchange: Exchange) -> None:
-        """Count what an exchange has come to keep in the end, and that its rule or episode was of use: has answered, or
-
-        is the answer that was recorded.
-        """
+        """Count what a finished exchange keeps, and the hits of its rule or episode."""
         source = exchange.source
         if source[:5] == "rule " or source[:9] == "cassette ":
             self.hits[source] += 1
@@ -238,7 +212,6 @@ class NamespaceRows:
             self.weigh(exchange)
 
     def drop(self) -> None:
-        """Evict the oldest row."""
         row = self.rows.popleft()
         self.size -= row.weight
         self._journal.size -= row.weight

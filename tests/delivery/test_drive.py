@@ -119,11 +119,11 @@ async def test_a_huge_body_is_handed_over_in_pieces() -> None:
     assert [message["more_body"] for message in connection.sent[1:]] == [True, True, False]
 
 
-async def played(actions: Sequence[Action], connection: "Connection", *, began: float | None = None) -> str:
+async def played(actions: Sequence[Action], connection: "Connection", fast_path: Any = None) -> str:
     """Drive on a clock that goes by itself whenever all wait."""
     clock = HandClock()
     connection.clock = clock
-    line = Line(connection.receive, connection.send, began=began)
+    line = Line(connection.receive, connection.send, None, fast_path)
     task = asyncio.create_task(drive(actions, line, clock=clock))
     while not task.done():
         for _ in range(5):
@@ -146,6 +146,16 @@ async def test_waits_run_on_an_absolute_schedule() -> None:
     await played(actions, connection)
     late = [time - number for number, time in enumerate(connection.times)]
     assert all(each == pytest.approx(0, abs=1e-9) for each in late[1:])
+
+
+@pytest.mark.parametrize("open", [True, False])
+async def test_pieces_between_waits_take_the_fast_path_while_it_is_open(open: bool) -> None:
+    connection, way = Connection(), Way(open=open)
+    pieces = [action for number in range(3) for action in (Wait(1), Write(b"%d" % number))]
+    assert await played([HEAD, *pieces], connection, way) == COMPLETE
+    assert way.went == ([b"0", b"1"] if open else [])
+    sent = [message["body"] for message in connection.sent[1:]]
+    assert [body for body in sent if body] == ([b"2"] if open else [b"0", b"1", b"2"])
 
 
 async def test_the_timers_of_the_loop_are_never_early() -> None:

@@ -11,7 +11,7 @@ import uvicorn
 
 from mockserver.core.http import Reply
 from mockserver.core.plan import REASONS, Failure
-from mockserver.server.http.connection_deadlines import Deadlines, Refuse
+from mockserver.server.http.parser import Deadlines, Refuse
 from mockserver.server.http.protocol import protocol_factory
 from mockserver.server.run import bind
 

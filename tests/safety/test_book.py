@@ -198,3 +198,7 @@ def test_a_refusal_speaks_as_the_path_does(path: str, keys: set[str], line: Raw)
     heard = line.send(f"GET {path} HTTP/1.1\r\n\r\n".encode()).hear()
     assert (heard.status, set(heard.json)) == (400, keys)
     assert "No Host header." in heard.body.decode()
+
+
+def test_a_refusal_keeps_the_connection(line: Raw) -> None:
+    assert [heard.status for heard in (line.send(post(b"{") + post(HI)).hear(), line.hear())] == [400, 200]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver.server.app import build_app
-from mockserver.server.http.connection_deadlines import Deadlines
+from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import refusal
 from tests.kit.app_server import serve_app
 from tests.kit.local import local

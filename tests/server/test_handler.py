@@ -72,14 +72,6 @@ def test_the_journal(live: Live) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("header", "status"),
-    [(("authorization", "Bearer sk-good"), 200), (("authorization", "Bearer no"), 401), (("x", "sk-good"), 401)],
-)
-def test_listed_keys_are_required(header: tuple[str, str], status: int) -> None:
-    assert request(local(keys=["sk-good"]).live, CHAT, headers=dict([header])).status == status
-
-
 def test_limits_count_remembered_answers_too() -> None:
     live = local(RULES, limits={"requests_per_minute": 2, "tokens_per_minute": 1000, "concurrent_requests": 1}).live
     found = [request(live, CHAT) for _ in range(3)]

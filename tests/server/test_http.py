@@ -10,19 +10,16 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from math import inf
 from typing import Any
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Head, Write
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import FAST_PATH, WIRE, Line, drive
-from mockserver.server.http import connection_deadlines
-from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch
+from mockserver.delivery.drive import FAST_PATH, WIRE
+from mockserver.server.http import protocol
 from mockserver.server.http.parser import origin, path_of, vet
 from mockserver.server.http.protocol import refusal
-from tests.kit.app_server import plain_refusal, serve_app
+from tests.kit.app_server import serve_app
 from tests.kit.local import local
 from tests.kit.raw import GET, Heard, Raw, chunked, post
 
@@ -323,20 +320,6 @@ def test_the_wire_writes_past_all_framing() -> None:
     assert everything(app) == b"not HTTP at all"
 
 
-@pytest.mark.parametrize(("how", "resets"), [("close", False), ("reset", True)])
-def test_an_answer_is_cut(how: Any, resets: bool) -> None:
-    actions: list[Action] = [Head(200, (("content-length", "10"),)), Write(b"12345"), Cut(how)]
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await drive(actions, Line(receive, send, scope["extensions"][WIRE]))
-
-    if resets:
-        with pytest.raises(ConnectionResetError):
-            everything(app)
-    else:
-        assert everything(app).endswith(b"\r\n\r\n12345")
-
-
 @pytest.mark.parametrize(
     ("sent", "whole"),
     [
@@ -360,33 +343,7 @@ def test_the_fast_path_takes_simple_answers_only(sent: bytes, whole: bool) -> No
     assert (heard.headers["x-one"], heard.headers["content-length"], "date" in heard.headers) == ("1", "2", True)
 
 
-# --- deadlines, and the socket
-
-
-class One:
-    def __init__(self, due: float) -> None:
-        self.due, self.seen = due, list[float]()
-
-    def late(self, now: float) -> None:
-        self.seen.append(now)
-
-
-async def test_late_connections_are_reported_once_and_not_before() -> None:
-    watch = DeadlineWatch(plain_refusal, Deadlines(look=0.01))
-    now = asyncio.get_running_loop().time()
-    soon, later, never = every = One(now + 0.05), One(now + 0.1), One(inf)
-    for one in every:
-        watch.enter(one)
-    while not later.seen:
-        await asyncio.sleep(0.01)
-    assert (len(soon.seen), len(later.seen), never.seen) == (1, 1, [])
-    assert (soon.seen[0] >= now + 0.05, later.seen[0] >= now + 0.1) == (True, True)
-    for one in every:
-        watch.leave(one)
-    await asyncio.sleep(0.05)
-    at = watch.now
-    await asyncio.sleep(0.05)
-    assert watch.now == at, "without connections no timer runs"
+# --- the socket
 
 
 @asynccontextmanager
@@ -410,11 +367,11 @@ async def connected() -> AsyncIterator[tuple[asyncio.Transport, socket.socket]]:
 
 async def test_bytes_that_a_client_has_not_received_are_unsent() -> None:
     async with connected() as (transport, client):
-        assert connection_deadlines.unsent(transport) == 0
+        assert protocol.unsent(transport) == 0
         transport.write(b"x" * 1_000_000)
-        assert connection_deadlines.unsent(transport) > 500_000
+        assert protocol.unsent(transport) > 500_000
         client.settimeout(10)
-        while connection_deadlines.unsent(transport):
+        while protocol.unsent(transport):
             await asyncio.to_thread(client.recv, 65536)
 
 
@@ -422,12 +379,12 @@ async def test_a_client_that_stops_sending_is_noticed_before_all_is_read() -> No
     async with connected() as (transport, client):
         transport.pause_reading()
         client.sendall(b"unread")
-        assert not connection_deadlines.abandoned(transport)
+        assert not protocol.abandoned(transport)
         client.shutdown(socket.SHUT_WR)
-        assert connection_deadlines.abandoned(transport)
-        connection_deadlines.reset(transport)
-        connection_deadlines.reset(transport)  # once is enough
+        assert protocol.abandoned(transport)
+        protocol.reset(transport)
+        protocol.reset(transport)  # once is enough
         await asyncio.sleep(0)
         with pytest.raises(ConnectionResetError):
             await asyncio.to_thread(client.recv, 1)
-        assert not connection_deadlines.abandoned(transport)
+        assert not protocol.abandoned(transport)

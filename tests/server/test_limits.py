@@ -122,20 +122,6 @@ async def test_a_settled_charge_draws_the_same_again_but_needs_only_its_prompt()
     await refused(limiter, charge)
 
 
-async def test_stated_headers_are_never_replaced() -> None:
-    limiter = limits(RPM, TPM)
-    one = reserve(limiter)
-    charge = limiter.charge("k", "m").of(1, 1)
-    await one.take(charge)
-    stated = answer(1, 1, headers=(("X-RateLimit-Limit-Tokens", "5"),))
-    charge = await one.settle(charge, stated)
-    again = reserve(limiter)
-    await again.take(charge)
-    for names in (dict(one.headers), dict(again.headers)):
-        assert "x-ratelimit-limit-tokens" not in names
-        assert "x-ratelimit-remaining-tokens" in names
-
-
 async def test_leaving_the_queue_gives_back_what_was_drawn() -> None:
     limiter = limits(RPM, concurrent=1, queue=1)
     charge = limiter.charge("k", "m").of(0, 0)
@@ -173,26 +159,6 @@ async def test_a_refusal_for_a_rate_keeps_no_slot() -> None:
 async def forever() -> None:
     """A client that does not leave."""
     await asyncio.Future()
-
-
-async def test_waiting_requests_run_in_order() -> None:
-    slots, came = Concurrency(Limits(concurrent=1, queue=3)), list[int]()
-
-    async def work(number: int) -> None:
-        await slots.wait("n", forever)
-        came.append(number)
-
-    assert slots.acquire("n")
-    waiting = [asyncio.create_task(work(number)) for number in range(3)]
-    await asyncio.sleep(0)
-    assert slots.full("n")
-    for number in range(3):
-        slots.release("n")
-        assert not slots.acquire("n")
-        await waiting[number]
-    assert came == [0, 1, 2]
-    slots.release("n")
-    assert slots.acquire("n")
 
 
 async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:

@@ -114,12 +114,3 @@ def test_look_ups(up: Upstream) -> None:
     assert (got.status, got.headers["content-length"]) == (200, "27")
     assert up.asked().method == "HEAD"
     assert relay.episodes == []  # it would answer a GET with nothing
-
-
-def test_one_relay_behind_another(up: Upstream) -> None:
-    with relaying(base(up, "plain")) as second, relaying(f"{second.address}/v1") as first:
-        got = heard(first, HI)
-    assert got.body == ANSWER
-    assert got.headers["x-mockserver-call"] == "1"
-    assert first.episode.reply == second.episode.reply or first.episode.reply.body == ANSWER
-    assert len((up.asked().header("x-mockserver-relay") or "").split(", ")) == 2

@@ -8,7 +8,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from time import monotonic
 from typing import Any
 from urllib.request import urlopen
@@ -18,7 +17,7 @@ import pytest
 from mockserver.config.errors import ConfigError
 from mockserver.server.run import KEY, Running, bind, environment
 from tests.kit.local import local
-from tests.kit.raw import HI, STREAM, Raw, post
+from tests.kit.raw import STREAM, Raw, post
 
 ENDLESS = "rules: [{then: {text: a b c, timing: {per_token: 1h}}}]"
 
@@ -49,31 +48,6 @@ serve(start(Sources()), Sources(), bind("127.0.0.1", 0), print)
     command = [sys.executable, "-c", script, str(int(number))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("sent", [post(HI), post(b"{}")[:-1]])
-def test_waiting_clients_get_a_503_when_it_stops(sent: bytes, tmp_path: Path) -> None:
-    rules = tmp_path / "rules.yaml"
-    rules.write_text(ENDLESS)
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", str(rules)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stderr is not None
-        port = int(process.stderr.readline().split("http://127.0.0.1:")[1].split()[0])
-        with Raw(port) as line:
-            assert line.is_open()
-            line.send(sent).socket.settimeout(0.3)
-            with pytest.raises(TimeoutError):
-                line.socket.recv(1)
-            process.send_signal(signal.SIGTERM)
-            line.socket.settimeout(10)
-            heard = line.hear()
-        assert process.wait(timeout=10) == 0
-    finally:
-        process.kill()
-        _, log = process.communicate()
-    assert "Traceback" not in log
-    assert (heard.status, heard.json["error"]["message"]) == (503, "The server is stopping.")
 
 
 # --- in a thread

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.exchange import MOST_KEPT, UNWEIGHED, Exchange
 from mockserver.core.plan import Plan, Rendered
-from mockserver.state.journal import BARE, PAGES_IN_FULL, Journal
+from mockserver.state.journal import BARE, MOST_SOURCES, OTHER, PAGES_IN_FULL, Journal
 
 PATH = "/v1/chat/completions"
 
@@ -184,3 +184,13 @@ def test_long_names_take_room() -> None:
         row.query, row.model = b"q" * BARE, "m" * (BARE // 2)
         journal.close(row, "complete")
     assert numbers(journal) == [3]
+
+
+def test_rules_without_end_are_counted_as_others() -> None:
+    journal = Journal()
+    for number in (*range(MOST_SOURCES + 50), 0):
+        exchange = journal.open("POST", PATH, "openai", "default")
+        exchange.plan = Plan(Rendered(), f"rule api {number}")
+        journal.close(exchange, "complete")
+    counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
+    assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MOST_SOURCES + 1, 2, 50)

@@ -6,7 +6,7 @@ A stream is looked at frame by frame, and never kept; a plain body is one Write 
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import chain
 from typing import Literal
@@ -18,10 +18,7 @@ LENGTH = "content-length"
 
 
 def with_true_length(actions: Iterable[Action]) -> Iterator[Action]:
-    """The actions, the head of which states the length that the body now has, if it stated one before.
-
-    A body that does not end in good order keeps the promise that was made of it, unless it is longer than that.
-    """
+    """The actions, whose head states the body's new length if it stated one; a cut body keeps the old promise."""
     coming = iter(actions)
     for action in coming:
         promised = length(action.headers) if isinstance(action, Head) else None
@@ -36,7 +33,6 @@ def with_true_length(actions: Iterable[Action]) -> Iterator[Action]:
 
 
 def length(headers: Headers) -> int | None:
-    """The length that headers state."""
     stated = next((value for name, value in headers if name.lower() == LENGTH), "")
     return int(stated) if stated.isdecimal() else None
 
@@ -76,15 +72,12 @@ Marked = Iterator[Action | Literal[Mark.HERE]]
 
 
 def marked(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
-    """The actions, with HERE at the position, if they come to it.
-
-    Where that is inside a Write, the Write is parted; unless it need not be `exact`: then the mark stands before it.
-    """
+    """The actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
         return _behind_head(actions)
     if not scene.streamed:
         return _in_body(tuple(actions), at, exact=exact)
-    return _IN_STREAM[at.where](actions, _Aim(at.count, exact))
+    return _IN_STREAM[at.where](actions, at.count, exact)
 
 
 def since(
@@ -120,22 +113,6 @@ def _behind_head(actions: Iterable[Action]) -> Marked:
             yield HERE
 
 
-@dataclass(frozen=True, slots=True)
-class _Aim:
-    """How much stands before a position in a stream, and whether it must be met to the byte."""
-
-    count: int
-    exact: bool
-
-
-def _after_frames(actions: Iterable[Action], aim: _Aim) -> Marked:
-    return _counted(actions, aim.count, lambda write: int(write.frame is not None))
-
-
-def _after_tokens(actions: Iterable[Action], aim: _Aim) -> Marked:
-    return _counted(actions, aim.count, lambda write: write.tokens)
-
-
 def _counted(actions: Iterable[Action], count: int, weight: Callable[[Write], int]) -> Marked:
     left, met = count, False
     for action in actions:
@@ -147,13 +124,13 @@ def _counted(actions: Iterable[Action], count: int, weight: Callable[[Write], in
             yield HERE
 
 
-def _after_bytes(actions: Iterable[Action], aim: _Aim) -> Marked:
-    left, met = aim.count, False
+def _after_bytes(actions: Iterable[Action], count: int, exact: bool) -> Marked:
+    left, met = count, False
     for action in actions:
         size = len(action.data) if isinstance(action, Write) else 0
-        if isinstance(action, Write) and not met and (left < size or (left == size and aim.exact)):
+        if isinstance(action, Write) and not met and (left < size or (left == size and exact)):
             met = True
-            yield from _parted(action, left if aim.exact else 0)
+            yield from _parted(action, left if exact else 0)
             continue
         left -= size
         yield action
@@ -170,7 +147,7 @@ def _parted(write: Write, at: int) -> Marked:
         yield from (HERE, write) if at <= 0 else (write, HERE)
 
 
-def _before_done(actions: Iterable[Action], aim: _Aim) -> Marked:
+def _before_done(actions: Iterable[Action], _count: int, _exact: bool) -> Marked:
     held = list[Action]()  # the latest frame, and what led to it
     for action in actions:
         if isinstance(action, Cut):
@@ -189,7 +166,7 @@ def _whole(action: Action) -> bool:
     return isinstance(action, Write) and action.frame is not None
 
 
-def _in_tool_arguments(actions: Iterable[Action], aim: _Aim) -> Marked:
+def _in_tool_arguments(actions: Iterable[Action], _count: int, exact: bool) -> Marked:
     """Between two pieces of arguments; inside the one that is alone, or before it."""
     held, met = list[Action](), False  # the first piece, and what stands behind it
     for action in actions:
@@ -199,7 +176,7 @@ def _in_tool_arguments(actions: Iterable[Action], aim: _Aim) -> Marked:
             first, *rest = held
             held = []
             if isinstance(first, Write) and alone:
-                yield from (*_parted(first, _middle(first.data) if aim.exact else 0), *rest, action)
+                yield from (*_parted(first, _middle(first.data) if exact else 0), *rest, action)
             else:
                 yield from (first, HERE, *rest, action)
         elif held or (not met and _is_piece(action)):
@@ -221,17 +198,15 @@ def _middle(data: bytes) -> int:
 
 
 def _in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marked:
-    """The same for a body that is known to its end."""
     writes = [action for action in actions if isinstance(action, Write)]
     body = b"".join(write.data for write in writes)
     offset = _offset(at, body, sum(write.tokens for write in writes))
     if offset is None or (not exact and at.where == "after_frames" and at.count):
         return iter(actions)
-    return _after_bytes(actions, _Aim(offset, exact=True)) if exact else _behind_head(actions)
+    return _after_bytes(actions, offset, True) if exact else _behind_head(actions)
 
 
 def _offset(at: Position, body: bytes, tokens: int) -> int | None:
-    """How many bytes of a body stand before a position; None where it has no such position."""
     size = len(body)
     match at.where:
         case "after_bytes":
@@ -250,9 +225,10 @@ def _offset(at: Position, body: bytes, tokens: int) -> int | None:
 # A JSON string of arguments or of a custom tool's input, as the provider writes it.
 _ARGUMENTS = re.compile(rb'"(?:arguments|input|delta)":"(?P<said>(?:[^"\\]|\\.)+)"', re.DOTALL)
 
-_IN_STREAM: Mapping[str, Callable[[Iterable[Action], _Aim], Marked]] = {
-    "after_frames": _after_frames,
-    "after_tokens": _after_tokens,
+# By kind of position: the actions, how much stands before it, and whether it must be met to the byte.
+_IN_STREAM: Mapping[str, Callable[[Iterable[Action], int, bool], Marked]] = {
+    "after_frames": lambda actions, count, _: _counted(actions, count, lambda write: int(write.frame is not None)),
+    "after_tokens": lambda actions, count, _: _counted(actions, count, lambda write: write.tokens),
     "after_bytes": _after_bytes,
     "before_done": _before_done,
     "in_tool_arguments": _in_tool_arguments,

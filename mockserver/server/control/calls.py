@@ -15,6 +15,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
+from mockserver.core.text import truncate
 from mockserver.dialects import discover
 from mockserver.engine.counters import RETRIES, attempt_from_header
 from mockserver.engine.offload import on_thread
@@ -47,12 +48,11 @@ from mockserver.server.live import Live
 from mockserver.server.routes import find, operation_for, places
 from mockserver.server.snapshot import query_from
 
-_SAID = 1_000  # characters of a message that a summary shows
+_SAID = 1_001  # characters of a message that a summary shows
 _RETRIES = RETRIES.encode()
 
 
 def summary(row: Exchange, attempt: int) -> dict[str, Json]:
-    """A call without headers and bodies."""
     used = row.usage
     return {
         "call": row.seq,
@@ -130,10 +130,10 @@ def _asked(call: Call) -> dict[str, Json]:
     messages = list[Json]()
     for message in call.messages:
         used = {"tool_calls": [used.name for used in message.tool_calls]} if message.tool_calls else {}
-        messages.append({"role": message.role, "text": _cut(message.text), **used})
+        messages.append({"role": message.role, "text": truncate(message.text, _SAID), **used})
     return {
         "messages": messages,
-        **({"prompts": [_cut(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
+        **({"prompts": [truncate(prompt.text, _SAID) for prompt in call.prompts]} if call.prompts else {}),
         "tools": [tool.name for tool in call.tools],
         "stream": call.stream,
         "fingerprint": call.fingerprint,
@@ -141,7 +141,6 @@ def _asked(call: Call) -> dict[str, Json]:
 
 
 def _why(row: Exchange, call: Call) -> dict[str, Json]:
-    """The conditions of the rule that answered; if none did, the nearest rules."""
     if row.source == "invalid":
         return {}
     tried = [rule for rule in row.rules if isinstance(rule, Rule)]
@@ -180,16 +179,11 @@ def _cut_off(kept: int, whole: int) -> dict[str, Json]:
     return {"cut_off": f"after {kept} of {whole} bytes"} if kept < whole else {}
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _SAID else f"{text[:_SAID]}…"
-
-
 def _ms(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
 async def listed(asked: ControlRequest) -> Response:
-    """The calls that fit the filters of the query, the newest last."""
     known = (*FILTERS, "namespace", "limit", "bodies")
     unknown = next((name for name in asked.query if name not in known), None)
     if unknown is not None:
@@ -209,7 +203,6 @@ async def listed(asked: ControlRequest) -> Response:
 
 
 async def one(asked: ControlRequest) -> Response:
-    """One call with all that is kept of it."""
     row = kept(asked, number(asked.item, "the number of a call"))
     rows = asked.live.journal.rows(row.namespace)
     attempt = attempts([other for other in rows if other.seq <= row.seq])[row.seq]
@@ -218,12 +211,10 @@ async def one(asked: ControlRequest) -> Response:
 
 
 async def forget(asked: ControlRequest) -> Response:
-    """Forget the calls of a namespace; rules and counters stay."""
     return json_response({"forgotten": sum(map(asked.live.journal.forget_calls, asked.namespaces))})
 
 
 def kept(asked: ControlRequest, seq: int) -> Exchange:
-    """The row of this number, of any namespace unless one is named. Raises RefusedError."""
     row = asked.live.journal.find(seq)
     if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
         last = max((other.seq for other in asked.live.journal), default=None)
@@ -246,7 +237,6 @@ _TURN = 20  # calls that are rendered before other requests have their turn
 
 
 async def explain(asked: ControlRequest) -> Response:
-    """Which rule would answer now, and of every rule what holds and what does not."""
     secrets: Secrets | None = None
     try:
         reached, before = _reached(asked.content(), asked)

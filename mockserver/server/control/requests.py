@@ -37,25 +37,21 @@ class ControlRequest:
 
     @property
     def one_namespace(self) -> str:
-        """The one that is meant. Raises RefusedError for all of them."""
         if self.namespace == ALL:
             raise RefusedError(400, "this goes for one namespace; give its name as ?namespace=")
         return self.namespace
 
     def switch(self, name: str) -> bool:
-        """Whether a switch of the query is on. Raises RefusedError."""
         word = self.query.get(name, "false").lower()
         if word not in ("true", "1", "", "false", "0"):
             raise RefusedError(400, f"?{name}= must be true or false, not {_quoted(word)}")
         return word not in ("false", "0")
 
     def number(self, name: str) -> int | None:
-        """A number of the query, or None. Raises RefusedError."""
         word = self.query.get(name)
         return None if word is None else number(word, f"?{name}=")
 
     def content(self) -> Json:
-        """The body as JSON. Raises RefusedError."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:
@@ -76,8 +72,6 @@ View = Callable[[ControlRequest], Awaitable[Response]]
 
 
 class RefusedError(Exception):
-    """A control request is refused: the status, what is wrong and what to do next."""
-
     def __init__(
         self, status: int, error: str, *, mistakes: Iterable[Mistake] = (), headers: Mapping[str, str] | None = None
     ) -> None:
@@ -89,13 +83,11 @@ class RefusedError(Exception):
 
 
 def json_response(content: Json, status: int = 200) -> Response:
-    """JSON for programs that people can read too."""
     text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
     return Response(text.encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json")
 
 
 def number(word: str, what: str) -> int:
-    """A whole number as it is written. Raises RefusedError."""
     if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")
     return int(word)
@@ -112,7 +104,6 @@ def of_row(row: Exchange, *, body: bool = True) -> Secrets:
 
 
 def request_of(row: Exchange) -> HttpRequest:
-    """The request of a row, as far as it is kept."""
     query = query_from(row.query)
     return HttpRequest(row.method, row.path, query, tuple(row.headers), row.body, row.namespace)
 
@@ -126,7 +117,6 @@ def plain(http: HttpRequest) -> HttpRequest:
 
 
 def of_request(http: HttpRequest) -> Secrets:
-    """The same of a request."""
     query = urlencode(http.query, errors="surrogateescape").encode()
     return secrets_of(http.headers, query, plain(http).body, environment_secrets(os.environ))
 

@@ -3,8 +3,8 @@
 No label of a metric holds text of a request, so that clients cannot fill the memory with names.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -23,19 +23,17 @@ from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import ALL, Namespace, compiled, reload
-from mockserver.state.journal import BOUNDS, Journal, Tally, Way
+from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
 
 
 async def health(asked: ControlRequest) -> Response:
-    """That the server is alive."""
     return json_response({"status": "ok"})
 
 
 async def ready(asked: ControlRequest) -> Response:
-    """That it answers, and with what."""
     settings = asked.live.settings
     return json_response(
         {
@@ -50,12 +48,10 @@ async def ready(asked: ControlRequest) -> Response:
 
 
 async def shown(asked: ControlRequest) -> Response:
-    """What is remembered of a namespace, or of each."""
     return json_response({"namespaces": [await _of(name, asked) for name in asked.namespaces]})
 
 
 async def put(asked: ControlRequest) -> Response:
-    """Set the state of the scenario."""
     state = asked.table("state").get("state")
     if not isinstance(state, str) or not state:
         raise RefusedError(400, 'the body must be {"state": "..."}, the state that rules ask for')
@@ -65,7 +61,6 @@ async def put(asked: ControlRequest) -> Response:
 
 
 async def timing(asked: ControlRequest) -> Response:
-    """Let answers of a namespace take their time, or let them leave at once."""
     on = asked.table("on").get("on")
     if not isinstance(on, bool):
         raise RefusedError(400, 'the body must be {"on": true} or {"on": false}')
@@ -75,7 +70,6 @@ async def timing(asked: ControlRequest) -> Response:
 
 
 async def reset(asked: ControlRequest) -> Response:
-    """Forget all of a namespace, as if the server had just begun."""
     names = asked.namespaces
     for name in names:
         await asked.live.forget(name)
@@ -154,7 +148,6 @@ def _chosen(player: Player, name: str | None, record: Record) -> Player:
 
 
 async def unplay_cassette(asked: ControlRequest) -> Response:
-    """Play the cassette of the settings again, if there is one."""
     return await _playing(asked, None)
 
 
@@ -189,10 +182,7 @@ FILE = "api"  # how reports call what no file holds: `rule api flaky`
 
 
 def rules_of(asked: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
-    """The rules of the body, and how many names they got here, after `named` that were given before.
-
-    Raises RefusedError with every mistake.
-    """
+    """The rules of the body, and how many names they got, after `named` before. Raises RefusedError."""
     document, given = _named(_document(asked), named)
     profiles = asked.live.settings.profiles
     try:
@@ -207,14 +197,11 @@ def rules_of(asked: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
 
 
 def refused(mistakes: Sequence[Mistake], status: int = 400) -> RefusedError:
-    """That nothing was added, and why."""
     more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     return RefusedError(status, f"nothing was added: {mistakes[0]}{more}", mistakes=mistakes)
 
 
 class _JsonPath(SourceLocation):
-    """A place in JSON: `rules[0].then.text`."""
-
     __slots__ = ()
 
     def __str__(self) -> str:
@@ -273,7 +260,6 @@ MOST = 10_000  # rules that a namespace may have of its own
 
 
 async def list_rules(asked: ControlRequest) -> Response:
-    """Every rule in the order in which they are tried."""
     own, hits = asked.live.namespaces.get(asked.one_namespace), asked.live.journal.hits(asked.namespace)
     shown = list[Json]()
     for at, rule in enumerate(own.engine(asked.live.engine).rules):
@@ -299,7 +285,6 @@ async def add_rules(asked: ControlRequest) -> Response:
 
 
 async def remove_rule(asked: ControlRequest) -> Response:
-    """Take one rule away that was added while the server runs."""
     space = asked.live.namespaces.get(asked.one_namespace)
     found = [rule for rule in space.rules if rule.name == asked.item]
     if not found:
@@ -308,7 +293,6 @@ async def remove_rule(asked: ControlRequest) -> Response:
 
 
 async def remove_rules(asked: ControlRequest) -> Response:
-    """Take all rules away that were added to a namespace; those of the files stay."""
     space = asked.live.namespaces.get(asked.one_namespace)
     return await _removed(asked, space, space.rules)
 
@@ -355,7 +339,6 @@ Labels = tuple[str, ...]
 
 
 async def metrics(asked: ControlRequest) -> Response:
-    """All tallies since the start, in Prometheus's text format."""
     try:
         from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
         from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -367,16 +350,13 @@ async def metrics(asked: ControlRequest) -> Response:
 
 
 class Tallies:
-    """What Prometheus collects from a journal."""
-
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
     def collect(self) -> "Iterator[Metric]":
-        """Every metric, summed up from the ways that requests went."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        tally, ways = self._journal.tally, self._journal.tally.ways.items()
+        tally = self._journal.tally
         for name, words, labels, found in _counts(tally):
             counter = CounterMetricFamily(f"mockserver_{name}", words, labels=labels)
             totals = Counter[Labels]()
@@ -385,14 +365,15 @@ class Tallies:
             for values, count in totals.items():
                 counter.add_metric(values, count)
             yield counter
-        whole, first = "Seconds until the last byte of an answer had left.", "Seconds until the first byte of its body."
-        for name, words, rows in (
-            ("request_seconds", whole, [(way, sums.durations, sums.elapsed) for way, sums in ways]),
-            ("first_byte_seconds", first, [(way, sums.firsts, sums.first) for way, sums in ways]),
-        ):
+        groups = defaultdict[Labels, list[Sums]](list)
+        for (dialect, operation, *_), sums in tally.ways.items():
+            groups[dialect, operation or "none"].append(sums)
+        for name, words, taken in _TIMES:
             histogram = HistogramMetricFamily(f"mockserver_{name}", words, labels=("dialect", "operation"))
-            for values, (buckets, total) in _added(rows).items():
-                histogram.add_metric(values, _cumulated(buckets), total)
+            for values, group in groups.items():
+                buckets, seconds = zip(*map(taken, group), strict=True)
+                counts = accumulate(map(sum, zip(*buckets, strict=True)))  # each with those of the smaller ones
+                histogram.add_metric(values, list(zip(_BUCKETS, map(float, counts), strict=True)), sum(seconds))
             yield histogram
         for name, words, value in (
             ("open_requests", "Requests that are being answered now.", tally.open),
@@ -404,30 +385,28 @@ class Tallies:
 
 def _counts(tally: Tally) -> "Iterator[tuple[str, str, Labels, Iterable[tuple[Labels, int]]]]":
     """The name of each counter, its words, the names of its labels, and what is counted for their values."""
-    rows = [(way, sums, way.source.partition(" ")[0] or "none") for way, sums in tally.ways.items()]
-    yield (
-        *("requests", "Requests that were answered, by where the answer came from."),
-        ("dialect", "operation", "status", "source"),
-        [((way.dialect, way.operation or "none", str(way.status), kind), sums.count) for way, sums, kind in rows],
-    )
-    yield "ended", "How answers ended.", ("ended",), [((way.ended,), sums.count) for way, sums, _ in rows]
+    ways, sums = tally.ways.items(), tally.ways.values()
+    kinds = [
+        ((dialect, operation or "none", str(status), _kind(source)), each.count)
+        for (dialect, operation, status, source, _), each in ways
+    ]
+    labels = ("dialect", "operation", "status", "source")
+    yield "requests", "Requests that were answered, by where the answer came from.", labels, kinds
+    yield "ended", "How answers ended.", ("ended",), [((way[-1],), sums.count) for way, sums in ways]
     yield "faults", "Faults of answers.", ("fault",), [((name,), count) for name, count in tally.faults.items()]
-    hits = [((way.source.removeprefix("rule "),), sums.count) for way, sums, kind in rows if kind == "rule"]
+    hits = [((way[3].removeprefix("rule "),), sums.count) for way, sums in ways if _kind(way[3]) == "rule"]
     yield "rule_hits", "Answers that each rule gave.", ("rule",), hits
-    tokens = {"prompt": sum(sums.prompt for _, sums, _ in rows), "completion": sum(s.completion for _, s, _ in rows)}
+    tokens = {"prompt": sum(each.prompt for each in sums), "completion": sum(each.completion for each in sums)}
     yield "tokens", "Tokens of prompts and completions.", ("kind",), [((kind,), sum_) for kind, sum_ in tokens.items()]
 
 
-def _added(rows: Iterable[tuple[Way, Sequence[int], float]]) -> Mapping[Labels, tuple[Sequence[int], float]]:
-    found: dict[Labels, tuple[Sequence[int], float]] = {}
-    for way, more, seconds in rows:
-        labels = (way.dialect, way.operation or "none")
-        buckets, total = found.get(labels, ((0,) * len(more), 0.0))
-        found[labels] = [one + other for one, other in zip(buckets, more, strict=True)], total + seconds
-    return found
+def _kind(source: str) -> str:
+    return source.partition(" ")[0] or "none"
 
 
-def _cumulated(buckets: Iterable[int]) -> list[tuple[str, float]]:
-    """Prometheus counts in each bucket those of the smaller ones too."""
-    names = (*map(str, BOUNDS), "+Inf")
-    return [(name, float(count)) for name, count in zip(names, accumulate(buckets), strict=True)]
+_WHOLE, _FIRST = "Seconds until the last byte of an answer had left.", "Seconds until the first byte of its body."
+_TIMES: Sequence[tuple[str, str, Callable[[Sums], tuple[Sequence[int], float]]]] = (
+    ("request_seconds", _WHOLE, lambda sums: (sums.durations, sums.elapsed)),
+    ("first_byte_seconds", _FIRST, lambda sums: (sums.firsts, sums.first)),
+)
+_BUCKETS = (*map(str, BOUNDS), "+Inf")

@@ -3,19 +3,22 @@
 Depends on uvicorn's internals, as all of this package does. Knows nothing of answers.
 """
 
+import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 from urllib.parse import unquote
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mockserver.cassettes.redaction.redact import secrets_of
+from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
-from mockserver.server.http.connection_deadlines import DeadlineWatch
 from mockserver.server.http.request_cycle import RequestCycle
 
 MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
@@ -61,10 +64,7 @@ def vet(version: str, telling: Fields) -> None:
 
 
 def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
-    """The path and query of a target; the host of a whole URL takes the place of the header (RFC 9112, 3.2.2).
-
-    Raises Failure for a target that has no path.
-    """
+    """The path and query of a target; its host replaces the header (RFC 9112, 3.2.2). Raises Failure if it has none."""
     if method == "CONNECT":
         raise Failure("method_not_allowed", "This server is no proxy: it does not CONNECT.")
     if b"#" in target:
@@ -80,14 +80,12 @@ def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> by
 
 
 def path_of(target: bytes, headers: Fields) -> str:
-    """The path to report for a request that is refused for its head, without credentials."""
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
     return secrets_of(tuple(headers), query).text(path) if path.startswith("/") else "/"
 
 
 def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
-    """The head without the headers of an upgrade, which a server may ignore."""
     lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
     for name, value in headers:
         if name == b"connection":
@@ -99,7 +97,6 @@ def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields)
 
 
 def unclear(why: str) -> Failure:
-    """The failure for an ambiguous or malformed request."""
     return Failure("bad_parameter", why, status=400)
 
 
@@ -107,6 +104,63 @@ _UPGRADING = frozenset((b"upgrade", b"http2-settings"))
 _AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
 _URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
+
+
+Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds. They are absolute: bytes that trickle in do not put them off.
+
+    `idle` is longer than clients keep unused connections (mostly 5 to 60 s), so that they close them: if the server
+    does while a request is sent, that request fails. `farewell` is for clients that have stopped sending, because
+    their request is complete or because they have left.
+    """
+
+    head: float = 10.0
+    body: float = 10.0
+    idle: float = 75.0
+    farewell: float = 2.0
+    linger: float = 5.0  # for what was written to be taken, and for the rest of a refused request to be drained
+    look: float = 0.5  # between two checks
+
+
+class DeadlineWatch:
+    """Checks the connections of one server, which say when they are due, by one timer; renders their refusals."""
+
+    def __init__(self, refuse: Refuse, deadlines: Deadlines) -> None:
+        self.refuse, self.deadlines = refuse, deadlines
+        self.now = 0.0  # the loop's time when last looked at; good enough for what is counted in many seconds
+        self._inside: set[RequestParser] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def enter(self, one: "RequestParser") -> None:
+        self._inside.add(one)
+        if self._timer is None:
+            self._look()
+
+    def leave(self, one: "RequestParser") -> None:
+        self._inside.discard(one)
+
+    def refusing(self, failure: Failure) -> ASGIApp:
+        """An application that answers every request with this failure."""
+
+        async def refused(scope: Scope, _: Receive, send: Send) -> None:
+            reply = self.refuse(failure, scope["method"], scope["path"])
+            headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers]
+            await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+            await send({"type": "http.response.body", "body": reply.body})
+
+        return refused
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.now = now = loop.time()
+        for one in [one for one in self._inside if one.due <= now]:
+            one.due = inf
+            one.late(now)
+        self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
 
 
 DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client receives the answer
@@ -137,6 +191,10 @@ class RequestParser(HttpToolsProtocol):
         """Answer the earlier requests, then refuse this one and ignore what follows."""
         raise NotImplementedError
 
+    def late(self, now: float) -> None:
+        """Handle a deadline: `due` has passed."""
+        raise NotImplementedError
+
     @property
     def time_limit(self) -> float:
         """When what is being read must be whole, if it began just now."""
@@ -144,7 +202,6 @@ class RequestParser(HttpToolsProtocol):
         return self.loop.time() + (limits.head if self.stage == HEAD else limits.body)
 
     def data_received(self, data: bytes | memoryview) -> None:
-        """Bytes have come."""
         if self.deaf:
             self._dropped += len(data)
             if self._dropped > DRAINED:
@@ -196,7 +253,6 @@ class RequestParser(HttpToolsProtocol):
             self.refuse(failure)
 
     def on_message_begin(self) -> None:
-        """A request begins."""
         self.stage, self.cut = HEAD, inf
         self.url, self.headers = b"", []
         self._telling = list[tuple[bytes, bytes]]()
@@ -245,7 +301,6 @@ class RequestParser(HttpToolsProtocol):
         self.take(scope, keep_alive=parser.should_keep_alive())
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body."""
         self._fed -= 2 * len(body)
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:

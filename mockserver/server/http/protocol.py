@@ -1,11 +1,11 @@
-"""The HTTP protocol given to uvicorn: its own, under deadlines and limits, that refuses what is unclear.
-
-Depends on uvicorn's internals, as all of this package does, and on nothing else. No timer is set per request: the
-deadline watch checks all connections periodically.
-"""
+"""The HTTP protocol for uvicorn: its own, under deadlines and limits, that refuses ambiguous requests."""
 
 import asyncio
 import logging
+import select
+import socket
+import struct
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
@@ -17,12 +17,15 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, Rendered
 from mockserver.delivery.drive import COMPLETE, FAST_PATH, WIRE
 from mockserver.dialects import discover
-from mockserver.server.http import connection_deadlines, parser
-from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch, Refuse
-from mockserver.server.http.parser import BETWEEN, BODY, HEAD, RequestParser
+from mockserver.server.http import parser
+from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Deadlines, DeadlineWatch, Refuse, RequestParser
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.live import DEFAULT, Live, allowed
 from mockserver.server.routes import owner
+
+if sys.platform == "linux":
+    from fcntl import ioctl
+    from termios import TIOCOUTQ
 
 
 def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
@@ -75,7 +78,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.deadline_watch = deadline_watch
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there."""
         super().connection_made(transport)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.write = transport.write
@@ -84,7 +86,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.due = self.loop.time() + self.deadline_watch.deadlines.head
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is over: notify the running request, and cancel it if it goes on."""
         self.deadline_watch.leave(self)
         self._leaving = self.deaf = True
         self.pipeline.clear()
@@ -129,7 +130,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         )
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
-        """Answer a request after those before it."""
         self._queue(self._new_cycle(scope, keep_alive=keep_alive), self.app)
 
     def _queue(self, cycle: RequestCycle, app: ASGIApp) -> None:
@@ -149,7 +149,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         task.add_done_callback(self.tasks.discard)
 
     def refuse(self, failure: Failure) -> None:
-        """Answer the earlier requests, then refuse this one and ignore what follows."""
         self.deaf, self.cut, cycle = True, inf, self.cycle
         if self.stage == BODY and cycle is not None:
             cycle.fail(failure)
@@ -161,7 +160,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self._queue(self._new_cycle(scope, keep_alive=False), self.deadline_watch.refusing(failure))
 
     def on_response_complete(self) -> None:
-        """An answer is complete: on to the next."""
         self.server_state.total_requests += 1
         self._running = None
         if self._leaving:
@@ -179,29 +177,23 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
     @property
     def busy(self) -> bool:
-        """Whether a request is being answered."""
         return self._running is not None
 
     @property
     def gone(self) -> bool:
-        """Whether the client has left."""
         return self not in self.connections
 
     @property
     def unsent(self) -> int:
-        """How many bytes were written and have not reached the client."""
-        return connection_deadlines.unsent(self.transport)
+        return unsent(self.transport)
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send the whole answer of the running cycle at once. False: nothing was sent."""
         return self._running is not None and not self._leaving and self._running.whole(status, head, body)
 
     def piece(self, data: bytes) -> bool:
-        """The same for a piece of its body."""
         return self._running is not None and not self._leaving and self._running.piece(data)
 
     def is_closing(self) -> bool:
-        """Whether nothing more is to be written."""
         return self._leaving
 
     def close(self) -> None:
@@ -219,9 +211,8 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.transport.close()
 
     def reset(self) -> None:
-        """End the connection by TCP RST."""
         self._part()
-        connection_deadlines.reset(self.transport)
+        reset(self.transport)
 
     def _part(self) -> None:
         self._leaving = self.deaf = True
@@ -229,7 +220,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self._running.response_started = self._running.response_complete = True
 
     def late(self, now: float) -> None:
-        """Handle a deadline: `due` has passed."""
         cycle, limits = self._running, self.deadline_watch.deadlines
         if self._leaving:
             before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
@@ -244,7 +234,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.transport.abort()
         elif self.half or self.flow.read_paused:
             cycle.moved = False
-            self.half = self.half or connection_deadlines.abandoned(self.transport)
+            self.half = self.half or abandoned(self.transport)
             self.due = now + (limits.farewell if self.half else PATIENCE)
         else:
             self.due = self.cut
@@ -259,3 +249,32 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
 
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
+
+
+def unsent(transport: asyncio.Transport) -> int:
+    """How many bytes were written and have not reached the client, as far as the system reports."""
+    waiting = transport.get_write_buffer_size()
+    if waiting or sys.platform != "linux" or transport.is_closing():
+        return waiting
+    return int.from_bytes(ioctl(_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
+
+
+def abandoned(transport: asyncio.Transport) -> bool:
+    """Whether the client has stopped sending, although bytes may stand unread before its end."""
+    if transport.is_closing() or not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(_socket(transport).fileno(), getattr(select, "POLLRDHUP", 0))
+    return bool(poll.poll(0))
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """End the connection by TCP RST; what has not reached the client is lost."""
+    if not transport.is_closing():
+        _socket(transport).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+
+
+def _socket(transport: asyncio.Transport) -> socket.socket:
+    held: socket.socket = transport.get_extra_info("socket")
+    return held

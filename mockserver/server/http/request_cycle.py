@@ -50,7 +50,6 @@ class RequestCycle(RequestResponseCycle):
         self.message_event.set()
 
     def leave(self) -> None:
-        """The client has left."""
         self.disconnected = True
         self.message_event.set()
 

@@ -1,6 +1,5 @@
 """Control requests: paths, methods, bodies and namespaces; health, state and metrics."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import __version__
-from mockserver.config.errors import Mistake
 from mockserver.core.plan import Failure
 from mockserver.server.control import ITEMS, VIEWS, Control
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, number
+from mockserver.server.control.requests import ControlRequest, RefusedError, number
 from mockserver.server.live import Sources, start
 from tests.kit.control import API, ControlledServer, controlled_server, rule
 
@@ -122,13 +120,6 @@ def test_values_of_the_query() -> None:
 def test_bodies_that_are_no_such_table(body: bytes, error: str) -> None:
     with pytest.raises(RefusedError, match=error):
         asked(body).table("on")
-
-
-def test_answers_are_json() -> None:
-    refused = RefusedError(409, "no", mistakes=[Mistake("a"), Mistake("b")], headers={"allow": "GET"}).response
-    assert json.loads(bytes(refused.body)) == {"error": "no", "mistakes": ["a", "b"]}
-    assert (refused.status_code, refused.headers["allow"]) == (409, "GET")
-    assert json.loads(bytes(json_response({"a": "\ud800ø"}).body)) == {"a": "\ud800ø"}
 
 
 # --- state

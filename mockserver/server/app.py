@@ -30,8 +30,6 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
 
 
 class DefaultDialect:
-    """The application for the current default dialect."""
-
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
         self._live = live
         self._apps = {live.settings.dialect: build_app(live, lifespan)}

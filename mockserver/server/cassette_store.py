@@ -62,7 +62,6 @@ class CassetteStore:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """The number of episodes of each loaded cassette, by its file."""
         return {index.file: index.size for index in self._loaded.values()}
 
     def load(self, name: str, *, new: bool = False) -> EpisodeIndex:
@@ -81,14 +80,12 @@ class CassetteStore:
             return self._loaded[name]
 
     def refresh(self, name: str) -> None:
-        """Unload a cassette that others have changed."""
         name = _plain(name)
         with self._lock:
             if name in self._stamps and self._stamp(name) != self._stamps[name]:
                 self._loaded.pop(name, None)
 
     def changed(self) -> tuple[str, ...]:
-        """The names of the cassettes that others have changed since the last time."""
         with self._lock:
             now = {name: self._stamp(name) for name in self._stamps}
             names = tuple(name for name, stamp in now.items() if stamp != self._stamps[name])

@@ -169,11 +169,6 @@ class CheckedRule:
     findings: tuple[ConditionResult, ...]
     counters: tuple[ConditionResult, ...] = ()
 
-    @property
-    def lines(self) -> Iterator[str]:
-        yield from lines(self.findings)
-        yield from map(_counter, self.counters)
-
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -200,7 +195,7 @@ class Explanation:
                 yield f"\nprompt {at}: {prompt}"
             for rule in held:
                 yield f'\n{rule.rule.where} "{rule.rule.name}" {rule.verdict}'
-                yield from (f"  {line}" for line in rule.lines)
+                yield from (f"  {line}" for line in (*lines(rule.findings), *map(_counter, rule.counters)))
 
 
 async def explain_call(engine: Engine, call: Call) -> Explanation:

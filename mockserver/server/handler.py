@@ -212,7 +212,6 @@ class Handler:
         return await drive(self._actions(prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
-        """Pass the upstream's answer on, and return how it ended. Raises ConfigError without a connection."""
         if line.in_process is not None:
             raise ConfigError(_NO_RELAY)
         _note(prepared, (), exchange)

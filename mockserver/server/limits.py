@@ -39,7 +39,6 @@ class Concurrency:
     _waiting: dict[str, dict[asyncio.Future[None], None]] = field(default_factory=dict)  # in order of arrival
 
     def acquire(self, namespace: str) -> bool:
-        """Take a slot if one is free and no request waits for it."""
         count = self._active.get(namespace, 0)
         if count >= self._limit or namespace in self._waiting:
             return False
@@ -208,7 +207,6 @@ class Reservation:
         return charge
 
     def release(self) -> None:
-        """Give the slot back, if there is one: the answer is sent, or never will be."""
         if self._has_slot:
             self._has_slot = False
             self.limiter.concurrency.release(self.namespace)

@@ -148,7 +148,6 @@ class Namespaces:
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
 
     def load_cassettes(self, store: CassetteStore) -> None:
-        """Load the cassettes that are played in any namespace, if they exist. Raises CassetteError for a broken one."""
         for space in tuple(self._spaces.values()):
             for name in filter(store.exists, space.cassettes()):
                 store.load(name)
@@ -277,7 +276,6 @@ def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tup
 
 
 def player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
-    """The player of the settings; what was being recorded `before` still is. Raises CassetteError."""
     cassettes, fresh = CassetteStore(settings.cassettes, settings.match), False
     if before is not None and before.settings.cassettes == settings.cassettes:
         cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice

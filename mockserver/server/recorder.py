@@ -86,7 +86,6 @@ class Take:
     """A request to record, and where. `errors`: keep answers of 400 and above; None: not those of a wrong setup."""
 
     cassette: str
-    dialect: str
     call: Call
     request: Sent
     errors: bool | None = None
@@ -103,7 +102,6 @@ class Recorder:
         self._keeping: asyncio.Task[None] | None = None
 
     def open(self, status: int, headers: Fields) -> None:
-        """Take the head of the answer; the names of its headers are lower case."""
         if status < 400 or self._take.errors is not False:
             self._body = _Body(status, headers, _ENDS.get(self._take.call.operation) if status < 300 else None)
 
@@ -145,7 +143,7 @@ class Recorder:
             reply = body.recorded(took)
             if take.errors is None and (why := misconfiguration(reply, call)):
                 raise CassetteError(why)
-            episode = Episode(take.dialect, call.operation, call.model, take.request, reply, self._at)
+            episode = Episode(call.dialect, call.operation, call.model, take.request, reply, self._at)
             self._exchange.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)

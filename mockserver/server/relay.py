@@ -35,8 +35,6 @@ HeaderFields = Sequence[tuple[bytes, bytes]]
 
 @dataclass(slots=True, eq=False)
 class Relay:
-    """A request that its dialect's upstream is to answer; its body goes on as it came."""
-
     live: Live
     dialect: Dialect
     prepared: Prepared
@@ -66,7 +64,7 @@ class Relay:
         live = self.live
         way, keep = upstream_of(self.dialect, live.settings.upstream, live.sources.environ), live.keep
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
-            take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), live.settings.record_errors)
+            take = Take(forward.cassette, call, self._sent(asked, call), live.settings.record_errors)
             self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)
         response = await self._asked(way, asked, scope)
         try:

@@ -13,8 +13,6 @@ from mockserver.dialects import Dialect, Operation
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A full path and the operations behind it, by method."""
-
     path: str
     dialect: Dialect
     operations: Mapping[str, Operation]

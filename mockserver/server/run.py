@@ -65,7 +65,6 @@ def key_in(env: Mapping[str, str], dialect: str) -> str:
 
 
 def base_url(address: str, dialect: str) -> str:
-    """The base URL that the dialect's own client takes, for a server at this address."""
     spoken = discover()[dialect]
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
@@ -194,7 +193,6 @@ class Running:
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:
-        """Return when the server answers. Raises ConfigError if it does not."""
         self._thread.start()
         self._ready.wait(_PATIENCE)
         if not self._thread.is_alive():

@@ -37,15 +37,12 @@ class Timeouts:
 
 @dataclass(slots=True, eq=False)
 class UpstreamClient:
-    """One client for all upstreams, made for the first request."""
-
     patience: Timeouts = Timeouts()
     name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def client(self) -> "AsyncClient":
-        """The client; it takes proxies and certificates from the environment, and follows no redirect."""
         if self._client is None:
             async with self._making:
                 if self._client is None:

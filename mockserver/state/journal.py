@@ -104,7 +104,6 @@ class Journal:
         self.tally = Tally()
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
-        """Open a row with the next number, starting at 1."""
         self._last += 1
         self.tally.open += 1
         page = self._pages.get(namespace)
@@ -146,14 +145,12 @@ class Journal:
         self._pages.pop(namespace, None)
 
     def forget_calls(self, namespace: str) -> int:
-        """Forget the rows of a namespace, and return how many there were."""
         rows = self.rows(namespace)
         for _ in rows:
             self._pages[namespace].drop()
         return len(rows)
 
     def make_room(self) -> None:
-        """Evict rows of the longest idle namespaces if all together take too much."""
         for page in self._pages.values():
             while page.rows and self.size > self.room * PAGES_IN_FULL:
                 page.drop()

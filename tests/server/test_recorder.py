@@ -46,7 +46,7 @@ class Kept(list[Episode]):
     def recorder(self, *headers: tuple[bytes, bytes], operation: str = "chat") -> Recorder:
         """A recorder that has the head of an answer."""
         self.row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
-        made = Recorder(Take("chat.yaml", "openai", call(operation), SENT, errors=True), self.save, self.row)
+        made = Recorder(Take("chat.yaml", call(operation), SENT, errors=True), self.save, self.row)
         made.open(200, headers)
         return made
 

@@ -30,6 +30,7 @@ from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
     Marked,
+    behind_head,
     from_start,
     marked,
     since,
@@ -163,14 +164,7 @@ class EmptyBody:
     """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        return with_true_length(self._head(actions))
-
-    def _head(self, actions: Iterable[Action]) -> Iterator[Action]:
-        for action in actions:
-            yield action
-            if isinstance(action, Head):
-                yield Cut("end")
-                return
+        return with_true_length(_until(behind_head(actions), "end"))
 
 
 TICK = 0.05  # seconds between two pieces, where these are more than a byte
@@ -256,25 +250,18 @@ class ErrorEvent:
     reason: str = option("server_error", "reason", "the short form of an error")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        told = self._in_stream if scene.streamed else self._in_place
-        return with_true_length(told(actions, scene))
+        return with_true_length(self._replaced(actions, scene))
 
-    def _in_stream(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
+    def _replaced(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         frames = 0
-        for action in marked(actions, self.at, scene, exact=False):
+        for action in marked(actions, self.at, scene, exact=False) if scene.streamed else behind_head(actions):
             if action is HERE:
                 frame = scene.error(self.reason, frames)
-                yield from (Write(sse(frame), frame=frame), Cut("end"))
+                yield Write(sse(frame), frame=frame) if scene.streamed else Write(frame.data)
+                yield Cut("end")
                 return
             frames += isinstance(action, Write) and action.frame is not None
             yield action
-
-    def _in_place(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        for action in actions:
-            yield action
-            if isinstance(action, Head):
-                yield from (Write(scene.error(self.reason, 0).data), Cut("end"))
-                return
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ Marked = Iterator[Action | Literal[Mark.HERE]]
 def marked(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
     """The actions, with HERE at the position if they reach it; it parts a Write only if it must be `exact`."""
     if at.where == "at_start":
-        return _behind_head(actions)
+        return behind_head(actions)
     if not scene.streamed:
         return _in_body(tuple(actions), at, exact=exact)
     return _IN_STREAM[at.where](actions, at.count, exact)
@@ -106,7 +106,7 @@ def from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> 
     return chain((HERE,), actions) if at.where == "at_start" else marked(actions, at, scene)
 
 
-def _behind_head(actions: Iterable[Action]) -> Marked:
+def behind_head(actions: Iterable[Action]) -> Marked:
     for action in actions:
         yield action
         if isinstance(action, Head):
@@ -203,7 +203,7 @@ def _in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marke
     offset = _offset(at, body, sum(write.tokens for write in writes))
     if offset is None or (not exact and at.where == "after_frames" and at.count):
         return iter(actions)
-    return _after_bytes(actions, offset, True) if exact else _behind_head(actions)
+    return _after_bytes(actions, offset, True) if exact else behind_head(actions)
 
 
 def _offset(at: Position, body: bytes, tokens: int) -> int | None:

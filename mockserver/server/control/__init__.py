@@ -19,8 +19,6 @@ from mockserver.server.snapshot import ClientLeftError, path_of, query_from, rea
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The ASGI application at `CONTROL`."""
-
     live: Live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

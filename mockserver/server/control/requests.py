@@ -21,8 +21,6 @@ from mockserver.server.snapshot import decoded, query_from
 
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
-    """A request to the control API: for which namespace, about which item, and what it brings."""
-
     live: Live
     namespace: str
     query: Mapping[str, str] = field(default_factory=dict)

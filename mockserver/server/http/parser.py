@@ -31,12 +31,10 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 def size(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """Approximate bytes of a head on the wire."""
     return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
 def oversized(target: bytes, headers: Fields, arrived: int) -> Failure | None:
-    """The failure for a head that is too large; `arrived`: the bytes received so far."""
     if len(target) > MAX_TARGET:
         return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
     if len(headers) > MAX_HEADERS:
@@ -169,8 +167,6 @@ BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a
 
 
 class RequestParser(HttpToolsProtocol):
-    """The reading side of a connection."""
-
     deadline_watch: DeadlineWatch
     due = inf  # when the deadline_watch has to look
     cut = inf  # when what is being read must be whole
@@ -197,7 +193,6 @@ class RequestParser(HttpToolsProtocol):
 
     @property
     def time_limit(self) -> float:
-        """When what is being read must be whole, if it began just now."""
         limits = self.deadline_watch.deadlines
         return self.loop.time() + (limits.head if self.stage == HEAD else limits.body)
 

@@ -113,18 +113,6 @@ def attempt_from_header(retries: str | None) -> int | None:
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
-def faults_of(specs: FaultSpecs, call: Call, seed: Seed) -> tuple[Fault, ...]:
-    """Return the faults for delivery, each with its own random stream."""
-    return tuple(Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in specs)
-
-
-def changed(outcome: LocalOutcome, specs: FaultSpecs, call: Call) -> LocalOutcome:
-    for each in specs:
-        if each.change is not None and isinstance(outcome, Draft):
-            outcome = each.change(outcome, call)
-    return outcome
-
-
 @dataclass(frozen=True, slots=True)
 class DeliveryOverrides:
     """What the rules met so far say about how the answer goes out, and whether its plan can be cached.
@@ -160,13 +148,18 @@ class DeliveryOverrides:
         return replace(self, modified_by=(*self.modified_by, rule.source))
 
     def changed(self, outcome: LocalOutcome, call: Call) -> LocalOutcome:
-        return changed(outcome, self.faults, call)
+        for each in self.faults:
+            if each.change is not None and isinstance(outcome, Draft):
+                outcome = each.change(outcome, call)
+        return outcome
 
     def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         return replace(
             plan,
             timing=self.timing or plan.timing,
-            faults=faults_of(self.faults, call, seed),
+            faults=tuple(
+                Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
+            ),
             modified_by=self.modified_by,
             trace=self.trace,
             cacheable=plan.cacheable and self.cacheable,

@@ -284,19 +284,11 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
     index = JoinedIndex(front, len(rules), engine._index)
     attempts = engine._counts_attempts or any("attempt" in condition.uses for condition in conditions)
-    return _twin(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts)
+    return altered(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts)
 
 
-def playing(engine: Engine, tapes: CassettePlayer) -> Engine:
-    return _twin(engine, tapes=tapes)
-
-
-def remembering(engine: Engine, store: Store, memory: Memory) -> Engine:
-    return _twin(engine, store=store, memory=memory)
-
-
-def _twin(engine: Engine, **other: object) -> Engine:
-    """Copy the engine with a few parts replaced, cheaply: every test makes one."""
+def altered(engine: Engine, **other: object) -> Engine:
+    """Return the engine with some parts replaced, cheaply: every test makes one."""
     made = object.__new__(Engine)
     for part in _PARTS:
         object.__setattr__(made, part, other[part] if part in other else getattr(engine, part))

@@ -26,7 +26,7 @@ from mockserver.reports.diff import by_closeness, condition_lines, request_lines
 from mockserver.reports.suggest import Table, change, field_in_python, suggestion
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.nearest import Near, nearest
+from mockserver.rules.nearest import Near, nearest, verdict
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
@@ -178,7 +178,7 @@ def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
         name = f" {shown(each.rule.name)}" if "name" in each.rule.spec else ""
-        lines.append(f"  {one_line(each.rule.where + name)}: {_verdict(each)}")
+        lines.append(f"  {one_line(each.rule.where + name)}: {verdict(each, _why_not(each.rule))}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")
@@ -210,13 +210,6 @@ def _nearest(near: Near | None) -> str:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
     return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or _why_not(near.rule)}"
-
-
-def _verdict(near: Near) -> str:
-    total = len(near.results)
-    if near.held == total:
-        return f"its conditions hold, but {_why_not(near.rule)}"
-    return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
 
 def _why_not(rule: Rule) -> str:

@@ -66,7 +66,7 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
 
 
 def _described(near: Near) -> Iterator[str]:
-    yield f"  {one_line(near.rule.where)} {shown(near.rule.name)}: {_verdict(near)}"
+    yield f"  {one_line(near.rule.where)} {shown(near.rule.name)}: {verdict(near)}"
     results = near.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
@@ -76,10 +76,11 @@ def _described(near: Near) -> Iterator[str]:
         yield f"    ... and {len(near.results) - MOST_LINES} more"
 
 
-def _verdict(near: Near) -> str:
+def verdict(near: Near, why_not: str = "its times are used up or its state is another") -> str:
+    """Say how many conditions hold; if all do, why the rule does not answer."""
     total = len(near.results)
     if near.held == total:
-        return "its conditions hold, but its times are used up or its state is another"
+        return f"its conditions hold, but {why_not}"
     return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
 

@@ -17,7 +17,7 @@ from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import singles, with_tokenizer
 from mockserver.engine.counters import START, STATE, next_attempt_of, times_counter
-from mockserver.engine.engine import Engine, remembering
+from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
@@ -219,7 +219,7 @@ async def _copied(engine: Engine, namespace: str) -> Engine:
         await store.set(namespace, key, value)
     for stored in await engine.memory.shelf.values(namespace):
         await memory.put(stored)
-    return remembering(engine, store, memory)
+    return altered(engine, store=store, memory=memory)
 
 
 def with_faults(faults: Sequence[Fault]) -> str:

@@ -30,7 +30,7 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.engine.engine import Engine, Policy, behind, playing
+from mockserver.engine.engine import Engine, Policy, altered, behind
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, load
@@ -103,7 +103,7 @@ class Namespace:
         if made is None or made[0][0] is not rules or made[0][1] is not choice or made[0][2] is not base:
             engine = behind(base, rules) if rules else base
             if choice is not None and isinstance(base.tapes, Player):
-                engine = playing(engine, replace(base.tapes, choice=choice))
+                engine = altered(engine, tapes=replace(base.tapes, choice=choice))
             self._made = made = ((rules, choice, base), engine)
         return made[1]
 

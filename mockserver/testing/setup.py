@@ -12,7 +12,7 @@ from mockserver.config.settings import Keywords, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.plan import Stored
-from mockserver.engine.engine import Engine, remembering
+from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.reports.failures import PlayedCassette
@@ -137,7 +137,7 @@ class Composer:
             self._cached[key] = compose(setup.sources, MemoryStore())
         settings, engine = self._cached[key]
         shelf: MemoryShelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
-        return settings, remembering(engine, MemoryStore(), Memory(shelf, settings.background_polls))
+        return settings, altered(engine, store=MemoryStore(), memory=Memory(shelf, settings.background_polls))
 
 
 def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:

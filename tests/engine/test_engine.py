@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
-from mockserver.engine.engine import FEW, Engine, behind, playing, remembering
+from mockserver.engine.engine import FEW, Engine, altered, behind
 from mockserver.engine.memory import Memory
 from mockserver.server.live import Sources, start
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
@@ -365,7 +365,7 @@ def test_many_rules_in_front_are_found_too() -> None:
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
-    elsewhere = remembering(engine, MemoryStore(), Memory(MemoryShelf(count=9, size=9_999)))
+    elsewhere = altered(engine, store=MemoryStore(), memory=Memory(MemoryShelf(count=9, size=9_999)))
     asked = calls.call("ab")
     sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]
@@ -379,6 +379,6 @@ def planned(engine: Engine, text: str) -> str:
 
 def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
     engine = local(FRONT_RULES).live.engine
-    made = playing(engine, local().live.player)
+    made = altered(engine, tapes=local().live.player)
     assert made.tapes is not engine.tapes
     assert (made.rules, made.store) == (engine.rules, engine.store)

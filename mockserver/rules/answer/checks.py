@@ -272,18 +272,6 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
             yield (*path, "tool_calls", at, "input"), "custom_tools"
 
 
-# Keys of an answer that need a feature of the dialect.
-FEATURE_OF: Mapping[str, str] = {
-    "content_filter": "content_filter",
-    "annotate": "filter_annotations",
-    "refusal": "refusal",
-    "annotations": "annotations",
-    "items": "items",
-    "failed": "failed",
-    "embedding": "embedding",
-    "moderation": "moderation",
-}
-
 # What a dialect without the feature cannot send.
 WORDS: Mapping[str, str] = {
     "content_filter": "filtered content",
@@ -295,4 +283,10 @@ WORDS: Mapping[str, str] = {
     "failed": "an answer that breaks off",
     "embedding": "embeddings",
     "moderation": "moderations",
+}
+
+# Keys of an answer that need a feature of the dialect, which has the same name but once.
+FEATURE_OF: Mapping[str, str] = {
+    **{name: name for name in WORDS if name not in ("custom_tools", "filter_annotations")},
+    "annotate": "filter_annotations",
 }

@@ -48,21 +48,13 @@ class Branch:
 
 
 def _branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
-    for at, step in enumerate(then.steps or ()):
-        here = context.at("steps", at)
-        yield from _inner(step, here, _place(here))
-    for at, branch in enumerate(then.one_of or ()):
-        here = context.at("one_of", at)
-        yield from _inner(branch.then, here.at("then"), _place(here))
-    for at, fault in enumerate(then.faults or ()):
-        here = context.at("faults", at)
-        yield Branch(here.inside, _place(here), str(next(iter(fault), "") if isinstance(fault, Mapping) else fault))
-
-
-def _inner(then: ThenSpec, context: CompileContext, place: SourceLocation | None) -> Iterator[Branch]:
-    if not then.steps and not then.one_of:
-        yield Branch(context.inside, place)
-    yield from _branches(then, context)
+    for path, inner in then.nested():
+        here = context.at(*path)
+        if path and not inner.steps and not inner.one_of:
+            yield Branch(here.inside, _place(context.at(*path[:-1]) if path[-1] == "then" else here))
+        for at, fault in enumerate(inner.faults or ()):
+            name = next(iter(fault), "") if isinstance(fault, Mapping) else fault
+            yield Branch(here.at("faults", at).inside, _place(here.at("faults", at)), str(name))
 
 
 def _place(context: CompileContext) -> SourceLocation | None:

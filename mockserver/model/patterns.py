@@ -36,13 +36,10 @@ class PatternTimeoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiteralPattern:
-    """A pattern that matches one text only, perhaps in any case."""
-
     text: str
     ignore_case: bool = False
 
     def matches_at(self, text: str, at: int) -> bool:
-        """Whether a text continues with it at a position."""
         if self.ignore_case:
             return text[at : at + len(self.text)].lower() == self.text.lower()
         return text.startswith(self.text, at)
@@ -115,12 +112,10 @@ def sample_text(pattern: Pattern, rng: Random) -> str | None:
 
 
 def is_encodable(text: str) -> bool:
-    """Whether a text has no lone surrogate, which cannot be sent."""
     return _SURROGATE.search(text) is None
 
 
 def _usual_texts(rng: Random) -> Iterator[str]:
-    """Texts that people write, the likeliest first: words, names, numbers, quoted words, dates, times."""
     word, other, number = rng.choice(_WORDS), rng.choice(_WORDS), rng.randrange(1, 100)
     day = _FIRST_DAY + timedelta(days=rng.randrange(366))
     time = f"{rng.randrange(24):02}:{rng.randrange(60):02}"
@@ -236,7 +231,6 @@ class _Sampler:
 
 
 def _ranges(node: Node) -> tuple[Ranges, bool]:
-    """The characters of a class as ranges, and whether these are the ones left out."""
     match node:
         case (sre.ANY, _):
             return ((10, 10), (13, 13)), True

@@ -21,7 +21,6 @@ Origin = tuple[Item | None, Item | None]  # the item before the last symbol, and
 
 
 def derive_tokens(grammar: Grammar, prompt_tokens: Sequence[PromptToken], rng: Random) -> list[Token]:
-    """Derive a text, token by token. Raises Failure if every text is too long."""
     if grammar.min_sizes[grammar.start] > _MAX_SIZE:
         raise Failure("bad_parameter", "Invalid grammar: its shortest text is too long.")
     fit = Fit(grammar, prompt_tokens)
@@ -50,7 +49,6 @@ def _has_any(production: Production, tokens: Sequence[PromptToken]) -> bool:
 
 
 def _text(grammar: Grammar, name: str, unused: list[PromptToken], rng: Random) -> str:
-    """A text for a terminal: a token of the prompt that was left over, or any."""
     for at, token in enumerate(unused):
         if name in token:
             return unused.pop(at)[name]
@@ -98,7 +96,6 @@ class Fit:
 
     @property
     def used(self) -> set[int]:
-        """The tokens that the best derivation uses."""
         found, left = set[int](), [self.root]
         while left:
             item = left.pop()
@@ -195,7 +192,6 @@ def find_phrase(grammar: Grammar, said: Mentions, least: int) -> str | None:
 
 
 def _read(grammar: Grammar, text: str) -> list[PromptToken]:
-    """The tokens of a text, each the longest from its place; none if it has anything else."""
     tokens: list[PromptToken] = []
     at = 0
     while at < len(text) and len(tokens) < _MAX_READ_TOKENS:
@@ -220,7 +216,6 @@ def find_prompt_tokens(grammar: Grammar, said: Mentions) -> tuple[PromptToken, .
 
 
 def _literals(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, PromptToken]]:
-    """Listed texts of terminals whose words are in the prompt, with their position."""
     text = _text_outside_values(said)
     words = " ".join(["", *_WORD.findall(text), ""])
     tokens: dict[str, dict[str, str]] = {}
@@ -238,7 +233,6 @@ def _literals(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, PromptTok
 
 
 def _text_outside_values(said: Mentions) -> str:
-    """The prompt, case-folded, with values of several words blanked out."""
     text = said.text[:_MAX_PROMPT].casefold()
     for mention in said.found:
         if " " in text[mention.start : mention.end] and mention.kind != "words":
@@ -260,7 +254,6 @@ def _find_sign(sign: str, text: str, said: Mentions) -> int:
 
 
 def _values(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, PromptToken]]:
-    """Mentioned values that match patterns of terminals, with their position."""
     listed = {text.casefold() for terminal in grammar.terminals.values() for text in terminal.texts}
     patterns = [
         (name, terminal.pattern)
@@ -286,7 +279,6 @@ def _without_overlaps(mentions: Iterable[Mention]) -> Iterator[Mention]:
 
 
 def _forms(mention: Mention, text: str) -> Iterator[str]:
-    """How a value may be written; plain words are not quoted."""
     raw, value = text[mention.start : mention.end], mention.value
     bare = str(value) if isinstance(value, str) or mention.kind == "number" else raw
     quoted = () if mention.kind == "words" else (f'"{bare}"', f"'{bare}'")

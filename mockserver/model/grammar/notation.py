@@ -49,11 +49,9 @@ class Grammar:
 
     @cached_property
     def nullable(self) -> frozenset[str]:
-        """The rules that derive the empty text."""
         return frozenset(smallest_derivations(self.rules, ()))
 
     def min_size(self, production: Production) -> int:
-        """The size of the smallest derivation of a production; huge if it has none."""
         return sum(self.min_sizes.get(symbol, _HUGE) for symbol in production)
 
 
@@ -85,8 +83,6 @@ def smallest_derivations(rules: Rules, given: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The statements of a grammar, by name."""
-
     rules: dict[str, Node] = field(default_factory=dict)
     terminals: dict[str, Node] = field(default_factory=dict)
     imports: "dict[str, Token]" = field(default_factory=dict)  # by the name here: the name in common
@@ -193,7 +189,6 @@ def _add_statement(node: Node, found: Statements) -> None:
 
 
 def _path(node: Node) -> "list[Token]":
-    """The names of an imported path; a relative one starts with a dot."""
     first, *rest = map(_first_token, node.children)
     return [first, *(part for part in rest if part.value != ".")]
 
@@ -216,7 +211,6 @@ class TerminalCompiler:
     _patterns: int = 0
 
     def compile(self, node: Node) -> Terminal:
-        """Compile the terminal that a node is, or names."""
         source, texts = self._read_named(node) if _is_token(node) else self._read(node)
         if len(texts) == 1:
             return Terminal(LiteralPattern(texts[0], "(?i:" in source), texts)
@@ -226,7 +220,6 @@ class TerminalCompiler:
         return Terminal(_pattern(source, _first_token(node)), texts)
 
     def source_of(self, token: "Token") -> str:
-        """The source of the pattern of a named terminal."""
         return self._read_named(token)[0]
 
     def _read_named(self, token: "Token") -> tuple[str, Texts]:
@@ -348,7 +341,6 @@ class _RuleCompiler:
                 yield from self.alternatives(option)
 
     def terminal(self, node: Node) -> str:
-        """The name of the terminal that a node is."""
         if node.data == "name":
             return self._named(node.children[0])
         name = " ".join(str(token) for token in node.scan_values(_is_token))

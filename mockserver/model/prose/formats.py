@@ -21,7 +21,6 @@ from mockserver.model.vocabulary import excerpt, singular
 
 
 def computed(text: str, *, bare: bool) -> str | None:
-    """The sum that a text asks for with its result, or the result alone if it is to be `bare`."""
     text = text[:4000]
     for words, signs in _SPOKEN:
         text = words.sub(signs, text)
@@ -47,7 +46,6 @@ def _is_question(text: str, found: re.Match[str]) -> bool:
 
 
 def _value(node: ast.AST) -> Fraction:
-    """Return the exact value of an expression; raise ValueError for anything but numbers, signs and brackets."""
     match node:
         case ast.Expression(body=body):
             return _value(body)
@@ -61,7 +59,6 @@ def _value(node: ast.AST) -> Fraction:
 
 
 def _shown(result: Fraction) -> str:
-    """A number as people write it, rounded to ten places."""
     if result.denominator == 1:
         return str(result.numerator)
     scaled = round(result * 10**10)
@@ -112,7 +109,6 @@ class FormatRequest:
     topic: Topic
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the text or the rules match."""
         return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
 
 
@@ -120,12 +116,10 @@ FormatWriter = Callable[[FormatRequest, Random], str | None]
 
 
 def in_format(topic: Topic, rules: str, rng: Random) -> str | None:
-    """Return the answer in the format that the prompt orders, or None."""
     return _first((greeted, dictated, summed, chosen, rated), topic, rules, rng)
 
 
 def of_length(topic: Topic, rules: str, rng: Random) -> str | None:
-    """Return the number of items, sentences, paragraphs or words that the prompt orders, or None."""
     return _first((listed, measured), topic, rules, rng)
 
 
@@ -159,7 +153,6 @@ def _word_set(name: str) -> frozenset[str]:
 
 
 def greeted(request: FormatRequest, rng: Random) -> str | None:
-    """An answer to a greeting in English."""
     greetings = english("greetings")
     return greetings[rng.randrange(len(greetings))] if _GREETING.fullmatch(request.text[:80]) else None
 
@@ -297,12 +290,10 @@ _LABEL = re.compile(r"[\w+-]+(?: [\w+-]+){0,3}")
 
 
 def summed(request: FormatRequest, rng: Random) -> str | None:
-    """The result of the sum that the prompt asks for."""
     return computed(request.text, bare=request.matches(_BARE_RESULT))
 
 
 def rated(request: FormatRequest, rng: Random) -> str | None:
-    """A number within the bounds that the prompt gives."""
     bounds = _BOUNDS.search(request.text) or _BOUNDS.search(request.rules)
     if bounds is None:
         return None
@@ -328,12 +319,10 @@ _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by com
 
 
 def number_of(word: str) -> int:
-    """Return the number that digits or a word stand for."""
     return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
 
 
 def listed(request: FormatRequest, rng: Random) -> str | None:
-    """A list of as many items as are asked for."""
     found = (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in _word_set("measures"))
     counted = next(found, None)
     if counted is None and not _LIST.search(request.text) and not _BULLETED.search(request.rules):
@@ -347,7 +336,6 @@ def listed(request: FormatRequest, rng: Random) -> str | None:
 
 
 def _items(noun: str, number: int, rng: Random) -> list[str]:
-    """Different items: aspects with a note, or things of a kind."""
     if not noun or noun in _word_set("points"):
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
         items = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
@@ -385,7 +373,6 @@ _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
 
 
 def measured(request: FormatRequest, rng: Random) -> str | None:
-    """One word, or a number of words, sentences or paragraphs."""
     if request.matches(_ONE_WORD):
         proper = [word for word in request.topic.words if word[:1].isupper()]
         return pick(proper or english("aspects"), rng).capitalize()

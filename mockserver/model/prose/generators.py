@@ -37,7 +37,6 @@ def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     latin = _paragraphs((sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), rng, " ")
     return DraftChoice(
@@ -46,14 +45,12 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     pieces = (" " * bool(at) + word(rng) for at in range(MAX_TEXT_TOKENS))
     return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """The last user message."""
     return DraftChoice((Text(call.last_user),))
 
 
@@ -90,17 +87,14 @@ def less_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
 
 
 def topic_of(call: Call) -> Topic:
-    """Return the topic of a call: of the prompt to continue, or of the last user message."""
     return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, system(call))
 
 
 def system(call: Call) -> str:
-    """Return the text of the system and developer messages."""
     return "\n".join([message.text for message in call.messages if message.role in ("system", "developer")])
 
 
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
-    """Return sentences on a topic, within the call's limit."""
     wanted = _length(call, rng, options)
     continues = bool(call.prompts) and about.kind == "state"
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
@@ -136,7 +130,6 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
 
 
 def _up_to(pieces: Iterator[str], tokens: int) -> list[str]:
-    """The pieces that reach so many tokens, the last of them whole."""
     taken: list[str] = []
     while tokens > 0:
         taken.append(next(pieces))
@@ -149,7 +142,6 @@ def _weight(piece: str) -> int:
 
 
 def _paragraphs(made: Iterator[str], rng: Random, between: str) -> Iterator[str]:
-    """Sentences without end, each with the blank or the blank line before it."""
     yield next(made)
     while True:
         yield from (between + sentence for sentence in islice(made, rng.randrange(3, 7)))
@@ -169,7 +161,6 @@ def _thought(call: Call, seed: Seed, most: int) -> str:
 
 
 def _block(template: str, said: Iterator[str], rng: Random) -> str:
-    """A block of Markdown: a template with sentences, notes and aspects in its gaps."""
     fillers: Mapping[str, Callable[[], str]] = {
         "sentence": lambda: next(said),
         "note": lambda: note(rng),
@@ -195,18 +186,14 @@ _BLOCKS = (
 
 
 def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
-    """Yield sentences without end; if `opened`, the first answers the topic's question."""
     return Speaker(topic, rng).sentences(opened=opened)
 
 
 def blank(topic: Topic) -> str:
-    """Return what separates two sentences."""
     return "" if topic.language in UNSPACED else " "
 
 
 class Speaker:
-    """Makes the sentences of one text, from one random stream."""
-
     __slots__ = ("_aspects", "_filled", "_rng", "_topic")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
@@ -217,7 +204,6 @@ class Speaker:
         self._filled = {gap: text for gap, text in filled.items() if text}
 
     def sentences(self, *, opened: bool = True) -> Iterator[str]:
-        """Yield sentences without end; if `opened`, the first answers the question."""
         if self._topic.language != ENGLISH:
             yield from self._foreign(opened=opened)
         if opened:
@@ -234,25 +220,21 @@ class Speaker:
         yield from self.sentences(opened=False)
 
     def thoughts(self) -> Iterator[str]:
-        """Yield what a model thinks before it answers, without end."""
         if self._topic.language != ENGLISH:
             yield from self.sentences()
         while True:
             yield from map(self.filled, self._sayable(english("thoughts")))
 
     def opener(self) -> str:
-        """Return a sentence that answers the question, or says what the answer is about."""
         openers = self._sayable(english(self._topic.kind, "openers")) or english("any", "openers")
         return self.filled(pick(openers, self._rng))
 
     def filled(self, template: str) -> str:
-        """Return a template with its gaps filled."""
         first, second = two_of(self._aspects, self._rng)
         word = pick(self._topic.words or ("this",), self._rng)
         return template.format(**self._filled, a=first, b=second, A=capitalized(first), word=word)
 
     def _sayable(self, templates: Sequence[str]) -> list[str]:
-        """The templates for which the topic says enough."""
         return [template for template in templates if _gaps(template) <= self._filled.keys() | _ALWAYS]
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:

@@ -86,7 +86,6 @@ def _best(said: str, sentences: Sequence[_Statement], *, yes: bool) -> _Statemen
 
 
 def _answers_mine(sentence: _Statement, keys: frozenset[str]) -> bool:
-    """Whether a sentence answers a question on the user's affairs: by the user, or by others in most of its words."""
     mine = _MINE.search(sentence.text) is not None
     return mine if sentence.own else not mine and len(keys & sentence.keys) > 1
 
@@ -104,7 +103,6 @@ def _answer(about: Topic, found: _Statement) -> str:
 
 
 def _name(said: str, sentences: Sequence[_Statement]) -> str | None:
-    """The user's name, if that is asked and the user has said it."""
     if not _MY_NAME.search(said):
         return None
     names = (_I_AM.search(sentence.text) for sentence in sentences if sentence.own)
@@ -113,7 +111,6 @@ def _name(said: str, sentences: Sequence[_Statement]) -> str | None:
 
 
 def _unknown(call: Call) -> str | None:
-    """What the prompt wants to hear if the answer is not there."""
     for message in reversed(call.messages):
         if message.role != "tool" and (found := _NOT_KNOWN.search(excerpt(message.text, _MAX_TEXT))):
             return str(found["quoted"] or "I don't know.").strip("\"'“”‘’`")
@@ -190,7 +187,6 @@ def results_text(call: Call) -> str | None:
 
 
 def result_texts(call: Call) -> tuple[str, ...]:
-    """Return the raw texts of the results since the last user message."""
     return tuple(result.text[:_MAX_RESULT] for result in _results(call)[:_MAX_RESULTS])
 
 
@@ -199,7 +195,6 @@ def _results(call: Call) -> tuple[Message, ...]:
 
 
 def _result_sentence(made: ToolCall, result: Message) -> str:
-    """One result as a sentence, or as a text of its own if it is long."""
     text = result.text[:_MAX_RESULT].strip()
     subject = _subject(made)
     if len(text) > _MAX_LINE and "\n" in text:
@@ -210,7 +205,6 @@ def _result_sentence(made: ToolCall, result: Message) -> str:
 
 
 def _subject(made: ToolCall) -> str:
-    """What a call was for: the words of its tool, and its short arguments."""
     verb, *rest = _WORD.findall(made.name[:_MAX_NAME]) or ["result"]
     words = " ".join(rest if rest and verb.lower() in _VERBS else (verb, *rest))
     arguments = parsed(made.arguments)
@@ -221,7 +215,6 @@ def _subject(made: ToolCall) -> str:
 
 
 def _leaves(value: Json, depth: int = 0) -> Iterator[str]:
-    """The plain values within a value, those of an object after their names."""
     if depth > _MAX_DEPTH:
         yield "…"
     elif isinstance(value, Mapping):

@@ -36,7 +36,6 @@ class Topic:
 
 
 def topic(text: str, rules: str = "") -> Topic:
-    """What a text is about; `rules` may name a language for the answer too."""
     return _topic(excerpt(text), excerpt(rules))
 
 
@@ -66,7 +65,6 @@ def question(request: str) -> tuple[str, str, str]:
 
 
 def _ordered(plain: str) -> tuple[str, str, str]:
-    """The same of a sentence that is no question: an order to tell or to do something, or a statement."""
     if (telling := _telling().match(plain)) is not None:
         return "tell", _phrase(plain[telling.end() :]), ""
     if is_order(plain):
@@ -75,7 +73,6 @@ def _ordered(plain: str) -> tuple[str, str, str]:
 
 
 def is_order(sentence: str) -> bool:
-    """Whether a sentence tells somebody to do something."""
     return _order().match(sentence) is not None
 
 
@@ -100,7 +97,6 @@ def _request(text: str) -> str:
 
 
 def _trimmed(request: str, language: str) -> str:
-    """What stands between the stop words at both ends of a sentence."""
     silent, clause = stop_words(language), _CLAUSE.split(request.strip(SIGNS), maxsplit=1)[0]
     if language in UNSPACED:
         return clause[:24]
@@ -113,7 +109,6 @@ def _trimmed(request: str, language: str) -> str:
 
 
 def _phrase(rest: str) -> str:
-    """The words up to where a clause ends, as the one who answers says them."""
     clause = _CLAUSE.split(rest, maxsplit=1)[0].strip(SIGNS)
     words = [_TURNED.get(word.lower(), word) for word in clause.split()[:10]]
     return " ".join(words).strip(SIGNS)
@@ -163,13 +158,11 @@ _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "
 
 
 def languages() -> Mapping[str, Mapping[str, str]]:
-    """Return every known language by its code; `languages.toml` says what it has."""
     return fillers.word_lists("languages")
 
 
 @cache
 def stop_words(code: str) -> frozenset[str]:
-    """Return the frequent words of a language."""
     return frozenset(languages()[code]["stop_words"].split())
 
 
@@ -183,7 +176,6 @@ def lexicon(code: str) -> tuple[str, ...]:
 
 
 def language_of(text: str) -> str:
-    """Return the code of the language that a text is in."""
     sample = text[:_READ]
     if not sample.isascii() and (code := _by_script(sample)):
         return code

@@ -49,7 +49,8 @@ class SchemaDocument:
     _bases: dict[int, str] = field(default_factory=dict)
     _named: dict[str, Schema] = field(default_factory=dict)  # by URI and anchor
     _dynamic: dict[str, list[Schema]] = field(default_factory=dict)
-    _referring: list[Schema] = field(default_factory=list)
+    schemas: list[Schema] = field(default_factory=list)  # every object in it, in order
+    references: int = 0  # how many there are
 
     @property
     def draft(self) -> str:
@@ -63,7 +64,6 @@ class SchemaDocument:
         return "/draft-0" in self.draft
 
     def pointer(self, schema: Json) -> str:
-        """Where a part of the document is; the root for what is not part of it."""
         return self.pointers.get(id(schema), "#")
 
     def targets(self, schema: Schema) -> Iterator[Json]:
@@ -74,8 +74,7 @@ class SchemaDocument:
                 yield self._target(schema, reference, keyword)
 
     def dangling_reference(self) -> UnsatisfiableError | None:
-        """The first reference that leads nowhere."""
-        for schema in self._referring:
+        for schema in self.schemas:
             try:
                 list(self.targets(schema))
             except UnsatisfiableError as error:
@@ -124,13 +123,13 @@ class SchemaDocument:
     def _read_part(self, schema: Schema, pointer: str, base: str) -> str:
         """Note one part; returns the base URI of the references in it."""
         self.pointers[id(schema)] = pointer
+        self.schemas.append(schema)
         if not (self.ignores_siblings_of_ref and "$ref" in schema):
             base = self._add_names(schema, pointer, base)
         self._bases[id(schema)] = base
-        if any(isinstance(schema.get(keyword), str) for keyword in _REFERENCES):
-            self._referring.append(schema)
-            if len(self._referring) > _MAX_REFERENCES:
-                raise UnsatisfiableError(f"it has more than {_MAX_REFERENCES:,} references", pointer)
+        self.references += any(isinstance(schema.get(keyword), str) for keyword in _REFERENCES)
+        if self.references > _MAX_REFERENCES:
+            raise UnsatisfiableError(f"it has more than {_MAX_REFERENCES:,} references", pointer)
         return base
 
     def _add_names(self, schema: Schema, pointer: str, base: str) -> str:
@@ -182,47 +181,34 @@ _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft"
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
 
 
-@dataclass(slots=True)
 class MinDepths:
-    """How deep the smallest instances of a document's schemas are nested, found when first needed.
+    """How deep the smallest instances of a document's schemas are nested: the least fixed point, which is exact."""
 
-    What is kept is exact, whichever schema was asked for first: answers must not depend on earlier requests.
-    """
-
-    document: SchemaDocument
-    _known: dict[int, float] = field(default_factory=dict)
-    _open: dict[int, int] = field(default_factory=dict)  # the schemas being searched, with their levels
-    _led_to: float = inf  # the lowest level of an open schema that the search came back to
-    _steps_left: int = 50_000
+    def __init__(self, document: SchemaDocument) -> None:
+        self._document = document
+        self._known: dict[int, float] = dict.fromkeys(map(id, document.schemas), inf)
+        changed, steps = True, _MAX_DEPTH_STEPS
+        while changed and steps > 0:
+            steps -= len(document.schemas)
+            changed = False
+            for schema in reversed(document.schemas):  # what a schema contains comes after it, definitions mostly too
+                depth = self._depth(schema)
+                if depth < self._known[id(schema)]:
+                    self._known[id(schema)], changed = depth, document.references > 0
+        if changed:  # too large to know all: what has no depth yet may end after all
+            self._known = {key: 0 if depth == inf else depth for key, depth in self._known.items()}
 
     def of(self, schema: Json) -> float:
         """0 for a plain value, 1 for an object or array of such; infinite if no instance ever ends."""
         if not isinstance(schema, Mapping):
             return inf if schema is False else 0
-        key, level = id(schema), len(self._open)
-        if key in self._known:
-            return self._known[key]
-        if key in self._open:
-            self._led_to = min(self._led_to, self._open[key])
-            return inf
-        if level > _MAX_LEVEL or not self._steps_left:
-            self._led_to = -1
-            return 0
-        self._steps_left -= 1
-        outer, self._led_to = self._led_to, inf
-        self._open[key] = level
-        depth = self._depth(schema)
-        del self._open[key]
-        if self._led_to >= level and key in self.document.pointers:
-            self._known[key] = depth
-        self._led_to = min(outer, self._led_to if self._led_to < level else inf) if level else inf
-        return depth
+        return self._known.get(id(schema), 1)  # a meta-schema is no part
 
     def _depth(self, schema: Schema) -> float:
         if "const" in schema or "enum" in schema:
             return 0
         try:
-            targets = [*self.document.targets(schema)]
+            targets = [*self._document.targets(schema)]
         except UnsatisfiableError:
             return inf
         whole = max(map(self.of, (*targets, *_list(schema, "allOf"))), default=0)
@@ -258,11 +244,11 @@ def _may_be_plain(schema: Schema) -> bool:
     return any(kind not in ("object", "array") for kind in ([stated] if isinstance(stated, str) else stated))
 
 
+_MAX_DEPTH_STEPS = 20_000
 _DEPTH_WITHOUT_TYPE = 1_000  # without a type it may be a plain value after all, if nothing else ends
 
 
 def depth_and_size(value: Json) -> tuple[int, int]:
-    """How deeply a value is nested, and how many values it has."""
     within = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     extents = list(map(depth_and_size, within))
     return 1 + max((depth for depth, _ in extents), default=0), 1 + sum(size for _, size in extents)
@@ -276,7 +262,6 @@ class ValidationCost:
     _known: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def of(self, schema: Json, depth: int, level: int = 0) -> float:
-        """The schemas tried on a value of a depth; a recursive one counts once."""
         if isinstance(schema, list):
             return sum(self.of(item, depth, level) for item in schema)
         if not isinstance(schema, Mapping) or depth < 1:
@@ -315,8 +300,6 @@ _NEVER_APPLIED = frozenset(("$defs", "definitions", "enum", "const", "default", 
 
 @dataclass(slots=True)
 class CompiledSchema:
-    """A valid schema."""
-
     document: SchemaDocument
     validator: Any
     min_depths: MinDepths

@@ -40,12 +40,10 @@ class Location:
     rejections: int = 0  # how often values here or around have been rejected
 
     def below(self, step: str, name: str) -> "Location":
-        """The location of a property, or of an item, which has no `name`."""
         hints = (name,) if name else self.hints
         return Location(f"{self.pointer}/{escape(step)}", hints, self.depth + 1, self.rejections)
 
     def after(self, rejections: int) -> "Location":
-        """The same location after further rejections."""
         return Location(self.pointer, self.hints, self.depth, self.rejections + rejections) if rejections else self
 
 
@@ -68,11 +66,9 @@ class Generation:
             raise WorkLimitError
 
     def generous(self, location: Location) -> bool:
-        """Whether optional things are made here."""
         return not self.minimal and location.depth <= _MAX_OPTIONAL_DEPTH
 
     def stream(self, location: Location, label: str) -> Random:
-        """A random stream for one location and purpose."""
         return self.seed.stream(label, location.pointer, str(location.rejections))
 
     def fraction(self, location: Location, label: str) -> float:
@@ -80,7 +76,6 @@ class Generation:
         return self.seed.fraction(label, location.pointer, str(location.rejections))
 
     def fits(self, schemas: Sequence[Json], value: Json) -> bool:
-        """Whether all the schemas allow a value."""
         return all(self.compiled.allows(schema, value) for schema in schemas)
 
     def flatten(self, schemas: Sequence[Json]) -> Parts:
@@ -160,7 +155,6 @@ class Generation:
         return ways
 
     def _can_hold(self, parts: Parts, depth: int = 2) -> bool:
-        """Whether nothing rules out a value at first sight, some levels down."""
         self.spend(1 + len(parts) // _PARTS_PER_STEP)
         allowed, values = allowed_types(parts), self.listed_values(parts)
         if not allowed or values == []:
@@ -205,7 +199,6 @@ def _plain_choices(parts: Parts) -> Iterator[Choice]:
 
 
 def _identity(schema: Json) -> int | bool:
-    """A key that no other live schema has."""
     return schema if isinstance(schema, bool) else id(schema) + 2  # 0 and 1 would equal the booleans
 
 
@@ -236,7 +229,6 @@ def with_prompt_values(generation: Generation, parts: Parts, location: Location)
 
 
 def has_prompt_values(parts: Parts) -> bool:
-    """Whether the prompt has a value for any property of an object."""
     return any(part[LOOKED_UP] and part["required"] for part in parts if LOOKED_UP in part)
 
 
@@ -285,13 +277,11 @@ def evidence_within(generation: Generation, schemas: Sequence[Json]) -> float:
 
 
 def property_views(generation: Generation, parts: Parts) -> dict[str, Json]:
-    """The properties of an object, each as one schema for those who read prompts."""
     of_name = generation.property_schemas
     return {name: _view(generation, of_name(parts, name)) for name in property_names(parts)[:_MAX_PROPERTIES]}
 
 
 def _view(generation: Generation, schemas: Sequence[Json]) -> Json:
-    """Schemas merged into one, references resolved, also in its alternatives."""
     whole = _merged(generation, schemas)
     if isinstance(whole, dict):
         for keyword in ("anyOf", "oneOf"):
@@ -301,7 +291,6 @@ def _view(generation: Generation, schemas: Sequence[Json]) -> Json:
 
 
 def _merged(generation: Generation, schemas: Sequence[Json]) -> Json:
-    """Schemas as one, in which the first value of each keyword counts."""
     parts = generation.possible(schemas)
     if parts is None:
         return False

@@ -114,13 +114,11 @@ def _value_of_type(generation: Generation, kind: str, parts: Parts, location: Lo
 
 
 def _attempt(generation: Generation, location: Location, attempt: int) -> Random:
-    """A stream for one more text; each attempt costs more than the one before."""
     generation.spend(10 * attempt)
     return generation.stream(location, f"text {attempt}")
 
 
 def _listed_value(generation: Generation, values: Sequence[Json], schemas: Sequence[Json], location: Location) -> Json:
-    """The first listed value from a random one on that the schemas allow."""
     start = int(generation.fraction(location, "one of") * len(values))
     for at in range(min(len(values), _MAX_LISTED)):
         generation.spend(1)
@@ -210,7 +208,6 @@ def _descriptions(parts: Parts) -> tuple[str, ...]:
 
 
 def _make_object(generation: Generation, parts: Parts, location: Location) -> dict[str, Json]:
-    """Make an object that the parts allow, its properties in the order of the schema. Raises UnsatisfiableError."""
     least, most = lower_limit(parts, "minProperties"), upper_limit(parts, "maxProperties")
     if least > _MAX_PROPERTIES:
         why = f"an object of {least:,} properties is not made, only up to {_MAX_PROPERTIES:,}"
@@ -240,7 +237,6 @@ class _Object:
         return values
 
     def _choose(self, known: Sequence[str], required: Sequence[str]) -> dict[str, None]:
-        """The names of the properties to make: the required ones and, within the limits, some others."""
         chosen = dict.fromkeys(required)
         if self.generation.generous(self.location):
             wanted = (name for name in known if name not in required and self._wanted(name))
@@ -260,7 +256,6 @@ class _Object:
         return fraction < chance and self._allowed(name)
 
     def _values(self, names: Sequence[str], required: Collection[str]) -> dict[str, Json]:
-        """A value for each name; an optional one that cannot be made is left out."""
         values: dict[str, Json] = {}
         for name in names:
             if name not in required and has_prompt_values(self.parts) and not self._wanted(name):
@@ -323,7 +318,6 @@ class _Object:
                 yield further
 
     def _make_name(self, patterns: Sequence[str], at: int) -> str | None:
-        """The next name to try: for `propertyNames`, for a pattern, or any word."""
         rng = self.generation.stream(self.location, f"name {at}")
         wanted = self._name_schemas()
         if wanted and at % 2 == 0:
@@ -352,7 +346,6 @@ class _Object:
 
 
 def _make_array(generation: Generation, parts: Parts, location: Location) -> list[Json]:
-    """Make an array that the parts allow. Raises UnsatisfiableError."""
     least, most = lower_limit(parts, "minItems"), upper_limit(parts, "maxItems")
     if least > _MAX_ITEMS:
         raise UnsatisfiableError(f"a list of {least:,} items is not made, only up to {_MAX_ITEMS:,}", "minItems")
@@ -405,7 +398,6 @@ class _Array:
         return min(length, self.most)
 
     def _prompt_sets(self) -> tuple[Mentions, ...]:
-        """What the prompt says of each of several objects."""
         if self.generation.said is NOTHING or self.location.rejections:
             return ()
         item = self.generation.possible(item_schemas(self.parts, tuple_length(self.parts)))

@@ -51,14 +51,12 @@ def _narrowed_types(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def implied_types(parts: Parts) -> tuple[str, ...]:
-    """All types, those first that keywords imply where none is stated."""
     keywords = {keyword for part in parts for keyword in part}
     found = [kind for kind, implying in _IMPLYING.items() if not keywords.isdisjoint(implying)]
     return (*found, *(kind for kind in TYPES if kind not in found))
 
 
 def type_of(value: Json) -> str:
-    """The type of a value: `integer` for every whole number."""
     match value:
         case None:
             return "null"
@@ -76,7 +74,6 @@ def type_of(value: Json) -> str:
 
 
 def has_type(value: Json, allowed: Sequence[str]) -> bool:
-    """Whether a value is of one of these types."""
     kind = type_of(value)
     return kind in allowed or (kind == "integer" and "number" in allowed)
 
@@ -87,7 +84,6 @@ def json_key(value: Json) -> str:
 
 
 def listed_values(parts: Parts) -> list[Json] | None:
-    """The values that `const` and `enum` allow; None if there is neither."""
     found: list[Json] | None = None
     for part in parts:
         for keyword in ("const", "enum"):
@@ -102,12 +98,10 @@ def listed_values(parts: Parts) -> list[Json] | None:
 
 
 def is_excluded(parts: Parts, value: Json) -> bool:
-    """Whether a value is one that parts exclude."""
     return any(json_key(value) == json_key(other) for part in parts for other in part.get(EXCLUDED, ()))
 
 
 def lower_limit(parts: Parts, keyword: str) -> int:
-    """The strictest minimum of a keyword for sizes."""
     return max((int(part[keyword]) for part in parts if keyword in part), default=0)
 
 
@@ -128,12 +122,10 @@ def required_names(parts: Parts) -> tuple[str, ...]:
 
 
 def property_names(parts: Parts) -> tuple[str, ...]:
-    """The names in `properties`, in the order of the schema."""
     return tuple(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
 
 
 def property_schemas(parts: Parts, name: str) -> tuple[Json, ...]:
-    """All schemas for the property of this name."""
     found: list[Json] = []
     evaluated = False
     for part in parts:
@@ -163,7 +155,6 @@ def item_schemas(parts: Parts, at: int) -> tuple[Json, ...]:
 
 
 def tuple_length(parts: Parts) -> int:
-    """How many items have schemas of their own."""
     return max((len(_first_items(part)) for part in parts), default=0)
 
 

@@ -42,7 +42,6 @@ def make_number(parts: Parts, natural: Range, rng: Random, *, whole: bool) -> Js
 
 
 def _limits(parts: Parts, step: Fraction) -> tuple[float, float]:
-    """The smallest and the largest allowed number, in steps; infinite without a limit."""
     low, high = -inf, inf
     for part in parts:
         for closed, opened in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
@@ -57,7 +56,6 @@ def _limits(parts: Parts, step: Fraction) -> tuple[float, float]:
 
 
 def _step(parts: Parts, whole: bool) -> Fraction | None:
-    """What every allowed number is a multiple of; None if there is no step."""
     steps = [to_fraction(part["multipleOf"]) for part in parts if _is_number(part.get("multipleOf"))]
     steps += [Fraction(1)] if whole else []
     if not steps:
@@ -66,13 +64,11 @@ def _step(parts: Parts, whole: bool) -> Fraction | None:
 
 
 def _in_steps(natural: Range, step: Fraction) -> tuple[int, int]:
-    """A natural range in steps, at least ten of them."""
     low = ceil(to_fraction(natural[0]) / step)
     return low, max(low + 9, floor(to_fraction(natural[1]) / step))
 
 
 def _draw(limits: tuple[float, float], natural: tuple[int, int], rng: Random) -> int:
-    """Draw from the natural range, moved between the limits if it lies outside."""
     first, last = limits
     if first > last:
         raise UnsatisfiableError("no number lies between the bounds", "minimum")
@@ -85,7 +81,6 @@ def _draw(limits: tuple[float, float], natural: tuple[int, int], rng: Random) ->
 
 
 def _any_number(parts: Parts, natural: Range, rng: Random) -> Json:
-    """A number with two decimals, or with more if the bounds are close."""
     low, high = _limits(parts, Fraction(1))
     step = Fraction(1) if _MAX_EXACT < low < inf or -inf < high < -_MAX_EXACT else Fraction(1, 100)
     few: list[tuple[tuple[float, float], Fraction]] = []
@@ -190,28 +185,23 @@ _MAX_ATTEMPTS = 24
 
 
 def past_moment(rng: Random) -> datetime:
-    """A time in the year before the frozen clock."""
     return datetime.fromtimestamp(FROZEN_AT, UTC) - timedelta(seconds=rng.randrange(365 * 86_400))
 
 
 def one_of(*values: str) -> Draw:
-    """Draw one of some texts."""
     return lambda rng: values[rng.randrange(len(values))]
 
 
 def email(rng: Random) -> str:
-    """An address at example.com."""
     return f"{FIRST_NAME(rng)}.{LAST_NAME(rng)}@example.com".lower()
 
 
 def uuid(rng: Random) -> str:
-    """A UUID of version 4."""
     digits = f"{rng.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def word(rng: Random) -> str:
-    """One word in lower case."""
     return phrase(rng, 1).lower()
 
 
@@ -243,7 +233,6 @@ FORMATS: dict[str, Draw] = {
 
 
 def plain_text(hints: tuple[str, ...], rng: Random) -> str:
-    """A text for a property with these names and descriptions, the most telling first."""
     return _lookup(TEXTS, hints, thing)(rng)
 
 
@@ -260,7 +249,6 @@ def known_text(name: str, rng: Random) -> str | None:
 
 
 def natural_range(hints: tuple[str, ...]) -> tuple[float, float]:
-    """The usual range of numbers with these names."""
     return _lookup(_NUMBERS, hints, (1, 100))
 
 

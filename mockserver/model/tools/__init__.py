@@ -70,14 +70,12 @@ def with_earlier_results(call: Call, seed: Seed) -> Call:
 
 
 def _offered(call: Call) -> tuple[Tool, ...]:
-    """The tools that may be called."""
     choice = call.tool_choice
     named = (chosen(tool, choice) for tool in call.tools if tool.name in choice.names)
     return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 
 def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
-    """The uses up to the first that waits for the client."""
     for use in uses:
         yield use
         if waits(use):
@@ -85,7 +83,6 @@ def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
 
 
 def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
-    """The calls of the first stage that has a new one."""
     made, stage = list[ToolUse](), None
     for at, each in enumerate(pending):
         if stage not in (None, each.stage):
@@ -101,7 +98,6 @@ def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Us
 
 
 def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
-    """A pending call with its arguments; None for a hosted tool that is unknown or has nothing to do."""
     if pending.tool.kind in CLIENT_KINDS:
         return tool_use(pending.tool, pending.said, seed)
     return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
@@ -116,7 +112,6 @@ def _with_last_text(call: Call, text: str) -> Call:
 
 
 def _seed_of(seed: Seed, at: int) -> Seed:
-    """The first call draws from the seed itself, so that a further one does not change it."""
     return seed.branch("call", str(at)) if at else seed
 
 

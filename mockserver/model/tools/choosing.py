@@ -33,12 +33,6 @@ THRESHOLD = 0.7
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool, and its words with their weights: of its name and of its description.
-
-    `spelling` finds the name as it is written; `parameters` has the keys of their names; `verb` is the word of the name
-    that says what the tool does, if one does.
-    """
-
     tool: Tool
     name: Mapping[str, float]
     description: Mapping[str, float]
@@ -93,7 +87,6 @@ def _without_namespace(name: str) -> tuple[str, str]:
 
 
 def named_at(offered: OfferedTool, text: str) -> int | None:
-    """Return where a text names the tool as it is written."""
     found = offered.spelling.search(text)
     return found.start() if found else None
 
@@ -154,7 +147,6 @@ def _verb_said(offered: OfferedTool, said: Sequence[str]) -> float:
 
 
 def _description(tool: Tool) -> str:
-    """What the request says about a tool, without examples and without what it is not for."""
     purpose = _PURPOSES.get(tool.kind.partition("_preview")[0], "")
     about = str(tool.options.get("server_description") or "")[:_LONGEST]
     names = " ".join(_server_tools(tool))
@@ -162,7 +154,6 @@ def _description(tool: Tool) -> str:
 
 
 def _title(tool: Tool) -> str:
-    """The name of a tool; of an MCP server, its label."""
     label = tool.options.get("server_label")
     return label[:_LONGEST] if isinstance(label, str) and label else tool.name
 
@@ -172,13 +163,11 @@ def _server_tools(tool: Tool) -> Sequence[str]:
 
 
 def properties_of(tool: Tool) -> Mapping[str, Json]:
-    """Return the schemas of a tool's parameters by name."""
     properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
 
 
 def required_of(tool: Tool) -> frozenset[str]:
-    """Return the names of a tool's required parameters."""
     required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
@@ -251,12 +240,10 @@ def clauses(text: str) -> tuple[Clause, ...]:
 
 
 def unquoted(text: str) -> str:
-    """Return the text with blanks for what stands in quotes or fences: it asks for nothing. Names stay."""
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
-    """The pieces between signs and conjunctions, where they start, and what precedes them."""
     start, joint = 0, "."
     for found in _JOINT.finditer(text):
         yield text[start : found.start()], start, joint
@@ -343,7 +330,6 @@ def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | N
 
 
 def _likeliest(scored: Sequence[tuple[float, OfferedTool]], least: float) -> Tool | None:
-    """The tool with the highest score, of several the first."""
     score, at = max(((score, -at) for at, (score, _) in enumerate(scored)), default=(0.0, 0))
     return scored[-at][1].tool if score >= least else None
 
@@ -354,7 +340,6 @@ def is_follow_up(text: str) -> bool:
 
 
 def refers_back(text: str) -> bool:
-    """Whether a text refers to what stands before it: `cancel it`, `send the result`."""
     return _POINTS_BACK.search(text) is not None
 
 
@@ -370,7 +355,6 @@ Heard = tuple[Clause, tuple[Tool, ...]]  # a clause, and the tools that it asks 
 
 
 def _requests(text: str, found: Sequence[Clause], offered: Sequence[OfferedTool]) -> Iterator[ToolRequest]:
-    """One request for each tool of each clause; clauses that ask for none belong to the request before them."""
     heard = [each for sentence in _sentences(found) for each in _heard(sentence, offered)]
     asking = [at for at, (_, tools) in enumerate(heard) if tools]
     for place, at in enumerate(asking):
@@ -444,7 +428,6 @@ def _composed(clause: Clause, own: Sequence[str], head: Clause) -> Sequence[str]
 
 
 def _written(text: str, found: Sequence[Clause]) -> str:
-    """The text of clauses that follow each other, as it is written, without those that deny something."""
     until = [min(clause.start, before.end + _LONGEST_JOINT) for before, clause in pairwise(found)]
     pieces = (
         text[clause.start : end]
@@ -455,7 +438,6 @@ def _written(text: str, found: Sequence[Clause]) -> str:
 
 
 def _merged(found: Iterable[ToolRequest]) -> list[ToolRequest]:
-    """Join requests for one tool that follow each other, unless each names it."""
     joined: list[ToolRequest] = []
     for request in found:
         last = joined[-1] if joined else request

@@ -46,7 +46,6 @@ def free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
 
 
 def _after_name(tool: Tool, said: str) -> str:
-    """What follows a colon or the words that ask for the tool."""
     named = re.compile(rf"^.{{0,60}}?\b{re.escape(tool.name)}\b(?:\s+tool)?\s*(?:to|with|on|for|and)?\s*", re.I | re.S)
     rest = named.sub("", said, count=1)
     _, colon, after = rest.partition(": ")
@@ -54,14 +53,12 @@ def _after_name(tool: Tool, said: str) -> str:
 
 
 def _is_done(kind: str, call: Call) -> bool:
-    """Whether there is an item of this kind since the user spoke last."""
     messages = [message for message in call.since_user if message.role == "assistant"]
     parts = [part.get("type") for message in messages for part in message.parts]
     return kind in (*parts, *(made.kind for message in messages for made in message.tool_calls))
 
 
 def _query(text: str) -> str:
-    """The words after those that ask for a search."""
     place = announced(text, "query", ())
     found = text[slice(*place)] if place else text
     return " ".join(found.split())[:_LONGEST_QUERY].strip(" .?!\"'`") or "news"
@@ -79,7 +76,6 @@ def _quoted_code(text: str) -> str:
 
 
 def _computed(text: str) -> str:
-    """Code for the formula or the numbers in a text."""
     if found := _SUM.search(text):
         return f"print({found[0].strip()})"
     numbers = _NUMBER.findall(text)[:50]
@@ -93,7 +89,6 @@ def _image(tool: Tool, text: str) -> Mapping[str, Json]:
 
 
 def _command(text: str) -> str:
-    """The command that the user wants to run, or a harmless one."""
     found = _RUN.search(text)
     return found[1].strip() if found else "ls"
 
@@ -154,7 +149,6 @@ def _names(allowed: Json) -> list[str]:
 
 
 def _approval(call: Call) -> bool | None:
-    """What the user answered to the last request for approval; None without an answer."""
     requests = [made.id for made in tool_calls(call) if made.kind == "mcp_approval_request"]
     for message in reversed(call.since_user):
         if message.role == "tool" and message.tool_call_id in requests:
@@ -209,7 +203,6 @@ def actions(text: str, size: tuple[int, ...], rng: Random) -> Iterator[Action]:
 
 
 def _actions(verb: str, rest: str, drawn: tuple[int, ...], size: tuple[int, ...]) -> Iterator[Action]:
-    """The actions of one verb with what follows it."""
     address, keys, place, quoted = (pattern.search(rest) for pattern in (_ADDRESS, _KEYS, _PLACE, _QUOTED))
     x, y = (min(int(at), most - 1) for at, most in zip(place.groups() if place else drawn, size, strict=True))
     match verb:

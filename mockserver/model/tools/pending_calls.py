@@ -38,7 +38,6 @@ class Instructions:
 
 
 def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
-    """Return what the system messages of a call say about these tools."""
     told = Instructions()
     for sentence in _sentences(call):
         found = _named(sentence, tools)
@@ -64,7 +63,6 @@ def _pair(sentence: str, joint: re.Match[str], found: Sequence[Tool]) -> Pair:
 
 
 def _sentences(call: Call) -> Iterator[str]:
-    """The sentences of all system messages, of long ones those at the beginning and at the end."""
     for message in call.messages:
         if message.role in ("system", "developer"):
             yield from filter(str.strip, _END.split(unquoted(ends(message.text, _LONGEST_END, _LONGEST_END))))
@@ -78,7 +76,6 @@ def _named(sentence: str, tools: Sequence[Tool]) -> list[Tool]:
 
 
 def _place(tool: Tool, sentence: str, said: Sequence[str]) -> int | None:
-    """Where a sentence names a tool, in characters."""
     written = re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", sentence, re.IGNORECASE)
     if written and (not tool.name.isalpha() or _CALLING.search(sentence)):
         return written.start()
@@ -192,7 +189,6 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
 def _with_orders(
     asked: Sequence[ToolRequest], ordered: Instructions, ends: Sequence[Tool], text: str
 ) -> tuple[ToolRequest, ...]:
-    """The requests with the calls that instructions put before, between and after them."""
     always = [tool for tool in ordered.always if tool not in ends]
     first = [own for tool in always for own in _own(asked, tool, text)]
     rest = [request for request in asked if request.tool not in always]
@@ -209,7 +205,6 @@ def _with_orders(
 
 
 def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:
-    """The requests for a tool that is called in any case, or else a request with the whole text."""
     own = [request for request in asked if request.tool == tool] or [ToolRequest(tool, text)]
     return [replace(own[0], later=True), *own[1:]]
 
@@ -222,7 +217,6 @@ def _staged(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
 
 
 def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
-    """One call for each set of values that the words of a request mention."""
     said, needed = mentions(request.text), required_of(request.tool)
     whole = _stated(request.tool, said).keys()
     sets = said.sets(properties_of(request.tool))[:_MOST_SETS]
@@ -247,7 +241,6 @@ def _content(call: Call, tool: Tool) -> str:
 
 
 def _results(call: Call) -> list[str]:
-    """The results of this turn, the last first."""
     return [result["text"][:_LONGEST_RESULT] for result in reversed(tool_results(call)[-_MOST_EARLIER:])]
 
 
@@ -276,7 +269,6 @@ def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall |
 
 
 def _given(pending: PendingCall, made: ToolCall) -> dict[str, Json]:
-    """The arguments of a call that a text has."""
     arguments = parsed(made.arguments)
     names = _stated(pending.tool, pending.said)
     return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}

@@ -9,13 +9,14 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from functools import cache
 from json import dumps
 from math import ceil, floor, gcd, inf, lcm
 from typing import TypeVar
 
 from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT, Random
-from mockserver.model.fillers import drawing, noun, phrase, remark, thing
+from mockserver.model.fillers import drawing, noun, phrase, remark, thing, word_lists
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import UnsatisfiableError, text_validator
 from mockserver.model.schema.keywords import Part, Parts, is_excluded, lower_limit, to_fraction, upper_limit
@@ -205,6 +206,10 @@ def word(rng: Random) -> str:
     return phrase(rng, 1).lower()
 
 
+def link(rng: Random) -> str:
+    return f"https://example.com/{word(rng)}"
+
+
 FIRST_NAME = one_of("Ada", "Grace", "Alan", "Mary", "Edsger", "Barbara", "Linus", "Radia")
 LAST_NAME = one_of("Lovelace", "Hopper", "Turing", "Shelley", "Dijkstra", "Liskov", "Okafor", "Perlman")
 
@@ -213,18 +218,12 @@ FORMATS: dict[str, Draw] = {
     "date-time": lambda rng: past_moment(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
     "time": lambda rng: past_moment(rng).strftime("%H:%M:%SZ"),
     "duration": lambda rng: f"P{rng.randrange(1, 30)}D",
-    "email": email,
-    "idn-email": email,
-    "hostname": lambda rng: f"{word(rng)}.example.com",
-    "idn-hostname": lambda rng: f"{word(rng)}.example.com",
+    **dict.fromkeys(("email", "idn-email"), email),
+    **dict.fromkeys(("hostname", "idn-hostname"), lambda rng: f"{word(rng)}.example.com"),
     "ipv4": lambda rng: f"192.0.2.{rng.randrange(1, 255)}",
     "ipv6": lambda rng: f"2001:db8::{rng.randrange(1, 65_536):x}",
-    "uri": lambda rng: f"https://example.com/{word(rng)}",
-    "uri-reference": lambda rng: f"https://example.com/{word(rng)}",
-    "iri": lambda rng: f"https://example.com/{word(rng)}",
-    "iri-reference": lambda rng: f"https://example.com/{word(rng)}",
+    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "url"), link),
     "uri-template": lambda rng: f"https://example.com/{word(rng)}/{{id}}",
-    "url": lambda rng: f"https://example.com/{word(rng)}",
     "uuid": uuid,
     "json-pointer": lambda rng: f"/{word(rng)}/{rng.randrange(10)}",
     "relative-json-pointer": lambda rng: f"{rng.randrange(1, 4)}/{word(rng)}",
@@ -233,23 +232,39 @@ FORMATS: dict[str, Draw] = {
 
 
 def plain_text(hints: tuple[str, ...], rng: Random) -> str:
-    return _lookup(TEXTS, hints, thing)(rng)
+    return _lookup(texts_by_name(), hints, thing)(rng)
 
 
 def known_text(name: str, rng: Random) -> str | None:
     """A text or a number for a name that says what its value is."""
-    draw = _lookup(TEXTS, (name,), None)
+    draw = _lookup(texts_by_name(), (name,), None)
     if draw is not None:
         return draw(rng)
-    bounds = _lookup(_NUMBERS, (name,), None)
+    bounds = _lookup(_ranges_by_name(), (name,), None)
     if bounds is None:
         return None
     low, high = bounds
     return str(rng.randrange(int(low), int(high) + 1)) if high > 1 else f"{low + (high - low) * rng.random():.2f}"
 
 
+@cache
+def texts_by_name() -> Mapping[str, Draw]:
+    """Functions that draw a text, by the last words of the name of a property."""
+    known = word_lists("properties")
+    draws = [(names, one_of(*values)) for names, values in known["one_of"].items()]
+    draws += [(names, _fake(method)) for names, method in known["faker"].items()]
+    draws += [(names, _MADE[name]) for name, names in known["same_as"].items()]
+    return {**_MADE, **{name: draw for names, draw in draws for name in names.split(", ")}}
+
+
+@cache
+def _ranges_by_name() -> Mapping[str, tuple[float, float]]:
+    ranges = word_lists("properties")["numbers"].items()
+    return {name: (low, high) for names, (low, high) in ranges for name in names.split(", ")}
+
+
 def natural_range(hints: tuple[str, ...]) -> tuple[float, float]:
-    return _lookup(_NUMBERS, hints, (1, 100))
+    return _lookup(_ranges_by_name(), hints, (1, 100))
 
 
 def _lookup(table: Mapping[str, T], hints: tuple[str, ...], default: D) -> T | D:
@@ -290,102 +305,33 @@ def _user_name(rng: Random) -> str:
 
 _MAX_HINT = 200
 
-_NAMES_OF_TEXTS: tuple[tuple[str, Draw], ...] = (
-    (
-        "abstract, advice, analysis, answer, body, caption, comment, conclusion, content, description, details, "
-        "evidence, excerpt, explanation, feedback, instruction, justification, message, note, observation, overview, "
-        "paragraph, punchline, rationale, reason, reasoning, reflection, reply, review, setup, snippet, statement, "
-        "story, suggestion, summary, text, thought",
-        remark,
-    ),
-    (
-        "assignee, author, ceo, client, customer, director, employee, full name, guest, inventor, manager, name, "
-        "owner, patient, recipient, reviewer, sender, speaker, student, teacher, winner",
-        _full_name,
-    ),
-    ("first, first name, firstname, given name", FIRST_NAME),
-    ("last, last name, lastname, family name, surname", LAST_NAME),
-    ("user", lambda rng: FIRST_NAME(rng).lower()),
-    ("user name, username", _user_name),
-    ("email", email),
-    ("mobile, phone, phone number", lambda rng: f"+1-555-01{rng.randrange(100):02}"),
-    (
-        "city, city name, destination, location, origin",
-        one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
-    ),
-    ("country", one_of("Portugal", "Norway", "Kenya", "Japan", "Peru", "Canada", "Germany", "Australia")),
-    ("country code", one_of("PT", "NO", "KE", "JP", "PE", "CA", "DE", "AU")),
-    ("airport", one_of("LIS", "OSL", "NBO", "LIM", "YYZ", "LEJ", "HBA")),
-    ("address, street", lambda rng: f"{rng.randrange(1, 200)} Mill Lane"),
-    ("postal code, postcode, zip, zip code", _fake("postcode")),
-    ("region, state", _fake("state")),
-    ("timezone", one_of("UTC", "Europe/Lisbon", "Asia/Tokyo", "America/Lima")),
-    ("brand, company, company name", one_of("Example Works", "Acme", "Northwind", "Contoso", "Initech")),
-    ("department", one_of("Sales", "Engineering", "Finance", "Support", "Research")),
-    ("job, occupation, profession", _fake("job")),
-    ("role", one_of("admin", "editor", "member", "viewer")),
-    ("gender", one_of("female", "male", "other")),
-    ("language", one_of("English", "German", "Portuguese", "Japanese", "Swahili")),
-    ("language code", one_of("en", "de", "pt", "ja", "sw")),
-    ("locale", one_of("en-US", "de-DE", "pt-PT", "ja-JP")),
-    ("currency", one_of("EUR", "USD", "GBP", "JPY")),
-    ("unit", one_of("celsius", "metre", "gram", "litre")),
-    ("color, colour", one_of("red", "green", "blue", "yellow", "black", "white")),
-    ("season", one_of("spring", "summer", "autumn", "winter")),
-    ("genre", one_of("fantasy", "history", "jazz", "mystery", "poetry", "science")),
-    ("category", one_of("books", "garden", "kitchen", "music", "sports", "travel", "tools")),
-    (
-        "item, item name, product, product name",
-        one_of("Notebook", "Desk Lamp", "Coffee Grinder", "Rain Jacket", "Bicycle Bell", "Teapot", "Field Guide"),
-    ),
-    ("action", one_of("create", "update", "delete", "search", "send")),
-    ("method", one_of("GET", "POST", "PUT", "DELETE")),
-    ("status", one_of("active", "pending", "done", "cancelled")),
-    ("license", one_of("MIT", "Apache-2.0", "BSD-3-Clause")),
-    ("birthday, date", FORMATS["date"]),
-    ("created at, datetime, timestamp, updated at", FORMATS["date-time"]),
-    ("time", lambda rng: past_moment(rng).strftime("%H:%M")),
-    ("link, uri, url, website", FORMATS["uri"]),
-    ("avatar, image", lambda rng: f"https://example.com/{word(rng)}.png"),
-    ("domain, host, hostname", FORMATS["hostname"]),
-    ("ip", FORMATS["ipv4"]),
-    ("file, file name, filename", _fake("file_name")),
-    ("extension", _fake("file_extension")),
-    ("path", _fake("file_path")),
-    ("mime, mime type", _fake("mime_type")),
-    ("isbn", _fake("isbn13")),
-    ("guid, uuid", uuid),
-    ("id", lambda rng: f"{rng.getrandbits(48):012x}"),
-    ("hash", lambda rng: f"{rng.getrandbits(160):040x}"),
-    ("token", lambda rng: f"{rng.getrandbits(128):032x}"),
-    ("code, sku", _code),
-    ("key, slug", lambda rng: f"{word(rng)}-{word(rng)}"),
-    ("version", lambda rng: f"{rng.randrange(1, 5)}.{rng.randrange(10)}.{rng.randrange(10)}"),
-    ("field, icon, keyword", word),
-    ("label, tag", noun),
-    ("query, topic", thing),
-    ("question", lambda rng: f"What is known of the {thing(rng)}?"),
-    ("subject, subtitle, title", lambda rng: thing(rng).title()),
-)
-TEXTS: dict[str, Draw] = {name: draw for names, draw in _NAMES_OF_TEXTS for name in names.split(", ")}
-_NAMES_OF_NUMBERS: dict[tuple[float, float], str] = {
-    (0, 1): "confidence, probability, score",
-    (0, 23): "hour",
-    (0, 59): "minute, second",
-    (0, 100): "percent, percentage",
-    (1, 5): "rating",
-    (1, 9): "quantity, step",
-    (1, 12): "month",
-    (1, 28): "day",
-    (1, 200): "price",
-    (1, 500): "total",
-    (18, 80): "age",
-    (1024, 9999): "port",
-    (1990, 2023): "year",
-    (30_000, 120_000): "salary",
-    (1_690_000_000, 1_700_000_000): "timestamp",
-    (-10, 35): "temperature",
-    (-60, 70): "lat, latitude",
-    (-180, 180): "lng, lon, longitude",
+_MADE: Mapping[str, Draw] = {
+    "summary": remark,
+    "full name": _full_name,
+    "first name": FIRST_NAME,
+    "last name": LAST_NAME,
+    "user": lambda rng: FIRST_NAME(rng).lower(),
+    "user name": _user_name,
+    "email": email,
+    "mobile": lambda rng: f"+1-555-01{rng.randrange(100):02}",
+    "address": lambda rng: f"{rng.randrange(1, 200)} Mill Lane",
+    "birthday": FORMATS["date"],
+    "created at": FORMATS["date-time"],
+    "time": lambda rng: past_moment(rng).strftime("%H:%M"),
+    "link": FORMATS["uri"],
+    "avatar": lambda rng: f"https://example.com/{word(rng)}.png",
+    "domain": FORMATS["hostname"],
+    "ip": FORMATS["ipv4"],
+    "guid": uuid,
+    "id": lambda rng: f"{rng.getrandbits(48):012x}",
+    "hash": lambda rng: f"{rng.getrandbits(160):040x}",
+    "token": lambda rng: f"{rng.getrandbits(128):032x}",
+    "code": _code,
+    "key": lambda rng: f"{word(rng)}-{word(rng)}",
+    "version": lambda rng: f"{rng.randrange(1, 5)}.{rng.randrange(10)}.{rng.randrange(10)}",
+    "field": word,
+    "label": noun,
+    "query": thing,
+    "question": lambda rng: f"What is known of the {thing(rng)}?",
+    "subject": lambda rng: thing(rng).title(),
 }
-_NUMBERS = {name: bounds for bounds, names in _NAMES_OF_NUMBERS.items() for name in names.split(", ")}

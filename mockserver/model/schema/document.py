@@ -303,18 +303,15 @@ class CompiledSchema:
     document: SchemaDocument
     validator: Any
     min_depths: MinDepths
+    cost: ValidationCost
     memory: dict[Any, Any] = field(default_factory=dict)  # what generating instances found out about its parts
-    _cost: ValidationCost = field(init=False)
     _part_validators: dict[str, Any] = field(default_factory=dict)
     _registry: Any = None
-
-    def __post_init__(self) -> None:
-        self._cost = ValidationCost(self.document)
 
     def affordable(self, value: Json) -> bool:
         """Whether validating a value does not block the server."""
         depth, size = depth_and_size(value)
-        return size * self._cost.of(self.document.root, depth) <= _MAX_COST
+        return size * self.cost.of(self.document.root, depth) <= _MAX_COST
 
     def allows(self, schema: Json, value: Json) -> bool:
         """Whether a part of the schema allows a value; True where only the whole schema can tell."""
@@ -352,7 +349,9 @@ def compile_schema(schema: Json) -> CompiledSchema:
     found = cached.get(key)
     if found is None:
         document = SchemaDocument(schema)
-        cached[key] = found = CompiledSchema(document, _validator(document), MinDepths(document))
+        cached[key] = found = CompiledSchema(
+            document, _validator(document), MinDepths(document), ValidationCost(document)
+        )
         while len(cached) > 1 and (len(cached) > _MAX_CACHED or sum(map(len, cached)) > _MAX_CACHED_BYTES):
             cached.popitem(last=False)
     else:
@@ -361,29 +360,24 @@ def compile_schema(schema: Json) -> CompiledSchema:
 
 
 def text_validator(constraints: Mapping[str, Json]) -> Any:
-    """A validator of keywords for strings. Raises ValueError."""
+    """A validator of keywords for strings; None if it cannot read them."""
     return _text_validator(to_json(constraints))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _text_validator(constraints: bytes) -> Any:
     from jsonschema_rs import validator_for  # slow to import, and only schemas need it
 
-    return validator_for(constraints.decode(), validate_formats=True)
+    try:
+        return validator_for(constraints.decode(), validate_formats=True)
+    except ValueError:
+        return None
 
 
 def matches(pattern: str, text: str) -> bool:
     """Whether the validator finds the pattern in the text; False for a pattern that it cannot read."""
-    validator = _pattern_validator(pattern)
+    validator = text_validator({"pattern": pattern})
     return validator is not None and bool(validator.is_valid(text))
-
-
-@lru_cache(maxsize=4096)
-def _pattern_validator(pattern: str) -> Any:
-    try:
-        return text_validator({"pattern": pattern})
-    except ValueError:
-        return None
 
 
 def _validator(document: SchemaDocument) -> Any:

@@ -14,6 +14,7 @@ from mockserver.model.schema.document import SchemaDocument, UnsatisfiableError,
 Part = Mapping[str, Json]
 Parts = tuple[Part, ...]
 TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
+_TYPES_OF_PYTHON = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array"}
 EXCLUDED = "not in"  # a keyword of our own: values that are not allowed
 
 
@@ -57,20 +58,9 @@ def implied_types(parts: Parts) -> tuple[str, ...]:
 
 
 def type_of(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "integer" if value.is_integer() else "number"
-        case str():
-            return "string"
-        case Mapping():
-            return "object"
-    return "array"
+    if isinstance(value, float):
+        return "integer" if value.is_integer() else "number"
+    return _TYPES_OF_PYTHON.get(type(value), "object")
 
 
 def has_type(value: Json, allowed: Sequence[str]) -> bool:

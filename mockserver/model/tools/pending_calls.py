@@ -292,18 +292,12 @@ def same_arguments(one: str, other: str) -> bool:
 
 def _canonical(value: Json) -> str:
     """JSON that is equal for equal values: `1.0` is `1`, keys have no order."""
-    return json.dumps(_plain(value), sort_keys=True)
+    return json.dumps(json.loads(json.dumps(value), parse_float=_number), sort_keys=True)
 
 
-def _plain(value: Json) -> Json:
-    match value:
-        case float() if value.is_integer():
-            return int(value)
-        case dict():
-            return {key: _plain(each) for key, each in value.items()}
-        case list():
-            return [_plain(each) for each in value]
-    return value
+def _number(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 CLIENT_KINDS = ("function", "custom")  # of tools that the client runs

@@ -129,15 +129,12 @@ class Verbatim(str):
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How JSON is laid out."""
-
     layout: str = "compact"
     letters: str = ""
     end: str = ""
 
     @property
     def name(self) -> str:
-        """The words of the style; empty for the default."""
         return " ".join(word for word in (self.layout, self.letters, self.end) if word not in ("", "compact"))
 
     @classmethod
@@ -155,7 +152,6 @@ class Style:
         return cls(**found)
 
     def text(self, tree: Json) -> str:
-        """JSON in this style."""
         return "".join(_pieces(tree, _LAYOUTS[self.layout], _LETTERS[self.letters], "\n")) + _ENDS[self.end]
 
 
@@ -207,7 +203,6 @@ def read_kind(node: Node, what: str, kinds: Mapping[str, tuple[str, ...]]) -> st
 
 
 def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
-    """The style that a node names."""
     if node is None:
         return usual
     try:
@@ -217,14 +212,12 @@ def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
 
 
 def read_text(node: Node) -> str:
-    """The text of a scalar."""
     if not isinstance(node.value, str):
         raise Refused("write a text here", node.spot)
     return node.value
 
 
 def read_base64(node: Node) -> bytes:
-    """The bytes of base64."""
     try:
         return b64decode("".join(read_text(node).split()), validate=True)
     except (Error, ValueError):
@@ -253,7 +246,6 @@ def _scalar(node: Node) -> Json:
 
 
 def encoded(text: str, node: Node) -> bytes:
-    """The bytes of a text that comes from a node."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
@@ -317,7 +309,6 @@ def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def no_constant(name: str) -> Any:
-    """Refuse NaN and the like."""
     raise ValueError(f"JSON has no {name}")
 
 

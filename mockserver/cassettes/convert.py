@@ -33,8 +33,6 @@ class DialectRoutes:
 
 @dataclass(frozen=True, slots=True)
 class LocalTarget:
-    """What a URL means in this server."""
-
     dialect: str
     path: str
     query: str
@@ -210,7 +208,7 @@ def _interactions(root: Json) -> list[Json] | None:
 
 
 def _from_har(entry: Json) -> ForeignExchange:
-    request, response = _table(entry, "request"), _table(entry, "response")
+    request, response, time = _table(entry, "request"), _table(entry, "response"), entry.get("time")
     if not isinstance(request.get("url"), str):
         raise UnreadableError("its request has no url")
     return ForeignExchange(
@@ -222,7 +220,7 @@ def _from_har(entry: Json) -> ForeignExchange:
         reply_headers=_har_headers(response),
         reply=_har_content(response.get("content")),
         at=timestamp(entry.get("startedDateTime")),
-        took=_seconds(entry.get("time")),
+        took=max(0.0, time / 1000) if isinstance(time, int | float) else 0.0,
     )
 
 
@@ -319,10 +317,6 @@ def timestamp(text: Json) -> float:
     except (TypeError, ValueError):
         return 0.0
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-
-
-def _seconds(milliseconds: Json) -> float:
-    return max(0.0, milliseconds / 1000) if isinstance(milliseconds, int | float) else 0.0
 
 
 def _status(status: Json) -> int:

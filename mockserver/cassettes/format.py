@@ -48,7 +48,6 @@ class EpisodeDocument:
 
     @property
     def is_edited(self) -> bool:
-        """Whether the body of the answer differs from the recorded one."""
         return self.stated not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
 
 
@@ -61,7 +60,6 @@ class ReadPosition:
 
 
 def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
-    """The episodes of a cassette. Raises CassetteError with all mistakes."""
     return tuple(entry.episode for entry in entries(data, file))
 
 

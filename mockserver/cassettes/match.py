@@ -4,7 +4,6 @@ Knows calls, not bodies: parsing these is a dialect's job. Texts of requests are
 """
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,22 +55,16 @@ def view(call: Call, match: MatchSettings) -> View:
 
 
 def key(call: Call, match: MatchSettings) -> str:
-    """The key for look-up, equal for requests that one episode answers."""
     return fingerprint(call.dialect, call.operation, call.stream, view(call, match))
 
 
 def traits(call: Call, seen: View) -> Traits:
-    """The traits of a request, from the fields that are compared."""
-    said = (fingerprint(item) for name in SAID if name in seen for item in items(seen[name]))
+    said = (seen[name] if isinstance(seen[name], list) else [seen[name]] for name in SAID if name in seen)
+    messages = (fingerprint(item) for items in said for item in items)
     fields = (fingerprint(name, value) for name, value in seen.items() if name not in SAID)
     last = call.last_user or (call.messages[-1].text if call.messages else "")
     ends = last[:_COMPARED], last[-_COMPARED:]
-    return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *said)), ends, len(last))
-
-
-def items(value: Json) -> list[Json]:
-    """The items of a conversation, which may be a single text."""
-    return value if isinstance(value, list) else [value]
+    return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
 
 
 def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
@@ -140,7 +133,6 @@ class EpisodeIndex:
         self._by_key: defaultdict[str, list[IndexedEpisode]] = defaultdict(list)
 
     def add(self, episode: Episode, number: int) -> None:
-        """Add an episode, after those that answer the same."""
         self._put(episode, number, self._seen(episode))
 
     def again(self, episodes: Iterable[Episode]) -> "EpisodeIndex":
@@ -152,7 +144,6 @@ class EpisodeIndex:
         return made
 
     def alike(self, episode: Episode) -> Sequence[IndexedEpisode]:
-        """The episodes that answer the same request as this one."""
         call = self.read(episode)
         return () if call is None else self.find(self.key(call))
 
@@ -169,20 +160,16 @@ class EpisodeIndex:
             self._by_key[seen[0]].append(IndexedEpisode(number, episode, reply, *seen))
 
     def key(self, call: Call) -> str:
-        """The look-up key of a request."""
         return key(call, self.match)
 
     def traits(self, call: Call) -> Traits:
-        """The traits of a request, as this cassette compares it."""
         return traits(call, view(call, self.match))
 
     def find(self, key: str) -> Sequence[IndexedEpisode]:
-        """The episodes with this key, in order."""
         return self._by_key.get(key, ())
 
     @property
     def entries(self) -> tuple[IndexedEpisode, ...]:
-        """All episodes whose requests are not refused, in order."""
         found = (entry for entries in tuple(self._by_key.values()) for entry in tuple(entries))
         return tuple(sorted(found, key=lambda entry: entry.number))
 
@@ -210,7 +197,6 @@ class Difference:
 
 
 def differences(recorded: View, requested: View) -> tuple[Difference, ...]:
-    """Every place that differs: the conversation first, then tools, then other fields in the order of the request."""
     names = dict.fromkeys((*SAID, "tools", *requested, *recorded))
     return tuple(found for name in names for found in _of_field(name, recorded.get(name), requested.get(name)))
 
@@ -223,11 +209,6 @@ def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
         one, other = one or [], other or []
     found = tuple(_between(where, one, other)) or ((where, shown(one, SHOWN), shown(other, SHOWN)),)
     return (Difference(name, *each) for each in found)
-
-
-def lines(found: Sequence[Difference]) -> Iterator[str]:
-    """A line for each, up to MAX_LINES."""
-    return up_to(list(map(str, found)), MAX_LINES)
 
 
 _Found = tuple[str, str | None, str | None]  # where, recorded, requested
@@ -350,7 +331,9 @@ def miss_report(index: EpisodeIndex, call: Call) -> str:
     same = (entry for entry in pool if entry.traits.operation == wanted.operation)
     compared = [(entry, _differences(index, entry, call, wanted)) for entry in same]
     entry, found = min(compared, key=lambda each: (each[0].traits.distance(wanted), len(each[1]), each[0].number))
-    return "\n".join(_lines(index, entry, found))
+    told = [f"    {line}" for line in up_to(list(map(str, found)), MAX_LINES)]
+    first = f"no episode of {index.file} answers this request; the nearest:"
+    return "\n".join((first, f"  {summary(index, entry)}", *told, _advice(index, found)))
 
 
 def summary(index: EpisodeIndex, entry: IndexedEpisode) -> str:
@@ -360,13 +343,6 @@ def summary(index: EpisodeIndex, entry: IndexedEpisode) -> str:
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
     about = (episode.dialect, episode.operation, one_line(episode.model), said and shown(said, SHOWN))
     return f"{index.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
-
-
-def _lines(index: EpisodeIndex, entry: IndexedEpisode, found: Sequence[Difference]) -> Iterator[str]:
-    yield f"no episode of {index.file} answers this request; the nearest:"
-    yield f"  {summary(index, entry)}"
-    yield from (f"    {line}" for line in lines(found))
-    yield _advice(index, found)
 
 
 def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
@@ -385,11 +361,6 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     if fields == (STREAM,):
         command = f"mockserver cassette rules {name}"
         return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
-    if fields and all(name in SAID for name in fields) and (pattern := _varying(found)):
-        return (
-            f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
-            f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
-        )
     also = tuple(name for name in fields if name in index.match.also)  # compared because of match.also
     rest = tuple(name for name in fields if name not in also)
     if not fields or any(name in _ESSENTIAL for name in rest):
@@ -399,14 +370,6 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
 
 
-def _varying(found: Sequence[Difference]) -> str | None:
-    """A regex for what changes in the shown texts; None if these are cut or escaped, as it would then be a guess."""
-    texts = [
-        "\n".join(texts) for texts in zip(*((each.recorded or "", each.requested or "") for each in found), strict=True)
-    ]
-    return None if any(sign in text for sign in ("\\", "…") for text in texts) else varying_pattern(*texts)
-
-
 _RECORD = "record it, start with --record new_episodes"
 _STREAMED = {True: "as a stream", False: "plain"}
 _DIALECT = "dialect"
@@ -414,40 +377,3 @@ _DIALECT = "dialect"
 _ESSENTIAL = frozenset(
     (*SAID, STREAM, _DIALECT, "model", "tools", "tool_choice", "instructions", "response_format", "text")
 )
-
-
-def varying_pattern(one: str, other: str) -> str | None:
-    """A regex for all words in which two texts differ: numbers, dates and ids. None if they differ in other words."""
-    mine, theirs = _WORD.findall(one), _WORD.findall(other)
-    words = zip(("", *mine), mine, theirs, strict=False)
-    found = dict.fromkeys(_pattern(before, word, changed) for before, word, changed in words if word != changed)
-    if len(mine) != len(theirs) or None in found or not 0 < len(found) <= _MAX_PATTERNS:
-        return None
-    pattern = "|".join(filter(None, found))
-    return pattern if re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
-
-
-def _pattern(before: str, one: str, other: str) -> str | None:
-    """A regex for two words; for a bare number, including the word before it."""
-    if _ID.fullmatch(one) and _ID.fullmatch(other):
-        return _IDS
-    shape = _shape(one)
-    if shape != _shape(other) or shape == _escaped(one):
-        return None
-    return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
-
-
-def _shape(word: str) -> str:
-    return _DIGITS.sub(lambda _: _NUMBER, _escaped(word))
-
-
-def _escaped(word: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", word)
-
-
-_MAX_PATTERNS = 3
-_NUMBER = r"\d+"
-_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
-_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
-_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
-_IDS = "[0-9a-fA-F-]{16,}"

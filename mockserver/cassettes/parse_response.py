@@ -42,12 +42,10 @@ class ParsedChoice:
     filters: Table | None = None
 
     def joined(self, kind: str) -> str:
-        """All texts of one kind."""
         return "".join(part.text for part in self.parts if part.kind == kind)
 
     @property
     def calls(self) -> tuple[ParsedToolCall, ...]:
-        """The tools that are called."""
         return tuple(part.call for part in self.parts if part.call is not None)
 
 
@@ -81,7 +79,6 @@ class Event:
 
     @property
     def table(self) -> Table:
-        """The data as a table, or an empty one."""
         return table(self.json)
 
     @property
@@ -99,7 +96,6 @@ def events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
 
 
 def parse_response(reply: Recorded, operation: str) -> ParsedResponse:
-    """What the answer to an operation says."""
     streamed = () if reply.frames is None else events(reply.frames)
     if reply.status >= 400:
         if reply.frames is not None:
@@ -128,7 +124,6 @@ def table(value: Json) -> Table:
 
 
 def rows(value: Json) -> list[Table]:
-    """The tables of a list; none if it is not a list."""
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 

@@ -48,19 +48,16 @@ class Flow(str):
 
 
 def yaml_lines(table: Mapping[str, Json]) -> list[str]:
-    """A table as lines of YAML."""
     written: list[str] = []
     _entries(written, table, 0, "")
     return written
 
 
 def quoted(text: str) -> str:
-    """A text in double quotes."""
     return escaped_controls(encode_basestring(text))
 
 
 def flow(tree: Json) -> Flow:
-    """JSON on one line."""
     return Flow(escaped_controls(_ONE_LINE.text(tree)))
 
 
@@ -161,7 +158,6 @@ def layout_of(frames: Sequence[RecordedEvent]) -> Layout:
 
 
 def event_line(recorded: RecordedEvent, form: Layout, *, plain: bool = False) -> Flow:
-    """One event as YAML; `plain`: always raw."""
     at, data = recorded
     parts = None if plain else _parts(data, ENDS[form.ends])
     if parts is None:
@@ -207,14 +203,12 @@ def milliseconds(seconds: float) -> str:
 
 
 def seconds(node: Node) -> float:
-    """The seconds of a node in milliseconds."""
     if not (isinstance(node.value, str) and _MILLISECONDS.fullmatch(node.value)):
         raise Refused("write milliseconds here, such as 12 or 12.5", node.spot)
     return seconds_of(node.value)
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of milliseconds as text."""
     return round(float(text) / 1000, 6)
 
 

@@ -53,7 +53,6 @@ class Stamp(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result) -> "Stamp":
-        """The stamp of a file with this status."""
         return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
@@ -66,28 +65,23 @@ class LockedFile:
 
     @property
     def status(self) -> os.stat_result:
-        """Its size, time of change and so on."""
         return os.fstat(self.descriptor)
 
     def read(self, start: int) -> bytes:
-        """All bytes from an offset on."""
         os.lseek(self.descriptor, max(0, start), os.SEEK_SET)
         pieces = iter(lambda: os.read(self.descriptor, _PIECE), b"")
         return b"".join(pieces)
 
     def write(self, start: int, data: bytes) -> None:
-        """Write bytes at an offset, durably."""
         os.lseek(self.descriptor, start, os.SEEK_SET)
         write_all(self.descriptor, data)
         os.fsync(self.descriptor)
 
     def truncate(self, size: int) -> None:
-        """Keep this many bytes."""
         os.ftruncate(self.descriptor, size)
         os.fsync(self.descriptor)
 
     def close(self) -> None:
-        """Close and unlock the file."""
         if self._open:
             self._open = False
             os.close(self.descriptor)
@@ -109,7 +103,6 @@ def locked(path: Path, *, alone: bool) -> Iterator[LockedFile]:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte, however few the system takes at a time."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -197,12 +190,10 @@ class PendingAppend:
 
 
 def note_path(path: Path) -> Path:
-    """The path of the note for a file."""
     return path.with_name(f".{path.name}.pending")
 
 
 def write_note(path: Path, pending: PendingAppend) -> None:
-    """Write the note, durably."""
     head = {"start": pending.start, "length": len(pending.document), "sha256": _hash(pending.document)}
     write_file(note_path(path), json.dumps(head).encode() + b"\n" + pending.document)
 
@@ -221,15 +212,13 @@ def read_note(path: Path) -> PendingAppend | None:
 
 
 def drop_note(path: Path) -> None:
-    """Remove the note."""
     with suppress(OSError):
         note_path(path).unlink(missing_ok=True)
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, mode: int = os.O_TRUNC) -> None:
     """Write a file, durably and for its owner only."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | PLAIN
-    descriptor = os.open(path, flags, FILE_MODE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_NOFOLLOW", 0) | PLAIN, FILE_MODE)
     try:
         write_all(descriptor, data)
         os.fsync(descriptor)
@@ -275,7 +264,8 @@ def named(folder: Path, name: str) -> Path:
 def names(folder: Path) -> tuple[str, ...]:
     """The cassettes of a folder, in alphabetical order; none if the folder does not exist."""
     found = (path.relative_to(folder) for path in folder.rglob(f"*{SUFFIX}") if path.is_file())
-    return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
+    seen = (path for path in found if not any(part.startswith(".") for part in path.parts))
+    return tuple(sorted(str(path).removesuffix(SUFFIX) for path in seen))
 
 
 def absent(folder: Path, name: str) -> str:
@@ -283,10 +273,6 @@ def absent(folder: Path, name: str) -> str:
     there, plain = names(folder), name.removeprefix(f"{folder}/").removesuffix(SUFFIX)
     words = f'there is no cassette "{name[:120]}" in {folder}'
     return words + (did_you_mean(plain, there) or (f"; there are {', '.join(there[:_MAX_NAMES])}" if there else ""))
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 class CassetteFile:
@@ -301,7 +287,6 @@ class CassetteFile:
 
     @property
     def exists(self) -> bool:
-        """Whether the file exists. Raises CassetteError if that cannot be determined."""
         try:
             return self.path.exists()
         except OSError as error:
@@ -309,21 +294,18 @@ class CassetteFile:
 
     @property
     def stamp(self) -> Stamp | None:
-        """Its current state, or None if it does not exist."""
         try:
             return Stamp.of(self.path.stat())
         except OSError:
             return None
 
     def load(self) -> tuple[Episode, ...]:
-        """Its episodes. Raises CassetteError if it is missing or invalid."""
         return self._episodes(self._read())
 
     def _episodes(self, data: bytes) -> tuple[Episode, ...]:
         return indexed(self.path, data, str(self.path)) if data else ()
 
     def documents(self) -> tuple[EpisodeDocument, ...]:
-        """Its episodes with their documents. Raises CassetteError as `load` does."""
         data = self._read()
         return entries(data, str(self.path)) if data else ()
 
@@ -379,8 +361,14 @@ class CassetteFile:
         """Check and repair the file before anything is appended, and return the number of its episodes."""
         self._check_size(held.status.st_size)
         self._repair(held)
-        if Stamp.of(held.status) == self.left:
+        stamp = Stamp.of(held.status)
+        if stamp == self.left:
             return self._count
+        if stamp.file == self.left.file and 0 < self.left.size < stamp.size:
+            rest = held.read(self.left.size - 1)  # what others have appended
+            with suppress(CassetteError):  # the whole file is read for the line of a mistake
+                if rest.startswith(b"\n---\n"):
+                    return self._count + len(following(rest[1:], self.path.name, ReadPosition(self._count)))
         return len(self._episodes(held.read(0)))
 
     def _repair(self, held: LockedFile) -> None:
@@ -487,7 +475,6 @@ class Index:
 
     @classmethod
     def of(cls, data: bytes, found: tuple[Episode, ...]) -> "Index":
-        """The index of a file with these bytes."""
         return cls(FORMAT, len(data), data.count(b"\n"), sha256(data).hexdigest(), found)
 
     def begins(self, data: bytes) -> bool:
@@ -531,8 +518,8 @@ def _write(index: Path, content: bytes) -> None:
     folder = index.parent
     if not folder.exists():
         folder.mkdir(0o700)
-    with suppress(FileExistsError), open(folder / ".gitignore", "xb", opener=_private) as ignored:
-        ignored.write(b"*\n")
+    with suppress(FileExistsError):
+        write_file(folder / ".gitignore", b"*\n", os.O_EXCL)
     with NamedTemporaryFile(dir=folder, prefix=f".{index.name}.", delete=False) as fresh:
         try:
             fresh.write(content)
@@ -541,10 +528,6 @@ def _write(index: Path, content: bytes) -> None:
         except BaseException:
             Path(fresh.name).unlink(missing_ok=True)
             raise
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 @cache

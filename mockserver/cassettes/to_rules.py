@@ -418,7 +418,6 @@ MAX_NAME = 120
 
 
 def rules_file(rules: Sequence[RuleDraft]) -> str:
-    """The YAML of a rules file."""
     listed = [
         {"name": name, "when": rule.when, **({} if rule.times is None else {"times": rule.times}), "then": rule.then}
         for rule, name in zip(rules, _names(rules), strict=True)

@@ -39,7 +39,6 @@ class Checks:
 
 
 def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
-    """All findings, episode by episode."""
     for number, episode in enumerate(episodes, 1):
         if number in checks.mismatches:
             yield number, _EDITED

@@ -62,7 +62,6 @@ def server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Source
 
 
 def text_of(path: str) -> str:
-    """The text of a file; `-` is standard input. Raises ConfigError."""
     try:
         with click.open_file(path, encoding="utf-8") as file:
             return str(file.read())

@@ -119,7 +119,6 @@ class Report:
     unanswered: list[Unanswered] = field(default_factory=list)
 
     def note(self, exchange: Exchange) -> None:
-        """Count a closed exchange."""
         engine = self.live.namespaces.get(exchange.namespace).engine(self.live.engine)
         choice = engine.tapes.choice if isinstance(engine.tapes, Player) else CassetteChoice()
         expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
@@ -139,7 +138,6 @@ class Report:
             self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
 
     def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
-        """A function that counts an exchange, then logs it."""
         if log is None:
             return self.note
 
@@ -161,7 +159,6 @@ class Report:
         return kept
 
     def lines(self) -> Iterator[str]:
-        """The report."""
         yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
         yield from self._cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):

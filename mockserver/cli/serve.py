@@ -147,7 +147,6 @@ class RedactingFormatter(logging.Formatter):
     """Escapes tracebacks line by line, and masks the credentials that the environment holds."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The message and the traceback."""
         return _environment_secrets().text(super().format(record))
 
     def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802  # named by the standard library

@@ -198,12 +198,6 @@ def test_which_there_are(tmp_path: Path) -> None:
 NOTE = PendingAppend(4, b"---\nabcdef\n")
 
 
-@pytest.mark.parametrize("count", range(len(NOTE.document)))
-def test_half_an_append_is_taken_away(count: int) -> None:
-    assert NOTE.whole(b"old\n" + NOTE.document[:count]) == b"old\n"
-    assert NOTE.whole(b"old\n" + NOTE.document[:count] + b"\0" * (len(NOTE.document) - count)) == b"old\n"
-
-
 @pytest.mark.parametrize(
     "data",
     [

@@ -1,7 +1,6 @@
 """`mockserver run`: real programs with official clients, configured by nothing but the environment."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -114,38 +113,6 @@ def test_rules_and_flags_as_for_serve(folder: Path) -> None:
     log, told = done.stderr.splitlines()
     assert log.startswith("1 POST /openai/v1/chat/completions -> 200 rule other.yaml:2, ")
     assert told == "mockserver: 1 call: 1 by rules"
-
-
-def test_what_cannot_be_run_and_what_is_misspelt(folder: Path) -> None:
-    missing = run(folder, "--", "no-such-program")
-    assert missing.returncode == 127
-    assert missing.stderr.startswith("mockserver: cannot run no-such-program: program not found\n")
-    nothing = run(folder)
-    assert (nothing.returncode, len(nothing.stderr.splitlines())) == (2, 1)
-    (folder / "rules.yaml").write_text("rules: [{than: {}}]")
-    broken = run(folder, "--", "true")
-    assert (broken.returncode, len(broken.stderr.splitlines())) == (2, 1)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_program_and_then_the_server(folder: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-m", "mockserver", "run", "--", "sh", "-c", "echo ready; exec sleep 60"]
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environ(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(number)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
-    assert said == "mockserver: 0 calls\n"
 
 
 ASKING = """

@@ -55,10 +55,6 @@ class Served:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     @property
-    def resident(self) -> int:
-        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    @property
     def port(self) -> int:
         return int(self.address.rpartition(":")[2])
 

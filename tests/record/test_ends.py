@@ -7,7 +7,7 @@ import pytest
 from mockserver.server.upstreams import Timeouts
 from tests.kit.raw import Raw
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, DONE, HELLO, STREAM, THERE, base, ended, heard
+from tests.kit.scripts import ANSWER, DONE, HELLO, STREAM, base, ended
 from tests.kit.upstream import Upstream
 
 
@@ -22,15 +22,6 @@ def test_what_breaks_off_is_broken_off(up: Upstream, script: str, caplog: pytest
     assert (ANSWER if script == "too short" else HELLO) in came
     assert relay.episodes == []
     assert f"The upstream of openai, 127.0.0.1:{up.port}, broke its answer off: " in caplog.text
-
-
-def test_a_stream_without_its_last_event_reaches_the_client_and_is_not_recorded(
-    up: Upstream, caplog: pytest.LogCaptureFixture
-) -> None:
-    with relaying(base(up, "unterminated")) as relay:
-        assert heard(relay, STREAM).body == HELLO + THERE
-    assert relay.episodes == []
-    assert "cassette chat.yaml: an answer is not recorded: the stream ended without" in caplog.text
 
 
 def test_the_last_event_does_not_wait_long_for_the_end(up: Upstream) -> None:

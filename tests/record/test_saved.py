@@ -15,7 +15,7 @@ from mockserver.server.live import Sources, start
 from mockserver.server.run import Running
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.raw import Heard, Raw, post
-from tests.kit.scripts import ANSWER, EVENTS, base
+from tests.kit.scripts import ANSWER, base
 from tests.kit.served import Served, served
 from tests.kit.upstream import Upstream
 
@@ -95,24 +95,6 @@ def test_the_journal_says_why_it_was_not(up: Upstream, tmp_path: Path, script: s
     assert told in call["unrecorded"]
     assert "recorded" not in call
     assert not tape(tmp_path).exists
-
-
-def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:
-    for text, answer in (("a", "1"), ("b", "2"), ("a", "3")):
-        tape(tmp_path).append(episode(chat(text), answer))
-    plain = ANSWER.decode()
-    with recording(tmp_path, base(up, "plain"), "all") as port:
-        ask(port, "a")
-        assert noted(port)["recorded"] == "cassette chat.yaml#1"
-        assert held(tmp_path) == [("a", plain), ("b", "2")]
-        ask(port, "a")
-        ask(port, "c")
-        assert held(tmp_path) == [("a", plain), ("b", "2"), ("a", plain), ("c", plain)]
-    with recording(tmp_path, base(up, "stream"), "all") as port:
-        ask(port, "a", stream=True)
-        assert len(held(tmp_path)) == 5
-        ask(port, "a")
-    assert held(tmp_path) == [("a", EVENTS.decode()), ("b", "2"), ("c", plain), ("a", EVENTS.decode())]
 
 
 @pytest.mark.parametrize("record", ["new_episodes", pytest.param("all", marks=pytest.mark.slow)])

@@ -132,13 +132,11 @@ class Detector:
 
 
 def _key(name: str, needle: str, rest: str, example: str) -> Detector:
-    """A detector of keys with this start and this rest."""
     pattern = re.escape(needle) + rest + r"(?![A-Za-z0-9])"
     return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example)
 
 
 def _letters(name: str, needle: str, rest: str, example: str) -> Detector:
-    """A detector of keys that may consist of letters alone."""
     return replace(_key(name, needle, rest, example), check=is_token)
 
 

@@ -100,7 +100,6 @@ def mask(value: str) -> str:
 
 
 def environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The credentials in environment variables, found by the names of these."""
     return tuple(
         value for name, value in environ.items() if len(value) >= MIN_ENVIRONMENT_SECRET and _VARIABLE.search(name)
     )
@@ -130,7 +129,6 @@ class CredentialFields:
         return tuple((name, self._header(name, value)) for name, value in headers)
 
     def body(self, body: bytes) -> bytes:
-        """The body of a request without credentials."""
         if _ENDING.search(body):
             body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
         return self.query(body) if _FORM.match(body) else body
@@ -144,7 +142,6 @@ class CredentialFields:
         return value.strip()[: -len(parts[0])] + self._plain(parts[0]) if parts and parts[0] else value
 
     def query(self, query: bytes) -> bytes:
-        """A query, or a form, without credentials."""
         return b"&".join(map(self._pair, query.split(b"&"))) if b"=" in query else query
 
     def _pair(self, pair: bytes) -> bytes:
@@ -275,7 +272,6 @@ def placeholder_for(_: str) -> str:
 
 
 def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder_for) -> "Credentials":
-    """The distinctive ones of some values."""
     found = tuple(dict.fromkeys(filter(is_distinctive, values)))
     return (_cached if sum(map(len, found)) <= MAX_CACHED else Credentials)(found, instead)
 
@@ -307,7 +303,6 @@ class Credentials:
         return b"".join((*pieces, data[reached:]))
 
     def text(self, text: str) -> str:
-        """A text without any of them."""
         if not self.values:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -368,7 +363,6 @@ class _Finder:
     patterns: tuple[_CredentialPattern, ...]
 
     def find(self, data: bytes) -> Sequence[tuple[int, int, int]]:
-        """The number of each pattern found, with its start and end."""
         found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(data.lower())
         return found
 

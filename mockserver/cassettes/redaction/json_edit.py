@@ -114,8 +114,6 @@ _PLAIN = re.compile(r"[^\W\d][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A piece of a text in the JSON of an event."""
-
     event: int  # its number
     path: Path
     text: str
@@ -129,7 +127,6 @@ class JoinedText:
 
     @property
     def text(self) -> str:
-        """The whole text."""
         return "".join(piece.text for piece in self.pieces)
 
     def edited(self, edits: Sequence[Edit]) -> Iterator[Fragment]:

@@ -56,7 +56,6 @@ class HeaderPolicy:
         return tuple((name, value) for name, value in small if self.has(name) or (name in more and name not in NEVER))
 
     def has(self, name: str) -> bool:
-        """Whether a header of this lower-case name is kept."""
         if name in self.names:
             return True
         return name.startswith(self.prefixes) and name not in NEVER | ACCOUNT and not is_secret_header(name)
@@ -127,7 +126,6 @@ class RedactionRules:
             raise CassetteError("scrub: a body of JSON is nested too deep") from None
 
     def either(self, text: str) -> str:
-        """A redacted text that may be JSON."""
         if not self.rules:
             return text
         changed = self.json(text) if text.lstrip()[:1] in ("{", "[", '"') else None
@@ -144,7 +142,7 @@ class RedactionRules:
     def spans(self, text: str) -> Iterator[Edit]:
         """What the patterns find in a text, in order and without overlaps."""
         deadline, reached = _deadline(text), 0
-        every = [edit for rule in self._patterns for edit in self._found(rule, text, deadline)]
+        every = [edit for rule in self._patterns for edit in self._found(*rule, text, deadline)]
         for edit in sorted(every):
             if edit[0] >= reached:
                 reached = edit[1]
@@ -155,14 +153,10 @@ class RedactionRules:
         return tuple((steps(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None)
 
     @cached_property
-    def _patterns(self) -> tuple["_RulePattern", ...]:
+    def _patterns(self) -> tuple[tuple[Any, str], ...]:
         import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
 
-        return tuple(
-            _RulePattern(regex.compile(rule.regex), rule.placeholder, rule.regex)
-            for rule in self.rules
-            if rule.regex is not None
-        )
+        return tuple((regex.compile(rule.regex), rule.placeholder) for rule in self.rules if rule.regex is not None)
 
     @cached_property
     def _placeholders(self) -> re.Pattern[str]:
@@ -180,24 +174,23 @@ class RedactionRules:
         now = self._replaced(was, deadline)
         if type(was) is not Verbatim:
             return now
-        whole = now != was and any(now == rule.placeholder for rule in self._patterns)
+        whole = now != was and any(now == placeholder for _, placeholder in self._patterns)
         return _like(was, now) if whole else was  # of a number, all is meant or nothing
 
     def _replaced(self, text: str, deadline: float) -> str:
-        for rule in self._patterns:
-            if edits := list(self._found(rule, text, deadline)):
-                text = apply_edits(text, edits)
+        for pattern, placeholder in self._patterns:
+            text = apply_edits(text, list(self._found(pattern, placeholder, text, deadline)))
         return text
 
-    def _found(self, rule: "_RulePattern", text: str, deadline: float) -> Iterator[Edit]:
+    def _found(self, pattern: Any, placeholder: str, text: str, deadline: float) -> Iterator[Edit]:
         for start, end in self._free(text):
             left = max(deadline - monotonic(), 0.001)
             try:
-                for match in rule.pattern.finditer(text, start, end, timeout=left):
+                for match in pattern.finditer(text, start, end, timeout=left):
                     if match.end() > match.start():
-                        yield match.start(), match.end(), rule.placeholder
+                        yield match.start(), match.end(), placeholder
             except (TimeoutError, MemoryError):  # how the library fails on some patterns
-                raise CassetteError(_too_slow(rule.shown)) from None
+                raise CassetteError(_too_slow(pattern.pattern)) from None
 
     def _free(self, text: str) -> Iterable[tuple[int, int]]:
         ends = [0]
@@ -205,13 +198,6 @@ class RedactionRules:
             yield ends[-1], match.start()
             ends.append(match.end())
         yield ends[-1], len(text)
-
-
-@dataclass(frozen=True, slots=True)
-class _RulePattern:
-    pattern: Any
-    placeholder: str
-    shown: str
 
 
 def _deadline(text: str) -> float:
@@ -445,11 +431,9 @@ class Secrets:
     instead: Callable[[str], str] = mask
 
     def text(self, text: str) -> str:
-        """The text without any of them."""
         return self._found.text(text)
 
     def data(self, data: bytes) -> bytes:
-        """Bytes without any of them."""
         return self._found.data(data)
 
     def joined(self, events: Sequence[str]) -> Sequence[str]:
@@ -461,11 +445,9 @@ class Secrets:
         return tuple((name, self.data(value)) for name, value in _MASKED_FIELDS.headers(headers))
 
     def query(self, query: bytes) -> bytes:
-        """A query without credentials."""
         return self.data(_MASKED_FIELDS.query(query))
 
     def body(self, body: bytes) -> bytes:
-        """The body of a request without credentials."""
         return self.data(_MASKED_FIELDS.body(body))
 
     @cached_property

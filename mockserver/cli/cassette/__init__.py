@@ -17,8 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "prune": "Remove episodes by number, age or lack of use.",
 }
 MODULES: Mapping[str, str] = {
-    **dict.fromkeys(("list", "show", "verify"), "inspect"),
-    **dict.fromkeys(("scrub", "prune"), "edit"),
+    **dict.fromkeys(("list", "show", "verify", "scrub", "prune"), "episodes"),
     **dict.fromkeys(("rules", "import", "export"), "convert"),
 }
 

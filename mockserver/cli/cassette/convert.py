@@ -13,6 +13,7 @@ from mockserver.cassettes.convert import ADDRESSES, DialectRoutes, Imported, har
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.store import SUFFIX, CassetteFile
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, rules_file
+from mockserver.cli.cassette.episodes import line
 from mockserver.cli.cassette.folder import (
     Folder,
     cassettes_flag,
@@ -22,7 +23,6 @@ from mockserver.cli.cassette.folder import (
     redactor,
     write_output,
 )
-from mockserver.cli.cassette.inspect import line
 from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call
@@ -150,7 +150,6 @@ def _name(file: str) -> str:
 
 
 def dialect_routes() -> DialectRoutes:
-    """What importing needs to know of the dialects."""
     served = places(discover(), "openai")
     mounts = {name: dialect.mounts for name, dialect in discover().items()}
     return DialectRoutes(mounts, lambda method, path: operation_at(method, path, served), _decoded)

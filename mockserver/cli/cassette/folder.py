@@ -27,17 +27,13 @@ from mockserver.server.recorder import recording_policy
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of cassettes."""
-
     settings: Settings
 
     @property
     def path(self) -> Path:
-        """Where it is."""
         return Path(self.settings.cassettes)
 
     def names(self) -> tuple[str, ...]:
-        """The cassettes in it, in alphabetical order. Raises CassetteError."""
         if not self.path.is_dir():
             raise CassetteError(f"there is no folder {self.path}; {_NEXT}")
         try:
@@ -52,7 +48,6 @@ class Folder:
         return CassetteFile(path if plain == name or path.exists() else named(self.path, plain))
 
     def found(self, name: str) -> CassetteFile:
-        """The existing cassette of a name or path. Raises CassetteError."""
         cassette = self.cassette(name)
         if not cassette.exists:
             words = absent(self.path, name)
@@ -138,12 +133,10 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
 
 
 def redactor(settings: Settings) -> Redactor:
-    """What removes secrets from episodes, by the settings and the environment."""
     return recording_policy(settings, os.environ).scrubber
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:
-    """What looks like a secret in an episode, as text."""
     return [str(leak) for leak in find_leaks(episode, settings.allow_secrets)]
 
 

@@ -29,32 +29,10 @@ SAFE = {"hate": {"filtered": False, "severity": "safe"}}
 TRIPPED = {"violence": {"filtered": True, "severity": "high"}, "hate": {"filtered": False, "severity": "low"}}
 
 ANSWERS: list[tuple[ParsedResponse, Any]] = [
-    (ParsedResponse((ParsedChoice((TEXT,), "stop"),)), {"text": "a"}),
     (ParsedResponse((ParsedChoice((TEXT,), "length"),)), {"text": "a", "finish": "length"}),
-    (ParsedResponse((ParsedChoice((), "stop"),)), {"text": ""}),
-    (ParsedResponse((ParsedChoice((ParsedPart("reasoning", "r"), TEXT)),)), {"reasoning": "r", "text": "a"}),
     (
         ParsedResponse((ParsedChoice((TEXT, ParsedPart("reasoning", "r"))),)),
         {"parts": [{"text": "a"}, {"reasoning": "r"}]},
-    ),
-    (ParsedResponse((ParsedChoice((TEXT, TEXT)),)), {"parts": [{"text": "a"}, {"text": "a"}]}),
-    (
-        ParsedResponse(
-            (
-                ParsedChoice(
-                    (
-                        ParsedPart("call", call=ParsedToolCall("f", '{"a":1}')),
-                        ParsedPart("call", call=ParsedToolCall("g", '{"a": 1}')),
-                    ),
-                    "tool_calls",
-                ),
-            )
-        ),
-        {"tool_calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": '{"a": 1}'}]},
-    ),
-    (
-        ParsedResponse((ParsedChoice((ParsedPart("call", call=ParsedToolCall("f", "x", custom=True)),)),)),
-        {"tool_calls": [{"name": "f", "input": "x"}]},
     ),
     (
         ParsedResponse(
@@ -63,26 +41,12 @@ ANSWERS: list[tuple[ParsedResponse, Any]] = [
         {"items": [{"type": "web_search_call", "query": '{{ "{" }}{'}], "text": "a"},
     ),
     (
-        ParsedResponse((ParsedChoice((TEXT,)), ParsedChoice((TEXT,), "length"))),
-        {"choices": [{"text": "a"}, {"text": "a", "finish": "length"}]},
-    ),
-    (
         ParsedResponse((ParsedChoice((TEXT,), "content_filter", filters=TRIPPED),), prompt_filters=SAFE),
         {
             "text": "a",
             "content_filter": {"on": "completion", "category": "violence", "severity": "high"},
             "annotate": {"completion": {"hate": "low"}},
         },
-    ),
-    (ParsedResponse((ParsedChoice((TEXT,), "error"),)), {"text": "a", "finish": "content_filter"}),
-    (
-        ParsedResponse((ParsedChoice((TEXT,)),), error={"code": "c", "message": "m"}, broken=True),
-        {"text": "a", "failed": {"code": "c", "message": "m"}},
-    ),
-    (ParsedResponse((ParsedChoice((TEXT,)),), error="no", broken=True), {"text": "a", "failed": True}),
-    (
-        ParsedResponse(status=429, error={"message": "{{ a", "type": None, "code": 3}),
-        {"error": {"status": 429, "message": '{{ "{" }}{ a', "code": 3}},
     ),
     (ParsedResponse(status=502, error="<html>", body="<html>"), {"raw": {"status": 502, "body": "<html>"}}),
     (

@@ -2,7 +2,7 @@
 
 import random
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import process_time
 
 import pytest
@@ -10,12 +10,7 @@ import pytest
 from mockserver.cassettes.redaction.detect import (
     DETECTORS,
     Detector,
-    is_apart,
-    is_fake,
-    is_jwt,
-    is_password,
     is_random,
-    is_token,
 )
 
 
@@ -89,14 +84,6 @@ def test_what_is_no_secret(text: str) -> None:
     assert not list(found(text.encode()))
 
 
-@pytest.mark.parametrize(
-    ("before", "apart"),
-    [(b"", True), (b" ", True), (b"a", False), (b"-", False), (b"\\n", True), (b"%20", True), (b"n", False)],
-)
-def test_what_stands_apart(before: bytes, apart: bool) -> None:
-    assert is_apart(before + b"x", len(before)) is apart
-
-
 HUGE = 100_000
 EVIL = {
     "jwts without an end": b"eyJhbGciOiJIUzI1NiJ9.",
@@ -142,38 +129,3 @@ def test_nearly_all_that_chance_makes_is_random(alphabet: str, length: int) -> N
     chance = random.Random(f"{alphabet} {length}")
     made = ["".join(chance.choices(ALPHABETS[alphabet], k=length)) for _ in range(1000)]
     assert sum(map(is_random, made)) > (920 if alphabet == "small" else 975)
-
-
-LOOKS: list[tuple[Callable[[str], bool], bool, tuple[str, ...]]] = [
-    (
-        is_random,
-        False,
-        (
-            *("sk-your-api-key-1234", "your_api_key_here_0123", "sk-test-51Nx8Kq2Lm9Rb4Tz", "AKIAIOSFODNN7EXAMPLE"),
-            *("xxxxxxxxxxxxxxxxxxxx", "sk-00000000000000000000", "1234567890abcdefghij", "<API_KEY>"),
-            *("MySecretPassword123!", "process.env.OPENAI_API_KEY", "settings.AZURE_OPENAI_ENDPOINT_V2"),
-            *("fake-0a8fK2qLmN0pR4s", "sk-this-is-wrong-0193", "dXNlcjpwYXNzd29yZA==", "gpt-4o-mini-2024-07-18"),
-            *("/usr/local/lib/python3.11/site-packages", "2024-10-21T10:11:12.123Z", "12345678901234567890"),
-            "KwErTbUiNpAsDvGhJkLzXcVb",  # which may be a token, as those can consist of letters alone
-        ),
-    ),
-    (is_token, True, ("KwErTbUiNpAsDvGhJkLzXcVb",)),
-    (is_fake, True, ("aaaaaaaaaa", "a-test-8fK2qL", "abababab")),
-    (is_fake, False, ("8fK2qLmN0pR4", "contest8fK2qL")),
-    (is_password, True, ("q8!fK2#Lm0pR", "8fK2qLmN0p")),
-    (is_password, False, ("password1", "correcthorsebattery", "os.environ.get1", "hash(x1y2z3w4)", "${DB_PASS_2}")),
-    (is_jwt, True, ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.k3Vn8Zq1Xb6Wm9Rc4Yd7Lf5Gs0Pj2Tt",)),
-    (
-        is_jwt,
-        False,
-        (
-            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.k3Vn8Zq1Xb6Wm9Rc4Yd7Lf5Gs0Pj2Tt",
-            *("eyJzdWIiOiJhbGljZSJ9.eyJzdWIiOiJhbGljZSJ9.k3Vn8Zq1Xb6Wm9Rc", "eyJ!!.a.b", ""),
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("looks", "so", "texts"), LOOKS)
-def test_what_looks_like_a_secret(looks: Callable[[str], bool], so: bool, texts: tuple[str, ...]) -> None:
-    assert [text for text in texts if looks(text) is not so] == []

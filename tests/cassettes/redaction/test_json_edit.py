@@ -97,21 +97,6 @@ def test_what_is_told_in_pieces(name: str) -> None:
     assert [lane.text for lane in joined_deltas([json.dumps(event) for event in events])] == told
 
 
-def test_pieces_are_changed_where_they_stand() -> None:
-    events = [json.dumps(chat(text), indent=2) for text in ("xA", "B", "Cy", "z")]
-    (lane,) = joined_deltas(events)
-    pieces = list(lane.edited([(1, 4, "<K>")]))
-    assert [(piece.event, piece.text) for piece in pieces] == [(0, "x<K>"), (1, ""), (2, "y")]
-    assert with_fragments(events[2], pieces[2:]) == events[2].replace("Cy", "y")
-
-
-def test_what_tells_of_a_token_beside_it_goes_too() -> None:
-    (lane,) = joined_deltas([data := json.dumps(token("a")), json.dumps(token("b"))])
-    left = json.loads(with_fragments(data, list(lane.edited([(0, 1, "<K>")]))))
-    one = {"token": "<K>", "bytes": None, "logprob": 0, "top_logprobs": []}
-    assert left["choices"][0]["logprobs"]["content"] == [one]
-
-
 def test_of_completions_too() -> None:
     logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
     data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})

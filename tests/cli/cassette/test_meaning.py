@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mockserver.cli.cassette.convert import recorded_calls
-from mockserver.cli.cassette.inspect import unplayable
+from mockserver.cli.cassette.episodes import unplayable
 from mockserver.core.episode import Episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from mockserver.cli.cassette.inspect import block, day, full_description, headline, line, size
+from mockserver.cli.cassette.episodes import block, day, full_description, headline, line, size
 from mockserver.core.episode import Recorded
 from mockserver.server.cassette_store import parse_episode
 from tests.kit.episodes import chat, episode

@@ -35,9 +35,11 @@ def test_what_was_not_played_by_a_journal(place: Place) -> None:
 def test_a_broken_file_is_2_and_the_rest_is_checked(place: Place) -> None:
     place.keep("good", *chats(("Hi", "Hello")))
     (place.folder / "bad.yaml").write_text("hello")
+    (place.folder / "empty.yaml").touch()
     ran = place.run("verify")
     assert (ran.code, ran.out) == (2, "1 cassette, 1 episode, 0 findings\n")
     assert "cassettes/bad.yaml:1:1" in ran.err
+    assert "cassettes/empty.yaml: the file is empty: was it cut off? Record it again, or remove it\n" in ran.err
 
 
 def test_one_episode_alone(place: Place) -> None:

@@ -211,7 +211,6 @@ class Call:
 
     @property
     def spoken(self) -> tuple[Message, ...]:
-        """Return the conversation that a later call continues, without this call's instructions."""
         return self.messages[1:] if self.has_instructions else self.messages
 
     def limited(self, max_tokens: int) -> "Call":
@@ -254,7 +253,6 @@ def _of_message(message: Message, tokenizer: Tokenizer) -> int:
 
 
 def declared(tools: tuple[Tool, ...]) -> str:
-    """Render the tools as the model reads them: a TypeScript namespace of functions."""
     lines = [line for tool in tools for line in _function(tool)]
     return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
 

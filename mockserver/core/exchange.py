@@ -147,7 +147,6 @@ class Exchange:
 
     @property
     def trace(self) -> tuple[str, ...]:
-        """Return the steps, branches and faults of rules that made the answer."""
         return () if self.plan is None else self.plan.trace
 
     @property

@@ -34,7 +34,6 @@ def is_everywhere(host: str) -> bool:
 
 
 def matches(host: str, pattern: str) -> bool:
-    """Whether a host matches a name, an address, `*.example.com` (all subdomains) or `*` (all)."""
     pattern = pattern.lower()
     return pattern in ("*", host) or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 

@@ -52,7 +52,6 @@ REASON_OF_STATUS = dict(sorted((_FIRST_REASONS | {400: "bad_parameter", 404: "un
 
 
 def reason_of(status: int) -> str:
-    """Return the reason of a bare status; any other 4xx is a bad parameter, any other 5xx a server error."""
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 
@@ -193,7 +192,6 @@ def words_of(part: Part) -> str:
 
 
 def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Return the tokens of the part, the source of chunks, usage and log probabilities."""
     if isinstance(part, Item) or part.tokens is None:
         return tokenizer.split(words_of(part))
     return part.tokens

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import repeat
+from struct import unpack
 from typing import Protocol
 
 from mockserver.core.json import Json
@@ -85,7 +86,6 @@ split, count = APPROX.split, APPROX.count
 
 
 def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
-    """Return the pieces in which a stream sends these tokens; they join to exactly their text."""
     match chunks:
         case "token":
             return tuple(tokens) if all(tokens) else tuple(filter(None, tokens))
@@ -242,7 +242,6 @@ def part_tokens(part: Mapping[str, Json]) -> int:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """Return the tokens of a detailed image: scaled to 2048, then to a shorter side of 768, then in tiles."""
     longest = max(width, height, 1)
     if longest > _LONGEST:
         width, height = width * _LONGEST // longest, height * _LONGEST // longest
@@ -268,21 +267,21 @@ def size_of(url: str) -> Size | None:
 
 
 def _png(read: bytes) -> Size | None:
-    return (_big(read[16:20]), _big(read[20:24])) if read[12:16] == b"IHDR" and len(read) >= 24 else None
+    return unpack(">II", read[16:24]) if read[12:16] == b"IHDR" and len(read) >= 24 else None
 
 
 def _gif(read: bytes) -> Size | None:
-    return (_little(read[6:8]), _little(read[8:10])) if len(read) >= 10 else None
+    return unpack("<HH", read[6:10]) if len(read) >= 10 else None
 
 
 def _jpeg(read: bytes) -> Size | None:
     at = 2
     while at + 9 <= len(read) and read[at] == 0xFF:
-        marker, length = read[at + 1], _big(read[at + 2 : at + 4])
+        marker, length = read[at + 1], int.from_bytes(read[at + 2 : at + 4])
         if marker == 0xFF:  # filling
             at += 1
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return _big(read[at + 7 : at + 9]), _big(read[at + 5 : at + 7])
+            return int.from_bytes(read[at + 7 : at + 9]), int.from_bytes(read[at + 5 : at + 7])
         else:
             at += 2 + max(length, 2)
     return None
@@ -293,21 +292,14 @@ def _webp(read: bytes) -> Size | None:
         return None
     match read[12:16]:
         case b"VP8X":
-            return _little(read[24:27]) + 1, _little(read[27:30]) + 1
+            return int.from_bytes(read[24:27], "little") + 1, int.from_bytes(read[27:30], "little") + 1
         case b"VP8L":
-            both = _little(read[21:25])
+            both = int.from_bytes(read[21:25], "little")
             return (both & 0x3FFF) + 1, (both >> 14 & 0x3FFF) + 1
         case b"VP8 ":
-            return _little(read[26:28]) & 0x3FFF, _little(read[28:30]) & 0x3FFF
+            width, height = unpack("<HH", read[26:30])
+            return width & 0x3FFF, height & 0x3FFF
     return None
-
-
-def _big(octets: bytes) -> int:
-    return int.from_bytes(octets, "big")
-
-
-def _little(octets: bytes) -> int:
-    return int.from_bytes(octets, "little")
 
 
 # The first bytes of each file format.

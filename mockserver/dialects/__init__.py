@@ -16,7 +16,6 @@ from mockserver.core.rates import Standings
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
-    """The body of a failed reply as an event of its own."""
     return Frame(failed.body, part="finish")
 
 

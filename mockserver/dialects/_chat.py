@@ -111,7 +111,6 @@ def _is_bias(value: Any) -> bool:
 
 
 def _few_pairs(value: Any) -> Any:
-    """Metadata, unless it has more pairs than are worth looking at."""
     if isinstance(value, dict) and len(value) > MAX_METADATA_PAIRS:
         limits = {"field_type": "Dictionary", "max_length": MAX_METADATA_PAIRS, "actual_length": len(value)}
         raise PydanticKnownError("too_long", limits)
@@ -354,7 +353,6 @@ def _tool_with_schema_as_text(tool: Body) -> Body:
 
 
 def schema_as_text(holder: Body, key: str) -> Body:
-    """Return an object whose schema is text: the order of its keys counts."""
     return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
@@ -433,7 +431,6 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def chat_live_only(body: Body) -> Iterator[Complaint]:
-    """Yield what the live API refuses although its published schema allows it."""
     yield from unknown_fields(body, CHAT_FIELDS)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")

@@ -53,7 +53,6 @@ USUAL_TOKENS = 16
 
 
 def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of a completion's body, or the 400 that OpenAI returns for it."""
     parsed = validated(COMPLETION, body, refuse)
     for found in _conflicts(parsed):
         raise refuse(found)
@@ -111,7 +110,6 @@ def _numbers(numbers: Sequence[int]) -> Prompt:
 
 
 def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
-    """What would change the answer; a prompt means the same however it is written."""
     kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
     texts = [prompt.text for prompt in prompts]
     return {**kept, "prompt": texts[0] if len(texts) == 1 else texts}

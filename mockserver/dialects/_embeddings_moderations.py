@@ -80,7 +80,6 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of OpenAI's body, which is closed, or the 400 that OpenAI returns for it."""
     parsed = validated(EMBEDDING, body, refuse)
     for found in (*unknown_fields(body, EMBEDDING_FIELDS), *_empty(parsed["input"])):
         raise refuse(found)
@@ -115,7 +114,6 @@ def embeddings_call(  # size: the body is passed as sent, and as validated
 
 
 def too_long(call: Call) -> Failure | None:
-    """The refusal of a call one of whose inputs is longer than the live service takes."""
     longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MAX_TOKENS_PER_INPUT:
         return None

@@ -266,6 +266,12 @@ def refuse(complaint: Complaint) -> Failure:
     if complaint.message is not None:
         code = "invalid_value" if complaint.kind == "value" else None
         return _failure(complaint, complaint.message, code)
+    match complaint.kind:
+        case "missing":
+            message = f"Missing required parameter: '{complaint.where}'."
+            return _failure(complaint, message, "missing_required_parameter")
+        case "unknown":
+            return _failure(complaint, f"Unknown parameter: '{complaint.where}'.", "unknown_parameter")
     return _WORDINGS[complaint.kind](complaint)
 
 
@@ -277,14 +283,6 @@ def refuse_without_code(complaint: Complaint) -> Failure:
 
 def _failure(complaint: Complaint, message: str, code: str | None) -> Failure:
     return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
-
-
-def _missing(complaint: Complaint) -> Failure:
-    return _failure(complaint, f"Missing required parameter: '{complaint.where}'.", "missing_required_parameter")
-
-
-def _unknown(complaint: Complaint) -> Failure:
-    return _failure(complaint, f"Unknown parameter: '{complaint.where}'.", "unknown_parameter")
 
 
 def _type(complaint: Complaint) -> Failure:
@@ -361,7 +359,6 @@ def _plain(bound: float | int | str | None) -> str:
 
 _OF_STRINGS = ("stop", "modalities", "include", "input")
 _WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
-    "missing": _missing,
     "type": _type,
     "value": _value,
     "below": _beyond,
@@ -369,7 +366,6 @@ _WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
     "short": _short,
     "long": _long,
     "pattern": _pattern,
-    "unknown": _unknown,
 }
 
 

@@ -91,7 +91,6 @@ def request_hex(http: HttpRequest, call: Call | None) -> str:
 
 
 def request_id_header(http: HttpRequest, call: Call | None) -> Headers:
-    """Return `x-request-id`, the header that most providers send with every reply."""
     return (("x-request-id", f"req_{request_hex(http, call)}"),)
 
 
@@ -106,7 +105,6 @@ def openai_rate_limit_headers(standings: Standings) -> Headers:
 
 
 def remaining_rate_limit_headers(standings: Standings) -> Headers:
-    """Return the rest of requests and tokens, where they are limited."""
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 

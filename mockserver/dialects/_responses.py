@@ -245,7 +245,6 @@ def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, stric
 
 
 def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
-    """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
     tools = tuple(_tools(parsed))
     form = (parsed.get("text") or {}).get("format") or {"type": "text"}
     return Call(
@@ -327,7 +326,6 @@ def _named(tools: Iterable[Body]) -> Iterator[str]:
 
 
 def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
-    """The MCP servers by their labels, each with the tool that is meant, if it is one."""
     for tool in tools:
         if tool.get("type") == "mcp" and isinstance(label := tool.get("server_label"), str):
             name = tool.get("name")
@@ -419,7 +417,6 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
 
 
 def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    """Return those of the object's fields that the request states, as the object shows them."""
     body = {key: call.raw[key] for key in fields if key in call.raw}
     shown = {key: body[key] for key in _UNCHANGED_FIELDS if body.get(key) is not None}
     shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}

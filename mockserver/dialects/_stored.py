@@ -208,7 +208,10 @@ class StoredResponses:
 
     def _retrieved(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
-        if self.final and call.stream and not _was_streamed(stored.call):
+        asked = stored.call
+        # A generated response, which has no request, may have been streamed.
+        was_streamed = (asked.options.background and asked.stream) or not asked.raw
+        if self.final and call.stream and not was_streamed:
             raise self.refuse(custom_complaint(f"Unknown response_id: {clip(call.id)}", "response_id"))
         after = integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
@@ -242,7 +245,7 @@ class StoredResponses:
             "object": "response.compaction",
             "created_at": stored.answer.created,
             "output": list(compacted_items(stored)),
-            "usage": response_usage(stored.answer.usage, self.layout),
+            "usage": response_usage(stored.answer.usage),
         }
         return with_headers(json_reply(200, body, stored.answer.headers), self.headers(call))
 
@@ -287,11 +290,6 @@ def _about(call: Call, operation: str) -> Call:
 def _stored(outcome: Success) -> Stored:
     assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
     return outcome
-
-
-def _was_streamed(made: Call) -> bool:
-    """Whether a response was streamed from the background; one without a request may have been."""
-    return (made.options.background and made.stream) or not made.raw
 
 
 def _included(http: HttpRequest) -> Iterator[str]:

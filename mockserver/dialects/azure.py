@@ -182,39 +182,31 @@ def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
         case "drop" | "ignore":
             return {key: value for key, value in body.items() if key in known}
         case "error":
-            if extras:
-                raise _refused_extras(extras)
-            return body
+            if not extras:
+                return body
+            shown = clip(str([clip(extra) for extra in extras]), 300)
+            message = (
+                f"Extra parameters {shown} are not allowed when extra-parameters is not set or set to be 'error'. "
+                "Set extra-parameters to 'pass-through' to pass to the model."
+            )
+            raise Failure("bad_parameter", message, param=clip(extras[0]))
     message = (
         f"The extra-parameters header is '{clip(mode or '')}'; it may be 'error', 'pass-through', 'drop' or 'ignore'."
     )
     raise Failure("bad_parameter", message, param="extra-parameters")
 
 
-def _refused_extras(extras: Iterable[str]) -> Failure:
-    shown = clip(str([clip(extra) for extra in extras]), 300)
-    message = (
-        f"Extra parameters {shown} are not allowed when extra-parameters is not set or set to be 'error'. "
-        "Set extra-parameters to 'pass-through' to pass to the model."
-    )
-    return Failure("bad_parameter", message, param=clip(next(iter(extras))))
-
-
 def _contents(messages: Iterable[Body]) -> Iterator[Complaint]:
     for at, message in enumerate(messages):
         content = message.get("content")
         if content is None and message["role"] != "assistant":
-            yield _absent(message, ("messages", at, "content"))
+            path = ("messages", at, "content")
+            expected = ("a string", "an array of objects")
+            yield Complaint("type", path, expected=expected) if "content" in message else Complaint("missing", path)
         for index, part in enumerate(content if isinstance(content, list) else ()):
             own = "text" if part["type"] == "text" else "image_url"
             if part["type"] != "input_audio" and own not in part and "content" not in part:
                 yield Complaint("missing", ("messages", at, "content", index, own))
-
-
-def _absent(message: Body, path: tuple[str | int, ...]) -> Complaint:
-    if "content" not in message:
-        return Complaint("missing", path)
-    return Complaint("type", path, got=None, expected=("a string", "an array of objects"))
 
 
 _OF_THE_MODEL = EFFECTIVE | {
@@ -263,7 +255,6 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
-    """Three fields, and more for some statuses."""
     error = {"error": resolved.kind, "message": resolved.message}
     match resolved.status:
         case 401 | 404 | 429:

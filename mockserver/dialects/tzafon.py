@@ -320,7 +320,6 @@ def _lonely(body: Body) -> Iterator[Complaint]:
 
 
 def vllm_live_only(body: Body) -> Iterator[Complaint]:
-    """What the engine refuses, though the schema allows it."""
     if (heat := body.get("temperature")) is not None and heat < 0:
         yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
     if (share := body.get("top_p")) is not None and not 0 < share <= 1:
@@ -345,13 +344,11 @@ MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
 
 def _parse_responses(http: HttpRequest, strict: bool) -> Call:
-    body = read_object(http)
-    return _checked(parse_response(http, body), strict)
+    return _checked(parse_response(http, read_object(http)), strict)
 
 
 def _parse_chat(http: HttpRequest, strict: bool) -> Call:
-    body = read_object(http)
-    return _checked(parse_chat(http, body), strict)
+    return _checked(parse_chat(http, read_object(http)), strict)
 
 
 def _checked(call: Call, strict: bool) -> Call:

@@ -349,12 +349,10 @@ def _function_increments(part: ToolUse, pieces: Iterable[tuple[str, int]]) -> It
 
 
 def completion_filter(safety: Safety) -> dict[str, Json]:
-    """Return all six categories of a completion; those not in `safety` are safe."""
     return _results(safety, DETECTIONS_OF_COMPLETION)
 
 
 def prompt_filter(safety: Safety, index: int = 0) -> dict[str, Json]:
-    """Return all five categories of a prompt; those not in `safety` are safe."""
     return {"prompt_index": index, "content_filter_results": _results(safety, DETECTIONS_OF_PROMPT)}
 
 

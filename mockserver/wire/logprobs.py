@@ -17,14 +17,12 @@ Block = dict[str, Json]
 
 
 def logprobs_block(choice: Choice) -> Block | None:
-    """Return the log probabilities of a whole choice, or None when they were not requested."""
     if choice.logprobs is None:
         return None
     return {"content": [_token_logprob(logprob) for logprob in choice.logprobs], "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
-    """Yield for each piece of the text the log probabilities of the tokens that end within it."""
     for span in spans(pieces, [logprob.token for logprob in logprobs]):
         yield {"content": [_token_logprob(logprob) for logprob in logprobs[span]], "refusal": None}
 

@@ -20,13 +20,6 @@ class ResponseLayout:
     """Which keys a provider shows, in which order, and how its streams differ."""
 
     response: tuple[str, ...]
-    usage: tuple[str, ...] = (
-        "input_tokens",
-        "input_tokens_details",
-        "output_tokens",
-        "output_tokens_details",
-        "total_tokens",
-    )
     queued: bool = True  # whether a background answer is queued first; False: it is in progress at once
     raw_reasoning: bool = False  # whether the reasoning itself is shown, not only its summary
     unset: Mapping[str, Json] = field(default_factory=dict)  # defaults of keys that repeat the request
@@ -73,7 +66,6 @@ class ItemKind:
 
 
 def item_kind(name: str) -> ItemKind:
-    """Return the row of a kind; a plain one for an unknown kind."""
     return ITEM_KINDS.get(name, _OTHER)
 
 
@@ -145,7 +137,7 @@ def response_of_items(
         "incomplete_details": _incomplete(answer) if status == "incomplete" else None,
         "model": answer.model,
         "output": [dict(each.body) for each in items],
-        "usage": response_usage(answer.usage, layout) if ended else None,
+        "usage": response_usage(answer.usage) if ended else None,
     }
     return pick({**options.request_fields, **full}, layout.response)
 
@@ -168,15 +160,14 @@ def status_of(answer: Answer, layout: ResponseLayout) -> Status:
     return "incomplete" if _is_cut(answer) else "completed"
 
 
-def response_usage(usage: Usage, layout: ResponseLayout) -> dict[str, Json]:
-    full = {
+def response_usage(usage: Usage) -> dict[str, Json]:
+    return {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
         "output_tokens": usage.completion,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
         "total_tokens": usage.total,
     }
-    return pick(full, layout.usage)
 
 
 def _error(answer: Answer) -> dict[str, Json] | None:
@@ -304,7 +295,6 @@ def _annotation(note: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _summary(part: Reasoning, layout: ResponseLayout, options: ResponseOptions) -> str | None:
-    """Return the summary that a rule gives, or the whole reasoning where it is not shown otherwise."""
     if part.summary is None and options.summary and not layout.raw_reasoning:
         return part.text
     return part.summary

@@ -144,7 +144,6 @@ def item_events(stream: ItemStream) -> Events:
 
 
 def item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the item with the same keys, and blanks in those that will be filled."""
     blank = _BLANK.get(body["type"]) or item_kind(body["type"]).blank
     started = {"status": "in_progress", **blank}
     return {key: _blanked(value, started[key]) if key in started else value for key, value in body.items()}

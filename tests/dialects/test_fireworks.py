@@ -1,5 +1,6 @@
 """What Fireworks' bodies ask beyond OpenAI's, and what its answers tell beside the text."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,18 +11,20 @@ from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.dialects.fireworks import DIALECT
 from mockserver.dialects.fireworks.request import parse_chat, parse_completion, perf_metrics
 
-HTTP = HttpRequest("POST", "/completions")
 SCHEMA = {"type": "object", "properties": {"b": {}, "a": {}}}
 ANSWER = Answer("cmpl-1", 7, "m", (Choice((Text(" Hi you"),)),), Usage(3, 2, cached=1))
 
 
+def request(**body: Any) -> HttpRequest:
+    return HttpRequest("POST", "/", body=json.dumps(body).encode())
+
+
 def parse(**body: Any) -> Call:
-    return parse_completion(HTTP, {"model": "m", "prompt": "Say it.", **body}, dialect="fireworks")
+    return parse_completion(request(**{"model": "m", "prompt": "Say it.", **body}), False)
 
 
 def chat(strict: bool = False, **body: Any) -> Call:
-    whole = {"model": "m", "messages": [{"role": "user", "content": "hi"}], **body}
-    return parse_chat(HTTP, whole, dialect="fireworks", strict=strict)
+    return parse_chat(request(model="m", messages=[{"role": "user", "content": "hi"}], **body), strict)
 
 
 def refused(**body: Any) -> Any:

@@ -33,26 +33,17 @@ from mockserver.dialects._reply import (
     with_headers,
 )
 from mockserver.dialects.fireworks.request import (
+    NAME,
     completion_options,
     detail_of,
     parse_chat,
     parse_completion,
     perf_metrics,
-    read,
 )
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.text import TextLayout
 
-NAME = "fireworks"
 TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
-
-
-def _parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is closed, strict or not
-    return parse_completion(http, read(http), dialect=NAME)
-
-
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:
-    return parse_chat(http, read(http), dialect=NAME, strict=strict)
 
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
@@ -107,7 +98,6 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _body(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
-    """A list of details for a 422, FastAPI's own body for an unknown path, an envelope otherwise."""
     if failure.reason in ("route_not_found", "method_not_allowed"):
         return {"detail": resolved.message}
     if resolved.status == 422:
@@ -178,8 +168,8 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/fireworks/inference/v1", "/fireworks/v1"),
     operations=(
-        Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
+        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

@@ -23,33 +23,28 @@ from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
 
 Detail = Mapping[str, Json]
+NAME = "fireworks"
 
 
-def refusal(*details: Detail) -> Failure:
+def invalid_body(*details: Detail) -> Failure:
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """The 422 for what no type can say: fields that exclude or need each other."""
     detail = _detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
-    return refusal({**detail, "ctx": {"error": {}}})
+    return invalid_body({**detail, "ctx": {"error": {}}})
 
 
 def detail_of(message: str, param: str | None) -> Detail:
-    return {
-        "loc": ["body", *steps_of(param)],
-        "msg": message,
-        "type": _VALUE,
-    }
+    return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
 def validated(adapter: TypeAdapter[Body], body: Mapping[str, Json]) -> Body:
-    """The body as its request model reads it, or the 422 that lists all that is wrong with it."""
     try:
         few = body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
         return adapter.validate_python(few)
     except ValidationError as error:
-        raise refusal(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
+        raise invalid_body(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
 
 def read(http: HttpRequest) -> dict[str, Json]:
@@ -62,14 +57,14 @@ def read(http: HttpRequest) -> dict[str, Json]:
 
 def _unread(http: HttpRequest, failure: Failure) -> Failure:
     if failure.reason == "unsupported_media_type":
-        return refusal(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
+        return invalid_body(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
     if not http.body.strip():
-        return refusal(_detail("missing", (), "Field required", None))
+        return invalid_body(_detail("missing", (), "Field required", None))
     why = (failure.message or "").partition(": ")[2].rstrip(".")
     if why.startswith("expected an object"):
-        return refusal(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
+        return invalid_body(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
     detail = _detail("json_invalid", (_offset(why, http.body),), "JSON decode error", {})
-    return refusal({**detail, "ctx": {"error": _json_words(why)}})
+    return invalid_body({**detail, "ctx": {"error": _json_words(why)}})
 
 
 def _offset(why: str, body: bytes) -> int:
@@ -154,12 +149,13 @@ RequestBody = Mapping[str, Json]
 MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
-def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
+def parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is closed, strict or not
+    body = read(http)
     parsed = validated(COMPLETION, body)
     _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
-    call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": max_tokens(parsed)}, dialect=dialect)
+    call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": max_tokens(parsed)}, dialect=NAME)
     if (field := _repeating(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     messages = _with_images(call.messages, parsed.get("images"))
@@ -182,17 +178,18 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
     )
 
 
-def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bool) -> Call:
-    """The Call of a chat's body, or the 422 that lists what is wrong with it; `strict`: unknown fields are wrong."""
+def parse_chat(http: HttpRequest, strict: bool) -> Call:
+    body = read(http)
     parsed = validated(CHAT, body)
     if strict and (strangers := unknown_keys(body, CHAT_FIELDS)):
-        raise refusal(*(_extra_field(key, body[key]) for key in strangers[:100]))
+        details = (_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers)
+        raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
     _refuse_conflicts(parsed)
     for complaint in (*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])):
         raise refuse(complaint)
     response_format, schema = _format(parsed)
     plain = {**body, "response_format": _as_openai(response_format, schema)}
-    call = chat_call(http, plain, {**parsed, "response_format": plain["response_format"]}, dialect=dialect)
+    call = chat_call(http, plain, {**parsed, "response_format": plain["response_format"]}, dialect=NAME)
     return replace(
         call,
         raw=body,
@@ -208,7 +205,6 @@ def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bo
 
 
 def _effort(parsed: RequestBody) -> str | None:
-    """How hard the model is to think: in a word, as so many tokens, as yes or no, or by `thinking`."""
     wanted_effort = parsed.get("reasoning_effort")
     if (thinking := parsed.get("thinking")) is not None:
         wanted_effort = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
@@ -275,11 +271,6 @@ def _refuse_conflicts(parsed: RequestBody) -> None:
         if parsed.get(one) is not None and parsed.get(other) is not None:
             message = f"{one} and {other} cannot be specified together"
             raise refuse(Complaint("conflict", (), got=parsed, message=message))
-
-
-def _extra_field(key: str, value: Json) -> RequestBody:
-    message = "Extra inputs are not permitted"
-    return {"loc": ["body", key], "msg": message, "type": "extra_forbidden", "input": shortened(value)}
 
 
 def _repeating(parsed: RequestBody) -> str | None:

@@ -4,13 +4,13 @@
 properties, by the points of `scoring`. Knows texts and JSON Schema's types, no tools.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.json import Json
 from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_properties
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.records import object_mentions, records
+from mockserver.model.arguments.records import object_mentions
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import ends
 
@@ -67,21 +67,6 @@ class Mentions:
 
     def _without(self, used: Sequence[Mention]) -> "Mentions":
         return replace(self, found=_left(self.found, used), used=tuple(used))
-
-    def apart(self, items: Iterable[Mapping[str, Json]]) -> "Mentions":
-        """Return the mentions without those of objects in lists; `items` has the properties of each list's items."""
-        taken = [
-            mention
-            for properties in items
-            for record in records(self.text, self.found, read_properties(properties))
-            for _, mention in record.taken
-        ]
-        return self._without((*self.used, *taken)) if taken else self
-
-    def beside(self, apart: "Mentions", left: "Mentions") -> "Mentions":
-        """Return these mentions without those that are in `apart` and no longer in `left`."""
-        taken = [mention for mention in left.used if mention not in apart.used]
-        return replace(self, found=_left(self.found, taken), used=(*self.used, *taken), later=left.later)
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""

@@ -1,9 +1,10 @@
 """Splits the mentions of a text about several objects of one kind: "in Paris and in London"."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from mockserver.core.json import Json
@@ -13,98 +14,9 @@ from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import vocabulary
 
 Place = tuple[int, int]
-
-_LEVELS = tuple(
-    map(
-        re.compile,
-        (r"\n+", r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
-    )
-)
-_MOST_PIECES = 80
-_LIKELY = 2  # points from which a mention may belong to a record
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The place of one object of several in a text, and its mentions by the names of their properties."""
-
-    place: Place
-    taken: tuple[tuple[str, Mention], ...]
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self.taken)
-
-
-def records(text: str, found: Sequence[Mention], props: Sequence[Property], *, strict: bool = False) -> list[Record]:
-    """Return the records of a text, at least two or none: of several ways to split it, the one with most values.
-
-    If `strict`, all have the same properties, and nothing outside of them is said of all.
-    """
-    if len(props) < 2 or len(found) < 4:
-        return []
-    scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
-    ranked = sorted(
-        (match for match in matches(text, found, scalar) if match.points >= (1 if match.prop.numeric else _LIKELY)),
-        key=lambda match: match.rank,
-    )
-    splits = [_records(pieces, ranked) for pieces in _splits(text)]
-    found_records = max(splits, key=lambda split: sum(len(record.taken) for record in split), default=[])
-    said = {name for name, _ in _taken([match for match in ranked if match.points >= 20])}
-    is_alike = all(record.names == found_records[0].names >= said for record in found_records)
-    return found_records if is_alike or not strict else []
-
-
-def _splits(text: str) -> Iterator[list[Place]]:
-    """The text in pieces: by lines, by sentences, by commas; without ways that leave it whole."""
-    before = 1
-    for level in _LEVELS:
-        pieces = _pieces(text, level)
-        if before < len(pieces) <= _MOST_PIECES:
-            yield pieces
-        before = max(before, len(pieces))
-
-
-def _pieces(text: str, level: re.Pattern[str]) -> list[Place]:
-    ends = [found.span() for found in level.finditer(text)]
-    starts = [0, *(end for _, end in ends)]
-    stops = [*(start for start, _ in ends), len(text)]
-    return [(start, stop) for start, stop in zip(starts, stops, strict=True) if text[start:stop].strip()]
-
-
-def _records(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> list[Record]:
-    by_piece: list[list[Candidate]] = [[] for _ in pieces]
-    at = 0
-    for match in sorted(ranked, key=lambda match: match.mentions[0].start):
-        mention = match.mentions[0]
-        while at < len(pieces) and pieces[at][1] <= mention.start:
-            at += 1
-        if at < len(pieces) and pieces[at][0] <= mention.start and mention.end <= pieces[at][1]:
-            by_piece[at].append(match)
-    made = [Record(place, _taken(within)) for place, within in zip(pieces, by_piece, strict=True)]
-    full = [record for record in made if len(record.taken) > 1]
-    counted = Counter(name for record in full for name in record.names)
-    core = {name for name, count in counted.items() if count > 1}
-    full = [record for record in full if len(record.names & core) > 1]
-    return full if len(full) > 1 else []
-
-
-def _taken(within: Sequence[Candidate]) -> tuple[tuple[str, Mention], ...]:
-    taken: dict[str, Mention] = {}
-    for match in sorted(within, key=lambda match: match.rank):
-        mention = match.mentions[0]
-        if match.prop.name not in taken and not any(mention.overlaps(other) for other in taken.values()):
-            taken[match.prop.name] = mention
-    return tuple(taken.items())
-
-
-_MOST_SETS = 32
-_SETS_LIKELY = 8  # points from which a mention may be one of several
-_PLAIN = ("name", "quoted", "number")
-
 Part = tuple[Mention, ...]
-Series = tuple[Part, ...]  # what each object has for one property, or for similar ones
 Parted = tuple[Part, Part]  # the mentions of an object, and those of the others
+Record = tuple[Place, Mapping[str, Mention]]  # where an object stands in the text, and its mentions by property
 
 
 def object_mentions(
@@ -118,38 +30,20 @@ def object_mentions(
     if given:
         return [(part, ()) for part in given]
     props = read_properties(properties)
-    found_records = records(text, found, props, strict=not listed)
-    return _of_records(found_records, found) or _repeated(text, found, props) or [(tuple(found), ())]
-
-
-def _of_records(found_records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
-    found_records = found_records[:_MOST_SETS]
-    places = [Mention("elsewhere", None, *record.place) for record in found_records]
-    outside = [m for m in found if not any(m.overlaps(place) for place in places)]
-    return [
-        (
-            tuple(sorted((*outside, *(m for m in found if _within_place(m, own))), key=lambda m: (m.start, -m.end))),
-            tuple(place for place in places if place is not own),
-        )
-        for own in places
-    ]
-
-
-def _within_place(mention: Mention, place: Mention) -> bool:
-    return place.start <= mention.start and mention.end <= place.end
+    records = _records(text, found, props, listed=listed)
+    return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
 
 
 def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
     """One set for each object of a JSON array, and for each of several objects."""
-    fragments = [
-        (mention.start, value) for mention in found if mention.kind == "json" for value in _within(mention.value)
+    values = [
+        (mention.start, value)
+        for mention in found
+        if mention.kind == "json"
+        for value in (mention.value if isinstance(mention.value, list) else [mention.value])
     ]
-    objects = [(start, value) for start, value in fragments if not properties.keys().isdisjoint(value)]
-    return [tuple(_members(start, value)) for start, value in objects[:_MOST_SETS]] if len(objects) > 1 else []
-
-
-def _within(value: Json) -> list[Mapping[str, Json]]:
-    return [inner for inner in (value if isinstance(value, list) else [value]) if isinstance(inner, dict)]
+    objects = [(at, each) for at, each in values if isinstance(each, dict) and not properties.keys().isdisjoint(each)]
+    return [tuple(_members(*each)) for each in objects[:_MOST_SETS]] if len(objects) > 1 else []
 
 
 def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
@@ -157,7 +51,78 @@ def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
         yield Mention("member", inner, at, at + 1, key=key)
 
 
+def _records(text: str, found: Sequence[Mention], props: Sequence[Property], *, listed: bool) -> Sequence[Record]:
+    """At least two records or none: of several ways to split the text, the one with most values.
+
+    Unless `listed`, all have the same properties, and nothing outside of them is said of all.
+    """
+    if len(props) < 2 or len(found) < 4:
+        return []
+    scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
+    likely = (match for match in matches(text, found, scalar) if match.points >= _RECORD_LIKELY)
+    ranked = sorted(likely, key=lambda match: match.rank)
+    splits = [_split(pieces, ranked) for pieces in _splits(text)]
+    records = max(splits, key=lambda split: sum(len(taken) for _, taken in split), default=[])
+    said = _taken([match for match in ranked if match.points >= 20]).keys()
+    alike = all(taken.keys() == records[0][1].keys() >= said for _, taken in records)
+    return records[:_MOST_SETS] if alike or listed else []
+
+
+def _splits(text: str) -> Iterator[list[Place]]:
+    """The text in pieces: by lines, by sentences, by commas; without ways that leave it whole."""
+    before = 1
+    for level in _LEVELS:
+        marks = [(0, 0), *(found.span() for found in level.finditer(text)), (len(text), len(text))]
+        pieces = [(one[1], other[0]) for one, other in pairwise(marks) if text[one[1] : other[0]].strip()]
+        if before < len(pieces) <= _MOST_PIECES:
+            yield pieces
+        before = max(before, len(pieces))
+
+
+def _split(pieces: Sequence[Place], ranked: Sequence[Candidate]) -> Sequence[Record]:
+    within: list[list[Candidate]] = [[] for _ in pieces]
+    for match in ranked:
+        mention = match.mentions[0]
+        at = bisect_right(pieces, mention.start, key=lambda piece: piece[0]) - 1
+        if at >= 0 and mention.end <= pieces[at][1]:
+            within[at].append(match)
+    taken = [(place, _taken(matched)) for place, matched in zip(pieces, within, strict=True)]
+    full = [record for record in taken if len(record[1]) > 1]
+    counted = Counter(name for _, names in full for name in names)
+    core = {name for name, count in counted.items() if count > 1}
+    full = [record for record in full if len(record[1].keys() & core) > 1]
+    return full if len(full) > 1 else []
+
+
+def _taken(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
+    """The mentions of one piece by property, the best first, each place once."""
+    taken: dict[str, Mention] = {}
+    for match in ranked:
+        mention = match.mentions[0]
+        if match.prop.name not in taken and not any(map(mention.overlaps, taken.values())):
+            taken[match.prop.name] = mention
+    return taken
+
+
+def _of_records(records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
+    """The mentions in each record, with those outside of all records."""
+    places = [Mention("elsewhere", None, *place) for place, _ in records]
+    shared = [m for m in found if not any(map(m.overlaps, places))]
+    return [
+        (
+            _sorted([*shared, *(m for m in found if own.start <= m.start and m.end <= own.end)]),
+            tuple(place for place in places if place is not own),
+        )
+        for own in places
+    ]
+
+
+def _sorted(found: Iterable[Mention]) -> Part:
+    return tuple(sorted(found, key=lambda m: (m.start, -m.end)))
+
+
 def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
+    """A set for each of the mentions that one property has several of, or similar ones together."""
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
     series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
@@ -166,19 +131,19 @@ def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) ->
     repeated = [run for run in series if len(run) == count]
     parts = [tuple(mention for run in repeated for mention in run[at]) for at in range(min(count, _MOST_SETS))]
     every = [mention for run in repeated for part in run for mention in part]
-    shared = [m for m in found if not any(m.overlaps(other) for other in every)]
+    shared = [m for m in found if not any(map(m.overlaps, every))]
     return [
         (
-            tuple(sorted((*shared, *(m for m in part if m.kind != "choice")), key=lambda m: (m.start, -m.end))),
+            _sorted([*shared, *(m for m in part if m.kind != "choice")]),
             tuple(mention for mention in every if mention not in part),
         )
         for part in parts
     ]
 
 
-def _series(text: str, found: Sequence[Candidate]) -> list[Series]:
-    """For each property the mentions that suit it equally well, and no other property better."""
-    best: dict[tuple[int, int], Candidate] = {}
+def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
+    """For each property what each object has: the mentions that suit it equally well, and no other property better."""
+    best: dict[Place, Candidate] = {}
     for match in found:
         place = (match.mentions[0].start, match.mentions[0].end)
         if place not in best or match.points > best[place].points:
@@ -189,21 +154,25 @@ def _series(text: str, found: Sequence[Candidate]) -> list[Series]:
     return [run for matched in claims.values() if (run := _run(text, matched, found))]
 
 
-def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Series:
+def _run(text: str, matched: Sequence[Candidate], found: Sequence[Candidate]) -> Sequence[Part]:
     top = max(matched, key=lambda match: match.points)
     if top.points < 20 and top.prop.semantic_type not in ("id", ""):
         return ()
-    alike = [match for match in matched if _suits_as_well(match, top)]
-    ordered = _apart([match.mentions[0] for match in sorted(alike, key=lambda m: m.mentions[0].start)])
+    ordered = _apart(sorted((match.mentions[0] for match in matched if _suits_as_well(match, top)), key=_start))
     peers = sum(
         other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.prop.role == top.prop.role
         for other in found
     )
-    if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
+    joined = all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
+    if len(ordered) < 2 * peers or len(ordered) % peers or not joined:
         return ()
     first = ordered[0]  # the others have its preposition, where they have none
     ordered = [each if each.cue else replace(each, cue=first.cue, before=first.before) for each in ordered]
-    return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
+    return [tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers)]
+
+
+def _start(mention: Mention) -> int:
+    return mention.start
 
 
 def _suits_as_well(match: Candidate, top: Candidate) -> bool:
@@ -213,7 +182,7 @@ def _suits_as_well(match: Candidate, top: Candidate) -> bool:
     return same and (match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN))
 
 
-def _apart(ordered: Sequence[Mention]) -> list[Mention]:
+def _apart(ordered: Iterable[Mention]) -> list[Mention]:
     kept: list[Mention] = []
     for mention in ordered:
         if not kept or (mention.start >= kept[-1].end and mention.value not in [m.value for m in kept]):
@@ -221,16 +190,18 @@ def _apart(ordered: Sequence[Mention]) -> list[Mention]:
     return kept[: 4 * _MOST_SETS]
 
 
-def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
-    return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
-
-
-_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
-
-
 def _joins(between: str) -> bool:
+    """Whether a conjunction or comma, with little else, stands between two mentions."""
     words = between[:200].lower().translate(_MARKS).split()
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
+_LEVELS = (
+    re.compile(r"\n+"),
+    re.compile(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
+)
+_MOST_PIECES, _MOST_SETS = 80, 32
+_RECORD_LIKELY, _SETS_LIKELY = 2, 8  # points from which a mention may belong to a record, or be one of several
+_PLAIN = ("name", "quoted", "number")
+_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
 _JOINING = vocabulary(", and or und oder et ou y e o & plus then vs versus with")

@@ -48,8 +48,6 @@ def score(mention: Mention, prop: Property) -> int:
 def _text(mention: Mention, prop: Property) -> int:
     semantic_type = prop.semantic_type
     near = context(mention, prop) if mention.unit != "lead" else 0
-    if mention.kind in _MOMENTS and semantic_type == "":
-        return near + (15 + role(mention, prop) if prop.role else 0)
     if semantic_type == "" and mention.kind in ("unit", "currency") and not prop.role:
         return 0
     if semantic_type == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
@@ -66,8 +64,6 @@ def _kind_points(mention: Mention, prop: Property) -> int | None:
     """The points for the kind of a mention; None where it never suits such a property."""
     if prop.semantic_type == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
         return 28
-    if prop.semantic_type == "place" and mention.kind == "address":
-        return 58 if set(prop.words) & _STREETS else -20 if set(prop.words) & _TOWNS else 28
     table = points("kind_points")
     return table.get(prop.semantic_type, table[""]).get(_kind(mention, prop))
 
@@ -145,8 +141,6 @@ def _region(word: str, kind: str, prop: Property) -> str:
     any_place = prop.semantic_type == "place" and not set(prop.words) & _TOWNS
     if word in word_set("countries") and not (prop.semantic_type == "state" and word in word_set("states")):
         return kind if any_place else "country"
-    if word in word_set("states"):
-        return kind if any_place else "state"
     return "nationality" if word in word_set("nationalities") else kind
 
 
@@ -212,11 +206,6 @@ def _is_alike(key: tuple[str, ...], prop: Property) -> bool:
         return True
     shorter = set(key) <= set(prop.words) or set(prop.words) <= set(key)
     return shorter and (key[-1] == prop.words[-1] or (key[0] in prop.words and key[0] not in UNTOLD))
-
-
-def _is_of_type(key: tuple[str, ...], prop: Property) -> bool:
-    semantic_types = {heading_of("semantic_types").get(word, "") for word in key}
-    return prop.semantic_type in semantic_types - {"", "title", "text", "query", "name"} and not prop.role
 
 
 def _json(mention: Mention, prop: Property) -> int:
@@ -286,14 +275,12 @@ ROLE_OF = {
 }
 _KEYED = vocabulary("pair member")
 _NUMBERS = vocabulary("number money ordinal")
-_MOMENTS = vocabulary("date time datetime")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
 _LIMITING = vocabulary("top first most last limit latest")
 _TOWNS = vocabulary("city town village capital stadt ville ciudad città cidade station airport")
-_STREETS = vocabulary("street address")
 _YEARS = vocabulary("year years año años ans an jahre jahr anni anno jaar anos ano lat лет")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
 _VERBS_OF_SUBJECTS = vocabulary(
@@ -320,7 +307,6 @@ _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
 _KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Property], bool]], ...] = (
     (100, lambda key, prop: "".join(key) == "".join(prop.words)),
     (80, _is_alike),
-    (50, _is_of_type),
 )
 # For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.
 _CLEAR_NUMBERS: tuple[tuple[int, float, int, Holds], ...] = (

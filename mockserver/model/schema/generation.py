@@ -217,9 +217,7 @@ def with_prompt_values(generation: Generation, parts: Parts, location: Location)
     def fits(name: str, value: Json) -> bool:
         return generation.fits(generation.property_schemas(parts, name), value)
 
-    apart = generation.said.apart(_items_of_lists(generation, parts, properties))
-    values, left = apart.assigned(properties, fits, required=required_names(parts))
-    generation.said = left if apart is generation.said else generation.said.beside(apart, left)
+    values, generation.said = generation.said.assigned(properties, fits, required=required_names(parts))
     fixed = {
         name: {"const": value}
         for name, value in values.items()
@@ -230,15 +228,6 @@ def with_prompt_values(generation: Generation, parts: Parts, location: Location)
 
 def has_prompt_values(parts: Parts) -> bool:
     return any(part[LOOKED_UP] and part["required"] for part in parts if LOOKED_UP in part)
-
-
-def _items_of_lists(generation: Generation, parts: Parts, names: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    for name in names:
-        values = generation.possible(generation.property_schemas(parts, name))
-        if values and allowed_types(values) == ("array",):
-            item = generation.possible(item_schemas(values, 0))
-            if item and property_names(item):
-                yield property_views(generation, item)
 
 
 def whole_value(generation: Generation, schema: Json) -> tuple[Json, ...]:

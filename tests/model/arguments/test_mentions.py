@@ -169,20 +169,6 @@ def test_names_are_read_with_the_small_words_they_are_written_with(text: str, na
     assert [m.value for m in read(text) if m.kind == "name" and m.value not in ("Können", "Book", "Fly")] == names
 
 
-def test_what_a_list_takes_is_not_given_to_what_stands_beside_it() -> None:
-    text, item = "Add 2 apples and 3 pears", {"name": {"type": "string"}, "quantity": {"type": "integer"}}
-    whole = mentions(text)
-    apart = whole.apart([item])
-    assert not {2, 3, "apples", "pears"} & {mention.value for mention in apart.found}
-    given_, left = apart.assigned({"count": {"type": "integer"}}, lambda name, value: True)
-    assert given_ == {}
-    assert whole.beside(apart, left).found == whole.found
-    assert [each.assigned(item, lambda name, value: True)[0]["quantity"] for each in whole.sets(item, listed=True)] == [
-        2,
-        3,
-    ]
-
-
 S, N = "string", "integer"
 
 

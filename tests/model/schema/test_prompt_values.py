@@ -26,9 +26,6 @@ class Stated(Mentions):
     def evidence(self, properties: Mapping[str, Any]) -> float:
         return sum(name in dict(self.values) for name in properties) / len(properties)
 
-    def apart(self, items: Any) -> Any:
-        return self
-
     def sets(self, properties: Mapping[str, Any], *, listed: bool = False) -> Any:
         return tuple(Stated(values=tuple(one.items())) for one in self.parted) or (self,)
 

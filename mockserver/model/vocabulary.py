@@ -104,14 +104,12 @@ def pieces(text: str) -> list[str]:
 
 def parts(name: str) -> tuple[str, ...]:
     """Return the words of a name in the singular: `fromCity` and `from_cities` are from and city."""
-    return _known_parts(name) if len(name) < _LONGEST_NAME else _parts(name)
+    return (_parts if len(name) < _LONGEST_NAME else _parts.__wrapped__)(name)
 
 
+@lru_cache(maxsize=4096)
 def _parts(name: str) -> tuple[str, ...]:
     return tuple(singular(piece) for piece in pieces(name) if piece not in _SIGNS)
-
-
-_known_parts = lru_cache(maxsize=4096)(_parts)
 
 
 @lru_cache(maxsize=8192)

@@ -129,12 +129,13 @@ def assign(
         if match.points >= ENOUGH:
             assignment.take(match)
     for prop in props:
-        if prop.name not in assignment.given and "boolean" in prop.types:
+        if prop.name in assignment.given:
+            continue
+        if "boolean" in prop.types:
             value = boolean_in(assignment.text, prop)
             if value is not None and assignment.fits(prop.name, value):
                 assignment.given[prop.name] = value
-    for prop in props:
-        if prop.name not in assignment.given and _takes_free_text(prop):
+        elif _takes_free_text(prop):
             kind = kind_of_text(prop.semantic_type, prop.words)
             assignment.take_text(prop, announced(assignment.text, kind, assignment.used))
     for match in ranked:
@@ -151,7 +152,8 @@ def matches(
     """The pairs of property and mention that speak for each other at all."""
     known = frozenset(word for prop in among or props for word in prop.words)
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
-    looked_at = _both_ends(found, max(20, _MOST_PAIRS // max(1, len(props))))
+    half = max(20, _MOST_PAIRS // max(1, len(props))) // 2
+    looked_at = found if len(found) <= 2 * half else (*found[:half], *found[-half:])  # the middle tells least
     for prop in props:
         if prop.choices:
             yield from (Candidate(points, prop, (mention,)) for points, mention in choices_in(text, prop))
@@ -169,20 +171,8 @@ def matches(
                 yield Candidate(points, prop, (mention,))
         if _takes_text(prop):
             yield from (Candidate(_AN_EXAMPLE, prop, (mention,)) for mention in examples_in(text, prop))
-            yield from (
-                Candidate(_WITH_NAME, prop, (part,)) for each in looked_at if (part := without_name(each, prop))
-            )
-
-
-def _both_ends(found: Sequence[Mention], most: int) -> Sequence[Mention]:
-    """At most so many mentions: values with a name first, then those at both ends of the text."""
-    if len(found) <= most:
-        return found
-    keyed = [mention for mention in found if mention.kind in _KEYED][: most // 2]
-    others = [mention for mention in found if mention.kind not in _KEYED]
-    left = most - len(keyed)
-    kept = others if len(others) <= left else others[: left // 2] + others[len(others) - left // 2 :]
-    return sorted((*keyed, *kept), key=lambda mention: (mention.start, -mention.end))
+            parts = filter(None, (without_name(each, prop) for each in looked_at))
+            yield from (Candidate(_WITH_NAME, prop, (part,)) for part in parts)
 
 
 def _is_of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:

@@ -161,19 +161,16 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
 
 def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
     """Return which part of a value a property asks for, where another property asks for the rest."""
-    return next((_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), "")
+    return next((part for word in words for other, part in _SPLIT.get(word, {}).items() if other in beside), "")
 
 
 _SPLIT = {
-    ("number", "street"): "house",
-    ("street", "number"): "street",
-    ("make", "model"): "forename",
-    ("model", "make"): "surname",
-    ("brand", "model"): "forename",
-    ("model", "brand"): "surname",
+    "number": {"street": "house"},
+    "street": {"number": "street"},
+    "make": {"model": "forename"},
+    "brand": {"model": "forename"},
+    "model": {"make": "surname", "brand": "surname"},
 }
-_OTHERS = {"number": ("street",), "street": ("number",), "make": ("model",), "model": ("make", "brand")}
-_OTHERS |= {"brand": ("model",)}
 
 
 def _of_name(text: str, name: Mention) -> Iterator[Mention]:

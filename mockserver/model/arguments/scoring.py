@@ -279,7 +279,6 @@ _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
-_LIMITING = vocabulary("top first most last limit latest")
 _TOWNS = vocabulary("city town village capital stadt ville ciudad città cidade station airport")
 _YEARS = vocabulary("year years año años ans an jahre jahr anni anno jaar anos ano lat лет")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
@@ -311,7 +310,6 @@ _KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Property], bool]], ...] = (
 # For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.
 _CLEAR_NUMBERS: tuple[tuple[int, float, int, Holds], ...] = (
     (70, 0, 0, _is_in_unit),
-    (45, 0, 0, lambda mention, prop: prop.semantic_type == "currency" and mention.kind == "money"),
     (0, 0, 0, lambda mention, prop: prop.semantic_type == "currency"),
     (48, 0.5, 0, lambda mention, prop: mention.kind == "money" and "amount" in prop.words),
     (32, 0, 0, lambda mention, prop: mention.kind == "money" and "rate" in prop.words),
@@ -323,17 +321,10 @@ _CLEAR_NUMBERS: tuple[tuple[int, float, int, Holds], ...] = (
 )
 # For other numbers, by the semantic type of the property, the first row that holds is added; without one, 2 points.
 _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
-    "quantity": (
-        (32, lambda mention: mention.kind == "number" and not _is_measured(mention) and _whole(mention)),
-        (8, lambda mention: True),
-    ),
+    "quantity": ((32, lambda mention: mention.kind == "number" and not _is_measured(mention) and _whole(mention)),),
     "year": ((36, lambda mention: _whole(mention, 1500, 2200)), (-30, lambda mention: True)),
-    "age": (
-        (32, _is_old),
-        (22, lambda mention: not mention.unit and _whole(mention, 1, 119)),
-        (-10, lambda mention: True),
-    ),
-    "limit": ((30, lambda mention: bool(set(mention.before[:2]) & _LIMITING)), (14, lambda mention: True)),
+    "age": ((32, _is_old), (22, lambda mention: not mention.unit and _whole(mention, 1, 119))),
+    "limit": ((14, lambda mention: True),),
     "money": (
         (-10, _is_measured),
         (24, lambda mention: mention.cue in ("at", "for")),

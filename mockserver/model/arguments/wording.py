@@ -27,7 +27,7 @@ def choices_in(text: str, prop: Property) -> Iterator[Scored]:
         if isinstance(choice, str) and choice:
             for points, (start, end) in _said(text, choice):
                 mention = Mention("choice", choice, start, end)
-                yield points + _around(text, mention, prop), mention
+                yield points - (40 if _DENIED.search(text[max(0, start - 20) : start]) else 0), mention
 
 
 def _said(text: str, choice: str) -> Iterator[tuple[int, Place]]:
@@ -59,14 +59,6 @@ def _other_names(choice: str) -> Iterator[str]:
     yield from (name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}"))
     if len(choice) == 3 and choice.isupper():
         yield from (name for name, code in heading_of("currencies").items() if code == choice)
-
-
-def _around(text: str, mention: Mention, prop: Property) -> int:
-    """Points for the property's name close by; against a negation."""
-    before = re.findall(r"[\w'’]+", text[max(0, mention.start - 40) : mention.start].lower())[-4:]
-    after = re.findall(r"[\w'’]+", text[mention.end : mention.end + 20].lower())[:2]
-    points = 14 if not {singular(word) for word in (*before, *after)}.isdisjoint(prop.words) else 0
-    return points - (40 if before[-1:] and before[-1] in ("not", "no", "nicht", "without", "non") else 0)
 
 
 def examples_in(text: str, prop: Property) -> Iterator[Mention]:
@@ -175,6 +167,7 @@ def bulleted(text: str) -> tuple[Mention, ...]:
 _MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100
 _WORD = re.compile(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
 _STATED = re.compile(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
+_DENIED = re.compile(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
 _CLAUSES = re.compile(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
 _AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
 LISTED = re.compile(  # what stands between the items of a list

@@ -1,7 +1,9 @@
-"""Answers in JSON, whoever asks for it: the request's format, its schema, or words in the prompt."""
+"""Answers in JSON, whoever asks for it, and the JSON that prompts describe."""
 
 import json
 from typing import Any
+
+import pytest
 
 from mockserver.core.call import Message
 from mockserver.core.draft import DraftChoice
@@ -9,6 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import structured
+from mockserver.model.structured import asks_for_json, described, read, shape
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -61,3 +64,145 @@ def test_the_schema_of_the_options_wins_over_that_of_the_call() -> None:
     assert list(json.loads(written(structured.schema(asked, Seed(1), {})))) == ["city"]
     assert written(structured.schema(asked, Seed(1), {"schema": {"const": "é"}})) == '"é"'
     assert isinstance(json.loads(written(structured.schema(call("Hi there"), Seed(1), {}))), str)
+
+
+PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
+INSTRUCTIONS = (
+    "The output should be formatted as a JSON instance that conforms to the JSON schema below.\n\n"
+    'As an example, for the schema {"properties": {"foo": {"type": "array", "items": {"type": "string"}}}} the object '
+    '{"foo": ["bar"]} is well-formatted. The object {"properties": {"foo": ["bar"]}} is not.\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{INSTRUCTIONS}Here is the output schema:\n```\n{json.dumps(PERSON)}\n```\nJohn is 30.",
+        f"Provide the objects in json that match the following json_schema:\n\n{PERSON}\n\nReturn an instance.",
+        f"Respond with JSON of the schema {json.dumps({'name': 'person', 'strict': True, 'schema': PERSON})}.",
+    ],
+)
+def test_a_schema_in_the_prompt(text: str) -> None:
+    found = described(text)
+    assert found is not None
+    assert (found.schema, found.fenced) == (PERSON, False)
+
+
+def test_what_else_a_prompt_says_gives_the_values() -> None:
+    found = described(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
+    assert found is not None
+    assert "John is 30" in found.rest
+    assert "lives in Rome" in found.rest
+    assert "properties" not in found.rest
+    assert "```" not in found.rest
+
+
+KEYS: list[tuple[str, dict[str, str | None]]] = [
+    ("Return JSON with keys name, age and city.", {"name": "string", "age": "integer", "city": "string"}),
+    ("Return JSON with the fields: id (integer), email (string)", {"id": "integer", "email": "string"}),
+    ('Reply with JSON that has a "summary" key and a "score" key.', {"summary": "string", "score": "number"}),
+    ("Answer as JSON with the following keys:\n- `title`: a title\n* tags (list of strings): tags\n1. is_open - if",
+     {"title": "string", "tags": "array", "is_open": "boolean"}),
+    ('Extract the person as JSON: {"name": "...", "age": 0}', {"name": "string", "age": "integer"}),
+    ("Reply in JSON like {name, age}", {"name": "string", "age": "integer"}),
+    ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "number"}),
+    ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "string"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "types"), KEYS)
+def test_keys_in_the_prompt(text: str, types: dict[str, str | None]) -> None:
+    found = described(text)
+    assert found is not None
+    properties: dict[str, Any] = found.schema["properties"]
+    assert {name: schema.get("type") for name, schema in properties.items()} == types
+    assert found.schema["required"] == list(types)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Respond with a valid JSON object", True),
+        ("Output only JSON.", True),
+        ("What is JSON?", False),
+        ("Write a Python function that parses JSON and returns the keys", False),
+        ("Tell me about the keys of a piano", False),
+    ],
+)
+def test_asks_for_json(text: str, asked: bool) -> None:
+    assert asks_for_json(text) is asked
+    assert described(text) is None
+
+
+def test_keys_count_where_json_is_wanted_anyway() -> None:
+    assert described("List the fields: a, b") is None
+    found = described("List the fields: a, b", json_anyway=True)
+    assert found is not None
+    assert list(found.schema["properties"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("order", "fenced"),
+    [
+        ("Return the correct JSON within a ```json codeblock", True),
+        ("The output should be a markdown code snippet of JSON", True),
+        ("Return JSON, no markdown", False),
+    ],
+)
+def test_fences(order: str, fenced: bool) -> None:
+    found = described(f"{order} with keys a and b")
+    assert found is not None
+    assert found.fenced is fenced
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['"', "{", "[{", '{"a":', "json keys a, ", "return json ", "fields: a\n- b: c\n", "'a ", "a or ", '{"a": "b", '],
+)
+def test_no_text_is_too_odd(piece: str) -> None:
+    assert described("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"
+
+
+READ: list[tuple[str, Any]] = [
+    ('{"a": 1, "b": [true, null]}', {"a": 1, "b": [True, None]}),
+    ("{'a': 'it', 'b': None, 'c': False, 'd': -1.5e3}", {"a": "it", "b": None, "c": False, "d": -1500.0}),
+    ("{name, age}", {"name": None, "age": None}),
+    ("{name: string; age?: number}", {"name": "string", "age": "number"}),
+    ('{"a": <your answer>}', {"a": "<your answer>"}),
+    ('{"a": string // what it is\n "b": int\n}', {"a": "string // what it is", "b": "int"}),
+    ('[{"a": 1}, ...]', [{"a": 1}]),
+    ('{"tags": string[], "kind": "x" | "y"}', {"tags": "string[]", "kind": '"x" | "y"'}),
+    ("{}", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), READ)
+def test_read(text: str, value: Any) -> None:
+    assert read("so: " + text + " and more", 4) == (value, 4 + len(text))
+
+
+@pytest.mark.parametrize("text", ["{", '{"a"', "{a b}", "{1: 2}", "[", "{" * 1000, '{"a":' * 1000, "{,", "[,,"])
+def test_what_is_no_object(text: str) -> None:
+    assert read(text, 0) is None
+
+
+TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+
+
+@pytest.mark.parametrize(
+    ("example", "schema"),
+    [
+        (1, {"type": "integer"}),
+        (0.5, {"type": "number"}),
+        (True, {"type": "boolean"}),
+        ("...", {"type": "string"}),
+        ("low|high", {"enum": ["low", "high"], "description": "low|high"}),
+        ("true/false", {"type": "boolean", "description": "true/false"}),
+        ("one of: red, green or blue", {"enum": ["red", "green", "blue"], "description": "one of: red, green or blue"}),
+        ("string[]", {**TEXTS, "description": "string[]"}),
+        ("int // how many", {"type": "integer", "description": "how many"}),
+        ([], TEXTS),
+    ],
+)
+def test_shape(example: Any, schema: Any) -> None:
+    assert shape(example) == schema

@@ -2,15 +2,7 @@
 
 import pytest
 
-from mockserver.model.vocabulary import (
-    excerpt,
-    keys,
-    parts,
-    prepositions,
-    stem,
-    word_list,
-    words,
-)
+from mockserver.model.vocabulary import excerpt, keys, parts, prepositions, stem, word_list, words
 
 
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:

@@ -324,14 +324,7 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
     "quantity": ((32, lambda mention: mention.kind == "number" and not _is_measured(mention) and _whole(mention)),),
     "year": ((36, lambda mention: _whole(mention, 1500, 2200)), (-30, lambda mention: True)),
     "age": ((32, _is_old), (22, lambda mention: not mention.unit and _whole(mention, 1, 119))),
-    "limit": ((14, lambda mention: True),),
-    "money": (
-        (-10, _is_measured),
-        (24, lambda mention: mention.cue in ("at", "for")),
-        (16, lambda mention: True),
-    ),
-    "percent": ((30, lambda mention: mention.unit == "%"), (8, lambda mention: True)),
-    "id": ((8, lambda mention: True),),
+    **dict.fromkeys(("limit", "money", "percent"), ((14, lambda mention: True),)),
 }
 _DURATIONS: tuple[tuple[int, float, Holds], ...] = (
     (60, 0, _is_duration_in_unit),

@@ -1,4 +1,4 @@
-"""Mentions given to properties, as values of their types."""
+"""What properties ask for, and mentions given to them as values of their types."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.model.arguments import mentions
 from mockserver.model.arguments.assigning import Assignment, assign, matches, read_properties, values
-from mockserver.model.arguments.properties import read_property
+from mockserver.model.arguments.properties import in_order, read_property
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.values import Mention
 
@@ -78,3 +78,39 @@ def test_values(mention: tuple[Any, ...], name: str, schema: Any, expected: Any)
     kind, value, *unit = mention
     made = values("3 km", Mention(kind, value, 0, 4, unit="".join(unit)), read_property(name, schema, 0))
     assert next(made, None) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "semantic_type"),
+    [
+        ("x", {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}, "place"),
+        ("user_id", {"type": "integer"}, "id"),
+        ("guests", {"type": "array", "items": {"type": "string"}}, "person"),
+        ("source_code", {"type": "string"}, "code"),
+        ("frobnicator", {"type": "string"}, ""),
+    ],
+)
+def test_natures(name: str, schema: Any, semantic_type: str) -> None:
+    assert read_property(name, schema, 0).semantic_type == semantic_type
+
+
+@pytest.mark.parametrize(
+    ("schema", "types", "choices"),
+    [
+        ({"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}, ("string",), ("a",)),
+        ({"type": ["integer", "null"]}, ("integer",), ()),
+        ({"const": 3}, (), (3,)),
+        ({"minimum": 1}, ("number",), ()),
+        (True, (), ()),
+        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, ("integer", "string"), ()),
+    ],
+)
+def test_types_and_choices(schema: Any, types: tuple[str, ...], choices: tuple[Any, ...]) -> None:
+    prop = read_property("x", schema, 0)
+    assert (prop.types, prop.choices) == (types, choices)
+
+
+def test_what_something_is_taken_from_comes_first() -> None:
+    one, two = read_properties({"a": {"type": "integer"}, "b": {"type": "integer"}})
+    few, many = Mention("number", 12, 9, 11), Mention("number", 50, 17, 19, cue="from")
+    assert in_order([(one, few), (two, many)]) == [(one, many), (two, few)]

@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.document import (
-    MinDepths,
-    SchemaDocument,
-    ValidationCost,
-    depth_and_size,
-)
+from mockserver.model.schema.document import MinDepths, SchemaDocument, ValidationCost, depth_and_size
 
 TARGET: Any = {"title": "target"}
 

@@ -4,29 +4,18 @@ import pytest
 
 from mockserver.model.arguments.properties import item_of, read_property
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.wording import (
-    boolean_in,
-    bulleted,
-    choices_in,
-    items_in,
-    runs_of_items,
-)
+from mockserver.model.arguments.wording import boolean_in, bulleted, choices_in, items_in, runs_of_items
 
 
 @pytest.mark.parametrize(
     ("text", "choices", "expected"),
     [
-        ("in Celsius", ["celsius", "fahrenheit"], "celsius"),
         ("in celsius", ["C", "F"], "C"),
         ("20 °F", ["C", "F"], "F"),
         ("size M", ["S", "M"], "M"),
-        ("it is in progress", ["open", "in_progress"], "in_progress"),
         ("in-progress ones", ["OPEN", "IN_PROGRESS"], "IN_PROGRESS"),
         ("all cities", ["city", "town"], "city"),
-        ("into German", ["en", "de"], "de"),
-        ("in euros", ["USD", "EUR"], "EUR"),
         ("not low but high", ["low", "high"], "high"),
-        ("nothing of it", ["low", "high"], None),
         ("a cat", ["C", "A"], None),
     ],
 )
@@ -39,14 +28,10 @@ def test_choices(text: str, choices: list[str], expected: str | None) -> None:
     ("text", "name", "expected"),
     [
         ("enable notifications", "notifications", True),
-        ("disable the sound", "sound", False),
         ("without gift wrap", "gift_wrap", False),
-        ("with breakfast", "breakfast", True),
         ("don't overwrite it", "overwrite", False),
         ("list recursively", "recursive", True),
-        ("gift wrap: yes", "gift_wrap", True),
         ("verbose=false", "verbose", False),
-        ("verbose is off", "verbose", False),
         ("no rush, include images", "include_images", True),
         ("dry-run", "dryRun", True),
         ("hello", "verbose", None),
@@ -59,9 +44,7 @@ def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "expected"),
     [
-        ("apples, pears and plums", "string", ["apples", "pears", "plums"]),
         ("1, 2 & 3", "integer", [1, 2, 3]),
-        ("Ann, Bob, and Carl", "string", ["Ann", "Bob", "Carl"]),
         ('"a b" or "c"', "string", ["a b", "c"]),
     ],
 )

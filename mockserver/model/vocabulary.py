@@ -4,7 +4,7 @@ Knows no tools and no properties. Word lists are read when they are first needed
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from unicodedata import combining, normalize
@@ -70,11 +70,14 @@ def points(name: str) -> Mapping[str, Mapping[str, int]]:
 @cache
 def synonyms(name: str) -> Mapping[str, frozenset[str]]:
     """Return the groups that each word of a list of synonyms is in, by their first words."""
-    found: dict[str, frozenset[str]] = {}
-    for group, words in word_list(name).items():
-        for word in words:
-            found[word] = found.get(word, frozenset()) | {group}
-    return found
+    return _collected((word, group) for group, words in word_list(name).items() for word in words)
+
+
+def _collected(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, set()).add(value)
+    return {key: frozenset(values) for key, values in found.items()}
 
 
 def prepositions(text: str) -> Mapping[str, str]:
@@ -218,22 +221,17 @@ def _plain(text: str) -> str:
 
 
 @cache
-def _groups() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for name, group in word_list("tool_synonyms").items():
-        for word in group:
-            found[stem(word)] = (*found.get(stem(word), ()), f"~{name}")
-    return found
+def _groups() -> Mapping[str, frozenset[str]]:
+    return _collected((stem(word), f"~{name}") for name, group in word_list("tool_synonyms").items() for word in group)
 
 
 @cache
-def _translated() -> Mapping[str, tuple[str, ...]]:
+def _translated() -> Mapping[str, frozenset[str]]:
     """The stems of the English words that each foreign one stands for, which has no English endings itself."""
-    found: dict[str, tuple[str, ...]] = {}
-    for english, foreign in word_list("translations").items():
-        for piece in (piece for word in foreign for piece in _words(word)):
-            found[piece] = (*found.get(piece, ()), stem(english))
-    return found
+    translations = word_list("translations").items()
+    return _collected(
+        (piece, stem(english)) for english, foreign in translations for word in foreign for piece in _words(word)
+    )
 
 
 @cache

@@ -138,9 +138,8 @@ def _kind(mention: Mention, prop: Property) -> str:
 
 def _region(word: str, kind: str, prop: Property) -> str:
     """The kind of a mention where countries, their states and their people differ from other names."""
-    any_place = prop.semantic_type == "place" and not set(prop.words) & _TOWNS
     if word in word_set("countries") and not (prop.semantic_type == "state" and word in word_set("states")):
-        return kind if any_place else "country"
+        return "country"
     return "nationality" if word in word_set("nationalities") else kind
 
 
@@ -197,8 +196,9 @@ def _by_key(mention: Mention, prop: Property) -> int:
     key = parts(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
-    weight = next((weight for weight, holds in _KEYS if holds(key, prop)), 0)
-    return weight + 5 * (mention.kind == "member") if weight else 0
+    if "".join(key) != "".join(prop.words) and not _is_alike(key, prop):
+        return 0
+    return (100 if "".join(key) == "".join(prop.words) else 80) + 5 * (mention.kind == "member")
 
 
 def _is_alike(key: tuple[str, ...], prop: Property) -> bool:
@@ -277,9 +277,10 @@ _KEYED = vocabulary("pair member")
 _NUMBERS = vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
+_TYPES_OF_TIME = vocabulary("duration days time")
+_SPANS = vocabulary("second minute hour")
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
-_TOWNS = vocabulary("city town village capital stadt ville ciudad città cidade station airport")
 _YEARS = vocabulary("year years año años ans an jahre jahr anni anno jaar anos ano lat лет")
 _MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
 _VERBS_OF_SUBJECTS = vocabulary(
@@ -302,11 +303,6 @@ _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
     (14, "name", "person name org", _is_subject),
     (10, "name", "person name", _opens),
 )
-# For values with a name, the first row that holds: points, condition on the name's words.
-_KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Property], bool]], ...] = (
-    (100, lambda key, prop: "".join(key) == "".join(prop.words)),
-    (80, _is_alike),
-)
 # For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.
 _CLEAR_NUMBERS: tuple[tuple[int, float, int, Holds], ...] = (
     (70, 0, 0, _is_in_unit),
@@ -328,6 +324,5 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
 }
 _DURATIONS: tuple[tuple[int, float, Holds], ...] = (
     (60, 0, _is_duration_in_unit),
-    (50, 0.5, lambda mention, prop: prop.semantic_type in ("duration", "days", "time")),
-    (50, 0.5, lambda mention, prop: bool(set(prop.words) & {"second", "minute", "hour"})),
+    (50, 0.5, lambda mention, prop: prop.semantic_type in _TYPES_OF_TIME or not _SPANS.isdisjoint(prop.words)),
 )

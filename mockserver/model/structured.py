@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from json import JSONDecoder, loads
 
@@ -165,10 +166,9 @@ def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
 
 
 def _decoded(text: str, start: int) -> tuple[Json, int] | None:
-    try:
+    with suppress(ValueError, RecursionError):
         return JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
+    return None
 
 
 def read(text: str, start: int) -> tuple[Json, int] | None:
@@ -176,26 +176,21 @@ def read(text: str, start: int) -> tuple[Json, int] | None:
 
     Bare words, with a comment after them, are texts: `{name: string // in full}`.
     """
-    try:
+    with suppress(ValueError, IndexError):
         return _value(text[: start + _LONGEST_OBJECT], start, 0)
-    except (ValueError, IndexError):
-        return None
+    return None
 
 
 def _value(text: str, at: int, level: int) -> tuple[Json, int]:
     if text[at] in "{[" and level < _DEEPEST:
         return _members(text, at, level)
-    found = _QUOTED.match(text, at) or _BARE.match(text, at)
+    if found := _QUOTED.match(text, at):
+        return found[0][1:-1], found.end()
+    found = _BARE.match(text, at)
     if found is None:
         raise ValueError("no value")
     word = found[0].strip()
-    if found.re is _QUOTED:
-        return word[1:-1], found.end()
-    return (_CONSTANTS[word] if word in _CONSTANTS else _number(word)), found.end()
-
-
-def _number(word: str) -> Json:
-    return loads(word) if _NUMBER.fullmatch(word) else word
+    return _CONSTANTS.get(word, loads(word) if _NUMBER.fullmatch(word) else word), found.end()
 
 
 def _members(text: str, at: int, level: int) -> tuple[Json, int]:

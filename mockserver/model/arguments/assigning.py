@@ -189,12 +189,11 @@ def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Cand
     if "object" in item.types:
         return
     if item.choices:
-        said = [(points, mention) for points, mention in choices_in(text, item) if points >= ENOUGH]
-        yield from (Candidate(points, prop, group, True) for points, group in runs_of_items(text, said, item))
-        return
-    if "string" in item.types and (lines := bulleted(text)):
-        yield Candidate(80, prop, lines, True)
-    scored = list(items_in(found, item, prop))
+        scored = [pair for pair in choices_in(text, item) if pair[0] >= ENOUGH]
+    else:
+        scored = list(items_in(found, item, prop))
+        if "string" in item.types and (lines := bulleted(text)):
+            yield Candidate(80, prop, lines, True)
     yield from (Candidate(points, prop, group, True) for points, group in runs_of_items(text, scored, item))
 
 

@@ -49,21 +49,23 @@ def columns(page: str, name: str) -> Mapping[str, Column]:
     assert found, f"docs/faults.md has no table of {name} answers"
     seen: dict[str, Column] = {client: {} for client in CLIENTS}
     for line in found["table"].strip().splitlines()[2:]:
-        case, usual, others = (cell.strip() for cell in line.strip()[1:-1].split(" | "))
+        cases, usual, others = (cell.strip() for cell in line.strip()[1:-1].split(" | "))
         exceptions = dict(each.split(": ", 1) for each in others.split("; ") if each)
         for client in CLIENTS:
-            seen[client][case.strip("`")] = exceptions.get(client, usual)
+            seen[client].update(dict.fromkeys(re.findall("`([^`]+)`", cases), exceptions.get(client, usual)))
     return seen
 
 
 def page_with(page: str, name: str, seen: Mapping[str, Column]) -> str:
-    """Return the page with this table: what most clients see, and those that see something else."""
-    rows = [["fault", "most clients", "others"], ["---"] * 3]
+    """Return the page with this table: what most clients see of each fault, and those that see something else."""
+    alike: dict[tuple[str, str], list[str]] = {}
     for case in CASES:
         row = {client: seen[client].get(case, "?") for client in CLIENTS}
         usual = Counter(row.values()).most_common(1)[0][0]
         others = "; ".join(f"{client}: {result}" for client, result in row.items() if result != usual)
-        rows.append([f"`{case}`", usual, others])
+        alike.setdefault((usual, others), []).append(f"`{case}`")
+    rows = [["faults", "most clients", "others"], ["---"] * 3]
+    rows += [[", ".join(cases), *result] for result, cases in alike.items()]
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return _marked(name).sub(lambda found: f"{found['mark']}\n\n{table}\n\n", page)
 

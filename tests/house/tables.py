@@ -12,11 +12,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from mockserver.cli import COMMANDS
-from mockserver.cli.serve import command as serve
 from mockserver.config.errors import RuleError
 from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
-from mockserver.config.settings import Settings, flag, variable
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document
 from mockserver.config.timing import PROFILES
 from mockserver.core.action import POSITIONS, Option, counts, options
@@ -27,7 +25,7 @@ from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
-from mockserver.rules.answer.checks import BESIDE, OUTCOMES
+from mockserver.rules.answer.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.items import Action, ItemSpec
@@ -89,21 +87,23 @@ def _described(table: type[BaseModel]) -> Callable[[], str]:
 
 
 def _typed(tables: Any) -> Callable[[], str]:
-    """Tables that are told apart by their `type`: each type, what it is, and its keys, the needed ones first."""
-    return lambda: _table(("type", "meaning", "keys"), _types(tables))
+    """Tables that differ by their `type`: each type and its keys, the required ones first."""
+    return lambda: _table(("type", "keys"), _types(tables))
 
 
-def _types(tables: Any) -> Iterator[tuple[str, str, str]]:
+def _types(tables: Any) -> Iterator[tuple[str, str]]:
     for table in get_args(get_args(tables)[0]):
         (kind,) = get_args(table.model_fields["type"].annotation)
         fields = {name: field for name, field in table.model_fields.items() if name != "type"}
         keys = sorted(fields, key=lambda name: not fields[name].is_required())
         shown = (f"**`{name}`**" if fields[name].is_required() else f"`{name}`" for name in keys)
-        yield f"`{kind}`", table.__doc__.partition("\n")[0], ", ".join(shown)
+        yield f"`{kind}`", ", ".join(shown)
 
 
 def _answers() -> str:
-    rows = [(f"`{key}`", about) for key, about in _keys(ThenSpec).items() if key in OUTCOMES]
+    """The keys that are answers only; those that also go with another answer are in the table of these."""
+    also = frozenset().union(*BESIDE.values())
+    rows = [(f"`{key}`", about) for key, about in _keys(ThenSpec).items() if key in OUTCOMES and key not in also]
     return _table(("answer", "meaning"), rows)
 
 
@@ -118,8 +118,10 @@ def _beside() -> str:
 
 def _goes_with(answers: Sequence[str]) -> str:
     others = [answer for answer in OUTCOMES if answer not in answers]
-    named, before = (others, "all but ") if len(others) < len(answers) else (answers, "")
-    return before + ", ".join(f"`{answer}`" for answer in named)
+    these = list(dict.fromkeys("content" if OUTCOMES[answer] == "content" else f"`{answer}`" for answer in answers))
+    return (
+        "all but " + ", ".join(f"`{answer}`" for answer in others) if len(others) + 2 < len(these) else ", ".join(these)
+    )
 
 
 def _generators() -> str:
@@ -131,18 +133,8 @@ def _generators() -> str:
 
 
 def _settings() -> str:
-    flags = {option.name for option in serve.params}
-    rows = [
-        (
-            f"`{name}`",
-            f"`{flag(name)}`" if name in flags else "",
-            f"`{variable(name)}`",
-            _default(name),
-            field.description or "",
-        )
-        for name, field in Settings.model_fields.items()
-    ]
-    return _table(("setting", "flag of `serve`", "variable", "default", "meaning"), rows)
+    rows = [(f"`{name}`", _default(name), field.description or "") for name, field in Settings.model_fields.items()]
+    return _table(("setting", "default", "meaning"), rows)
 
 
 def _default(name: str) -> str:
@@ -151,27 +143,23 @@ def _default(name: str) -> str:
 
 
 def _published() -> str:
-    """Well-known models, those of which the same is published in one row."""
-    alike: dict[PublishedModel, list[str]] = {}
+    """Well-known models, those with the same limits in one row."""
+    alike: dict[Sequence[str], list[str]] = {}
     for pattern, model in PUBLISHED.items():
-        alike.setdefault(model, []).append(f"`{pattern}`")
-    rows = [
-        (
-            ", ".join(patterns),
-            f"{model.context_window:,}",
-            f"{model.max_output_tokens:,}" if model.max_output_tokens else "",
-            f"`{model.tokenizer}`" if model.tokenizer else "",
-            ", ".join(f"`{key}`" for key in ("tools", "vision", "json_schema") if getattr(model, key) is False),
-            ", ".join(f"`{key}`" for key in ("reasoning", "sampling") if getattr(model, key) is False),
-        )
-        for model, patterns in alike.items()
-    ]
-    head = ("models", "context window", "longest answer", "tokenizer", "lacks", "lacks, if `strict`")
-    return _table(head, rows)
+        alike.setdefault(_limits_of(model), []).append(f"`{pattern}`")
+    head = ("models", "context window", "longest answer", "tokenizer", "lacks")
+    return _table(head, [(", ".join(patterns), *row) for row, patterns in alike.items()])
 
 
-def _commands() -> str:
-    return _table(("command", "what it does"), [(f"`mockserver {name}`", about) for name, about in COMMANDS.items()])
+def _limits_of(model: PublishedModel) -> Sequence[str]:
+    lacks = [f"`{key}`" for key in ("tools", "vision", "json_schema") if getattr(model, key) is False]
+    lacks += [f"(`{key}`)" for key in ("reasoning", "sampling") if getattr(model, key) is False]
+    return (
+        f"{model.context_window:,}",
+        f"{model.max_output_tokens:,}" if model.max_output_tokens else "",
+        f"`{model.tokenizer}`" if model.tokenizer else "",
+        ", ".join(lacks),
+    )
 
 
 def _dialects() -> str:
@@ -179,20 +167,21 @@ def _dialects() -> str:
         (
             f"[`{dialect.name}`](dialects/{dialect.name}.md)",
             ", ".join(f"`{mount}`" for mount in dialect.mounts),
-            ", ".join(dict.fromkeys(operation.name for operation in dialect.operations)),
+            ", ".join(dict.fromkeys(each.name for each in dialect.operations if each.name in ASKED)),
         )
         for dialect in discover().values()
     ]
-    return _table(("dialect", "mounted at", "operations"), rows)
+    return _table(("dialect", "mounted at", "what it answers"), rows)
 
 
 def _variables() -> str:
-    rows = [
-        (f"`{name}`", f"`{text}`".replace("{address}", "ADDRESS").replace("{key}", "KEY"), f"`{dialect.name}`")
-        for dialect in discover().values()
-        for name, text in dialect.variables.items()
-    ]
-    return _table(("variable", "value", "for clients of"), rows)
+    """The variables that are set, those with the same value in one row."""
+    alike: dict[str, list[str]] = {}
+    for dialect in discover().values():
+        for name, text in dialect.variables.items():
+            value = text.replace("{address}", "ADDRESS").replace("{key}", "KEY")
+            alike.setdefault(value, []).append(f"`{name}`")
+    return _table(("value", "variables"), [(f"`{value}`", ", ".join(named)) for value, named in alike.items()])
 
 
 def _operations(dialect: Dialect) -> str:
@@ -204,22 +193,26 @@ def _operations(dialect: Dialect) -> str:
 
 
 def _features() -> str:
-    spoken = discover().values()
-    rows = [
-        (f"`{name}`", about, *("yes" if name in dialect.features else "no" for dialect in spoken))
-        for name, about in FEATURES.items()
-    ]
-    return _table(("feature", "meaning", *(dialect.name for dialect in spoken)), rows)
+    rows = [(f"`{name}`", about, ", ".join(_without(name))) for name, about in FEATURES.items()]
+    return _table(("feature", "meaning", "not in"), rows)
+
+
+def _without(feature: str) -> Iterator[str]:
+    return (f"`{dialect.name}`" for dialect in discover().values() if feature not in dialect.features)
 
 
 def _errors() -> str:
     spoken = discover().values()
-    rows = [(f"`{name}`", *(_answered(dialect, name) for dialect in spoken)) for name in REASONS if _is_short(name)]
-    return _table(("short form", *(dialect.name for dialect in spoken)), rows)
+    rows = [
+        (f"`{name}`", str(status), *(_answered(dialect, name) for dialect in spoken))
+        for name, status in REASONS.items()
+        if _is_short(name)
+    ]
+    return _table(("short form", "status", *(dialect.name for dialect in spoken)), rows)
 
 
 def _statuses() -> str:
-    return _table(("status", "short form"), [(f"{status}", f"`{name}`") for status, name in REASON_OF_STATUS.items()])
+    return ", ".join(f"{status} `{name}`" for status, name in REASON_OF_STATUS.items()) + "."
 
 
 def _is_short(name: str) -> bool:
@@ -233,7 +226,7 @@ def _is_short(name: str) -> bool:
 
 def _answered(dialect: Dialect, reason: str) -> str:
     reply = dialect.fail(HttpRequest("POST", "/chat/completions"), Failure(reason), None)
-    return f"{reply.status} `{_code(reply)}`"
+    return f"`{_code(reply)}`" if reply.status == REASONS[reason] else f"{reply.status} `{_code(reply)}`"
 
 
 def _code(reply: Reply) -> str:
@@ -272,7 +265,7 @@ def _run_outcomes() -> str:
 
 def _usual_place(fault: type[Any]) -> str:
     place = next((each.default for each in options(fault) if each.kind == "position"), None)
-    return "" if place is None else f"`{place.where}: {place.count if counts(place.where) else 'true'}`"
+    return "" if place is None else f"`{place.where}: {place.count}`" if counts(place.where) else f"`{place.where}`"
 
 
 def _more(fault: type[Any]) -> Iterator[str]:
@@ -309,7 +302,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "actions": _typed(Action),
     "answers": _answers,
     "beside": _beside,
-    "commands": _commands,
     "dialects": _dialects,
     "error": _described(ErrorSpec),
     "errors": _errors,

@@ -39,6 +39,7 @@ from mockserver.testing.fault_matrix import BAD
 from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
+SHORT = 5  # rows that are shown as a list
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
 
 
@@ -74,7 +75,12 @@ def _predicates() -> str:
 
 
 def _abouts(head: Sequence[str], abouts: Mapping[str, str]) -> Callable[[], str]:
-    return lambda: _table(head, [(f"`{name}`", about) for name, about in abouts.items()])
+    rows = [(f"`{name}`", about) for name, about in abouts.items()]
+    return partial(_list, rows) if len(rows) <= SHORT else partial(_table, head, rows)
+
+
+def _list(rows: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"- {name}: {about}" for name, about in rows)
 
 
 def _keys(table: type[BaseModel]) -> Mapping[str, str]:
@@ -89,6 +95,10 @@ def _described(table: type[BaseModel]) -> Callable[[], str]:
 def _typed(tables: Any) -> Callable[[], str]:
     """Tables that differ by their `type`: each type and its keys, the required ones first."""
     return lambda: _table(("type", "keys"), _types(tables))
+
+
+def _actions() -> str:
+    return ", ".join(f"{kind} ({keys})" if keys else kind for kind, keys in _types(Action)) + "."
 
 
 def _types(tables: Any) -> Iterator[tuple[str, str]]:
@@ -189,7 +199,7 @@ def _operations(dialect: Dialect) -> str:
     places: dict[str, list[str]] = {}
     for operation in dialect.operations:
         places.setdefault(operation.name, []).append(f"`{operation.method} {operation.path}`")
-    return _table(("operation", "paths"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
+    return _list((f"`{name}`", ", ".join(where)) for name, where in places.items())
 
 
 def _features() -> str:
@@ -299,7 +309,7 @@ def _paced(timing: Timing) -> Sequence[str]:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "actions": _typed(Action),
+    "actions": _actions,
     "answers": _answers,
     "beside": _beside,
     "dialects": _dialects,

@@ -158,7 +158,9 @@ def _published() -> str:
     for pattern, model in PUBLISHED.items():
         alike.setdefault(_limits_of(model), []).append(f"`{pattern}`")
     head = ("models", "context window", "longest answer", "tokenizer", "lacks")
-    return _table(head, [(", ".join(patterns), *row) for row, patterns in alike.items()])
+    whole = _table(head, [(", ".join(patterns), *row) for row, patterns in alike.items() if any(row[1:])])
+    windows = _list((row[0], ", ".join(patterns)) for row, patterns in alike.items() if not any(row[1:]))
+    return f"{whole}\n\nOf others, only the context window is known:\n\n{windows}"
 
 
 def _limits_of(model: PublishedModel) -> Sequence[str]:

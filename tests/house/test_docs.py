@@ -11,7 +11,6 @@ from tests.house.warm import warm
 ROOT = Path(__file__).parents[2]
 # Those of frameworks are run by tests/frameworks, where these are; guides by tests/examples, beside their examples.
 ELSEWHERE = {ROOT / "docs" / "frameworks.md", *(ROOT / "docs" / "guides").glob("*.md")}
-BESIDE = {"cassettes.md": ("cassettes/tour.yaml",)}  # what a page's reader has, besides rules.yaml
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHERE)]
 
 
@@ -23,9 +22,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_true(page: Path, tmp_path: Path, programs: Path) -> None:
-    for shipped in ("rules.yaml", *BESIDE.get(page.name, ())):
-        (tmp_path / shipped).parent.mkdir(mode=0o700, exist_ok=True)
-        (tmp_path / shipped).write_text((ROOT / shipped).read_text())
+    (tmp_path / "rules.yaml").write_text((ROOT / "rules.yaml").read_text())  # what a page's reader has
     wrong = Reader(tmp_path, programs=programs).follow(page.read_text())
     assert not wrong, "\n".join([f"{page.name}:", *wrong])
 

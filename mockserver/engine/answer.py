@@ -104,7 +104,9 @@ def echoed(call: Call) -> tuple[str, ...]:
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
-    whole = tuple(map(_written, draft.parts)) if call.prompts else draft.parts
+    whole = draft.parts
+    if call.prompts:  # in a text completion a refusal is plain text
+        whole = tuple(Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in whole)
     whole = _few_items(whole, call.options.max_tool_calls)
     whole = whole if call.options.parallel_tool_calls else _one_call(whole)
     whole = tuple(map(_bared, whole)) if call.options.bare_functions else whole
@@ -117,11 +119,6 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "function_call" if call.options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens)
-
-
-def _written(part: Part) -> Part:
-    """Return the part for a text completion, where a refusal is plain text."""
-    return Text(part.text, part.chunks) if isinstance(part, Refusal) else part
 
 
 def _bared(part: Part) -> Part:

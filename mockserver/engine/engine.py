@@ -221,7 +221,8 @@ class Engine:
             mark = str(await self.store.incr(call.http.namespace, ids_counter(call)))
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
-        work = partial(_made, call, outcome, author)
+        make: Callable[..., Outcome] = answer if isinstance(outcome, Draft) else document
+        work = partial(make, call, outcome, author)
         return await on_thread(work) if is_large(call) or makes_long(call, outcome) else work()
 
     def _models(self, call: Call) -> Models:
@@ -241,10 +242,6 @@ def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, 
             return
         if groups is not None:
             yield rule, groups
-
-
-def _made(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
-    return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
 
 async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:

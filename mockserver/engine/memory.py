@@ -65,10 +65,7 @@ class Memory:
         return replace(plan, kept=stored if plan.cacheable else None)
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
-        """Keep an answer under its id, replacing any other with that id.
-
-        What is made in the background, and not told as it is made, has its polls before it.
-        """
+        """Keep an answer under its id; one of the background that is not streamed has its polls before it."""
         stored = Stored(
             replace(call, http=replace(call.http, headers=(), body=b"")),
             replace(answer, headers=()),

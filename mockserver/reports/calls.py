@@ -243,7 +243,9 @@ def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
         messages = (line for message in call.messages for line in _message(message, ids))
     yield from (f"  {line}" for line in messages)
     for tool in call.tools:
-        yield from (f"  {line}" for line in _tool(tool))
+        yield from (f"  {line}" for line in _block(f"tool {tool.name}", tool.description))
+        if tool.parameters is not None:
+            yield f"    takes {_as_json(tool.parameters)}"
     for name in sorted(call.raw.keys() - _WITH_LINES_OF_THEIR_OWN):
         yield f"  {name}: {_as_json(call.raw[name])}"
 
@@ -257,12 +259,6 @@ def _message(message: Message, ids: _Ids) -> Iterator[str]:
         yield f"{head}: {_as_json({**part, 'id': ids[str(part['id'])]} if 'id' in part else part)}"
     for used in message.tool_calls:
         yield f"{head} calls {used.name}({used.arguments}) as {ids[used.id]}"
-
-
-def _tool(tool: Tool) -> Iterator[str]:
-    yield from _block(f"tool {tool.name}", tool.description)
-    if tool.parameters is not None:
-        yield f"  takes {_as_json(tool.parameters)}"
 
 
 def _block(head: str, text: str) -> Iterator[str]:

@@ -280,13 +280,10 @@ def _file(at: int, file: FileCoverage, texts: Texts) -> Iterator[str]:
         for number, entries in sorted(owners.items())
     }
     for number, line in shown.items():
-        yield _line(number, line, owners.get(number, ()))
+        here = owners.get(number, ())
+        hits = " ".join(_hits(entry) for entry in here if entry.line == number)
+        yield f"<tr class={_state(here)}><td>{number}</td><td>{hits}</td><td>{escape(line)}</td></tr>"
     yield "</table>"
-
-
-def _line(number: int, text: str, owners: Sequence[Entry]) -> str:
-    hits = " ".join(map(_hits, (entry for entry in owners if entry.line == number)))
-    return f"<tr class={_state(owners)}><td>{number}</td><td>{hits}</td><td>{escape(text)}</td></tr>"
 
 
 def _hits(entry: Entry) -> str:

@@ -66,10 +66,7 @@ def loosened(result: ConditionResult) -> tuple[str, ...]:
 
 
 def difference(result: ConditionResult) -> range | None:
-    """Which characters of a text make a condition fail; empty if some are missing there.
-
-    None if the texts have too little in common.
-    """
+    """Which characters of a text make a condition fail (none if some are missing); None if too little is alike."""
     wanted, text, find = result.expected, result.actual, _DIFFERENCES.get(result.predicate)
     if find is None or not isinstance(text, str):
         return None
@@ -159,12 +156,9 @@ def _escaped(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    return sum(0 if _is_mark(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
-
-
-def _is_mark(letter: str) -> bool:
-    """Whether a character combines with the one before it; the emoji selector adds a column."""
-    return category(letter) in ("Mn", "Me") and letter != _EMOJI
+    # A mark combines with the character before it; the emoji selector adds a column.
+    seen = (letter for letter in text if letter == _EMOJI or category(letter) not in ("Mn", "Me"))
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in seen)
 
 
 def _parts(result: ConditionResult) -> Iterator[str]:

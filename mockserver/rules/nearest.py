@@ -85,10 +85,7 @@ def verdict(near: Near, why_not: str = "its times are used up or its state is an
 
 
 def _shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
-    """Return the share of a condition's expected words that occur in the request; of several texts the lowest share.
-
-    This is rough, but quick.
-    """
+    """Return the share of expected words that occur in the request, of several texts the lowest: rough, but quick."""
     least = 1.0
     for leaf in condition.leaves:
         if isinstance(leaf.expected, str) and not leaf.negative:

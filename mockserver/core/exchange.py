@@ -7,7 +7,7 @@ from typing import Protocol
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
-from mockserver.core.plan import Plan, Rendered, Usage
+from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
 
@@ -156,7 +156,7 @@ class Exchange:
     @property
     def usage(self) -> Usage | None:
         outcome = None if self.plan is None else self.plan.outcome
-        return outcome.usage if isinstance(outcome, Rendered) else None
+        return outcome.usage if isinstance(outcome, RenderedOutcome) else None
 
     def take(self, body: bytes) -> None:
         self.received = len(body)

@@ -92,7 +92,7 @@ CATEGORIES = (
     *("violence", "violence/graphic"),
 )
 
-DOCUMENTS = ("embeddings", "moderations")  # the operations with such answers
+DOCUMENT_OPERATIONS = ("embeddings", "moderations")  # the operations with such answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,14 +342,14 @@ class Forward:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedOutcome:
     """What a plan keeps of its outcome after rendering: the usage of an answer."""
 
     usage: Usage | None = None
 
 
 Success = Answer | Models | Embeddings | Moderations | Stored | Listing
-Outcome = Success | Failure | Raw | Recorded | Forward | Rendered
+Outcome = Success | Failure | Raw | Recorded | Forward | RenderedOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,10 +371,9 @@ class Plan:
 
     @property
     def rendered(self) -> "Plan":
-        """Return the plan without its outcome: the journal keeps it, and must not keep whole answers."""
         usage = self.outcome.usage if isinstance(self.outcome, Answer) else None
         return Plan(
-            _NOTHING if usage is None else Rendered(usage),
+            _NOTHING if usage is None else RenderedOutcome(usage),
             self.source,
             cacheable=self.cacheable,
             faults=self.faults,
@@ -383,4 +382,4 @@ class Plan:
         )
 
 
-_NOTHING = Rendered()
+_NOTHING = RenderedOutcome()

@@ -105,7 +105,6 @@ def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
 
 
 def _numbers(numbers: Sequence[int]) -> Prompt:
-    """A prompt of token ids, decoded by the estimate until the model's tokenizer is known."""
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 

@@ -37,7 +37,6 @@ class OpenAIApi:
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
     def inference_operations(self) -> tuple[Operation, ...]:
-        """Return the operations that Azure has for each deployment: chat, completions and embeddings."""
         return (
             Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
             Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion),
@@ -45,7 +44,6 @@ class OpenAIApi:
         )
 
     def account_operations(self) -> tuple[Operation, ...]:
-        """Return the others: Responses, and what was stored."""
         parse, headers = self._parse_responses, self._own_headers
         return (
             Operation("responses", "POST", "/responses", parse, self._render_responses, error=error_event),

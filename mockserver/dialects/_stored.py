@@ -101,7 +101,6 @@ def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], r
 
 
 def _look_up(dialect: str, operation: str, name: str) -> Parse:
-    """Return the parser of a request for what was stored under the id in its path."""
 
     def parse(http: HttpRequest, strict: bool) -> Call:
         wanted = http.path_params.get(name, "")

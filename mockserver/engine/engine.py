@@ -23,7 +23,7 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import DOCUMENT_OPERATIONS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -246,7 +246,7 @@ def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, 
 
 async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     """Generate an answer; other requests run between two choices."""
-    if call.operation in DOCUMENTS:
+    if call.operation in DOCUMENT_OPERATIONS:
         return DocumentDraft()
     generate, choices = generator(call, seed), list[DraftChoice]()
     # Fewer different choices for a large request, which bounds its time.

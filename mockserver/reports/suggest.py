@@ -13,7 +13,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
-from mockserver.core.plan import DOCUMENTS
+from mockserver.core.plan import DOCUMENT_OPERATIONS
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
@@ -101,7 +101,7 @@ def _matching(result: ConditionResult, stated: Json, secrets: Secrets) -> Json:
 def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
-    if call.operation not in (*GENERATIVE, *DOCUMENTS):
+    if call.operation not in (*GENERATIVE, *DOCUMENT_OPERATIONS):
         when["operation"] = call.operation
         if _clean(call.http.path, secrets):
             when["path"] = _exact(call.http.path)

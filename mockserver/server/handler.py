@@ -17,7 +17,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, Rendered
+from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
 from mockserver.delivery.drive import (
@@ -41,7 +41,7 @@ from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import check_key, check_model_allowed
 from mockserver.server.cassette_store import replayed
 from mockserver.server.control.requests import of_request
-from mockserver.server.limits import LIMITED, REFUSALS, Charge, Reservation
+from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation
 from mockserver.server.live import DEFAULT, Live, Prepared
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
@@ -106,7 +106,7 @@ class Handler:
         """Parse a request, reserve what it takes, plan, settle and render. No limits apply without a reservation."""
         if http.method == "OPTIONS" and self.operations:
             allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
-            return Prepared(Plan(Rendered(), "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
+            return Prepared(Plan(RenderedOutcome(), "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
         call: Call | None = None
         settings, engine = self.live.settings, self.live.engine_of(http.namespace)  # a reload is for the next request
         try:
@@ -193,8 +193,8 @@ class Handler:
         return operation
 
     def _refused(self, http: HttpRequest, failure: Failure, call: Call | None) -> Prepared:
-        source = "limited" if failure.reason in REFUSALS else "invalid"
-        return Prepared(Plan(Rendered(), source), self.dialect.fail(http, failure, call), call)
+        source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
+        return Prepared(Plan(RenderedOutcome(), source), self.dialect.fail(http, failure, call), call)
 
     async def _delivered(
         self, prepared: Prepared, line: Line, exchange: Exchange, reservation: Reservation | None
@@ -220,12 +220,12 @@ class Handler:
             return await relay.run(scope, _with_source((), prepared, exchange, self.live.settings))
         except Failure as failure:
             reply = self.dialect.fail(snapshot(scope, b"", exchange.namespace), failure, prepared.call)
-            failed = Prepared(Plan(Rendered(), prepared.plan.source), reply, prepared.call)
+            failed = Prepared(Plan(RenderedOutcome(), prepared.plan.source), reply, prepared.call)
             return await self._delivered(failed, line, exchange, None)
 
     async def _turned_away(self, http: HttpRequest, line: Line, exchange: Exchange) -> bool:
         """Send a 503; False if the answer has begun, which then breaks off."""
-        prepared = Prepared(Plan(Rendered(), "invalid"), self.dialect.fail(http, STOPPING, None))
+        prepared = Prepared(Plan(RenderedOutcome(), "invalid"), self.dialect.fail(http, STOPPING, None))
         try:
             await drive(self._actions(prepared, (), exchange), line, exchange.note)
         except RuntimeError:  # the head was sent already
@@ -278,7 +278,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
     elif isinstance(outcome, Recorded):
         reply, pace = replayed(outcome, pace, live.settings.replay_speed)
     else:
-        assert not isinstance(outcome, Rendered)  # noqa: S101
+        assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
         reply = handler.operation(call.http.method).render(call, outcome)
     if plan.faults:  # they need each frame by itself
         return Prepared(plan.rendered, reply, call, pace, timed)

@@ -25,7 +25,7 @@ from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.in_memory import MemoryBuckets
 
 LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
-REFUSALS = frozenset({"rate_limit", "over_limit", "overloaded"})
+LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 
 RateHeaders = Callable[[Standings], Headers]
 
@@ -217,7 +217,7 @@ class Reservation:
             details = {"kind": larger.kind, "window": larger.window, "most": larger.limit, "asked": charge.needed}
             raise Failure("over_limit", details=details, headers=headers)
         if not drawn:
-            raise _refused(charge, waits, headers)
+            raise _limit_failure(charge, waits, headers)
         self.headers = headers
         if charge.stated:
             self._hide(charge.stated)
@@ -226,7 +226,7 @@ class Reservation:
         self.headers = tuple(header for header in self.headers if header[0] not in names)
 
 
-def _refused(charge: Charge, waits: Sequence[float], headers: Headers) -> Failure:
+def _limit_failure(charge: Charge, waits: Sequence[float], headers: Headers) -> Failure:
     wait, at = max(
         (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, charge.draws, strict=True))
     )

@@ -111,7 +111,6 @@ class ItemStream:
         return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def tokens(self, part: Part, text: str) -> tuple[str, ...]:
-        """Return the tokens of a text that is the part's own, or derived from it."""
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
     def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:

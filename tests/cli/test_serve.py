@@ -10,7 +10,7 @@ import pytest
 from mockserver.cassettes.store import CassetteFile
 from mockserver.cli.serve import RedactingFormatter, banner, request_logger, warnings
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Plan, Rendered
+from mockserver.core.plan import Plan, RenderedOutcome
 from mockserver.dialects import discover
 from mockserver.server.live import Sources, start
 from tests.kit.episodes import chat
@@ -78,7 +78,7 @@ def test_a_folder_that_is_not_writable_is_a_warning(tmp_path: Path, folder: str,
 
 
 ROW = Exchange(3, "POST", "/v1/ø\n", "openai", "default")
-ROW.plan = Plan(Rendered(), "rule rules.yaml:1 é\r\x1b[2J")
+ROW.plan = Plan(RenderedOutcome(), "rule rules.yaml:1 é\r\x1b[2J")
 ROW.status, ROW.ended, ROW.elapsed = 200, "complete", 0.0012
 
 

@@ -74,7 +74,6 @@ def _tokens_left(prompt: int, generated: int) -> Headers:
 
 
 def _rate_limit_headers(standings: Standings) -> Headers:
-    """The same by the limit that was set: prompts and answers draw from one."""
     tokens = standings.tokens
     return () if tokens is None else _remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
 

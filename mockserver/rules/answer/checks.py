@@ -10,7 +10,7 @@ from mockserver.config.source import Path, did_you_mean
 from mockserver.config.validation_errors import keys_taken
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.json import Json
-from mockserver.core.plan import DOCUMENTS, Failure, Forward, Raw
+from mockserver.core.plan import DOCUMENT_OPERATIONS, Failure, Forward, Raw
 from mockserver.rules.match.conditions import All, Condition, implied, pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
@@ -125,7 +125,7 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
 
 
 GENERATIVE = ("chat", "completions", "responses")  # the default operations of a rule
-ASKED = (*GENERATIVE, *DOCUMENTS)  # operations that ask a model; others look something up
+ASKED = (*GENERATIVE, *DOCUMENT_OPERATIONS)  # operations that ask a model; others look something up
 
 
 def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:

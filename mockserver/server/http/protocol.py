@@ -14,7 +14,7 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Failure, Plan, Rendered
+from mockserver.core.plan import Failure, Plan, RenderedOutcome
 from mockserver.delivery.drive import COMPLETE, FAST_PATH, WIRE
 from mockserver.dialects import discover
 from mockserver.server.http import parser
@@ -36,7 +36,7 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
         dialect = owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        exchange.plan = Plan(Rendered(), "invalid")
+        exchange.plan = Plan(RenderedOutcome(), "invalid")
         exchange.status, exchange.reply_headers = reply.status, reply.headers
         live.journal.close(exchange, COMPLETE)
         return reply

@@ -71,7 +71,6 @@ class Line:
 
 
 async def client_left(receive: Receive) -> None:
-    """Return once the client has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -80,8 +79,6 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 
 
 class Buffer:
-    """Collects a head and bytes until they have to be sent."""
-
     __slots__ = ("_note", "_pieces", "_short", "head", "size")
 
     def __init__(self, line: Line, note: Note | None) -> None:
@@ -204,7 +201,6 @@ class Schedule:
         return None
 
     def _begun(self) -> Flush:
-        """Have the driver send what precedes the wait."""
         self._rests = True
         return _FLUSH
 

@@ -23,7 +23,6 @@ class Pace:
         return self.timing.at_once
 
     def duration(self, tokens: int) -> float:
-        """Return the seconds for a whole answer of so many tokens."""
         return self.fitted(tokens).moments().of(tokens)
 
     def fitted(self, tokens: int) -> "Pace":
@@ -41,7 +40,6 @@ class Pace:
         return replace(self, timing=replace(even, per_token=(total - first) / weight, jitter=self.timing.jitter))
 
     def moments(self) -> "Moments":
-        """Return when each token is sent, starting with the first."""
         return Moments(self.timing, _factors(self.timing, self.seed))
 
 

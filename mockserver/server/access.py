@@ -180,7 +180,6 @@ def _secured(send: Send) -> Send:
 
 
 def with_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
-    """The application for pages of these origins too; the very application if there are none."""
     return CorsMiddleware(app, origins) if origins else app
 
 
@@ -208,5 +207,4 @@ class CorsMiddleware(CORSMiddleware):
 
 
 def is_control(path: str) -> bool:
-    """Whether a path is one that controls the server, however many slashes it has."""
     return f"{tidy(path)}/".startswith(f"{CONTROL}/")

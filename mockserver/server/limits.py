@@ -100,8 +100,6 @@ class Concurrency:
 
 
 class Limiter:
-    """The limits for keys and models, and their use, which a reload keeps."""
-
     def __init__(self, buckets: Buckets | None = None) -> None:
         self.buckets: Buckets = MemoryBuckets() if buckets is None else buckets
         self.concurrency = Concurrency()

@@ -87,8 +87,6 @@ Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassett
 
 @dataclass(slots=True)
 class Namespace:
-    """What one namespace has of its own."""
-
     rules: tuple[Rule, ...] = ()  # added while the server runs, the latest batch first
     timed: bool = True  # answers take their time
     named: int = 0  # rules that got a name because they came without one

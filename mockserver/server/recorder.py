@@ -39,7 +39,6 @@ class RecordingPolicy:
 
 
 def recording_policy(settings: Settings, environ: Mapping[str, str]) -> RecordingPolicy:
-    """The policy of these settings; headers that are compared are kept."""
     compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
     return RecordingPolicy(
         Redactor(settings.scrub, environment_secrets(environ), settings.allow_secrets, compared), settings.allow_secrets

@@ -180,10 +180,6 @@ class _Brotli:
         return bytes(plain)
 
 
-def _gzip() -> _Members:
-    return _Members(lambda _: zlib.decompressobj(31))
-
-
 def _deflate() -> _Members:
     """The zlib format, as is meant by `deflate`; or bare deflate, as many send."""
 
@@ -205,8 +201,8 @@ def _zstd() -> _Members:
 
 
 _STAGES: Mapping[str, Callable[[], _Members | _Brotli]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
+    "gzip": lambda: _Members(lambda _: zlib.decompressobj(31)),
+    "x-gzip": lambda: _Members(lambda _: zlib.decompressobj(31)),
     "deflate": _deflate,
     "br": _Brotli,
     "zstd": _zstd,

@@ -22,8 +22,6 @@ OTHER = "rule (others)"
 
 @dataclass(slots=True)
 class Sums:
-    """The sums of a tally: requests, seconds to the first byte and in all, tokens."""
-
     count: int = 0
     elapsed: float = 0.0
     first: float = 0.0

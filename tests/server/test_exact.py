@@ -48,16 +48,6 @@ def _bytes(text: str, name: str, most: int) -> int:
     return sum(len(raw(token)) for token in named(name).split(text)[:most])
 
 
-def test_a_text_that_is_cut_within_a_character_says_so() -> None:
-    asked = call("hi", tokenizer=named("o200k_base"), max_tokens=2)
-    for chunks in ("token", ("a", FACE, "b")):
-        made = answer(asked, Draft((DraftChoice((Text(f"a{FACE}b", chunks),)),)), Author(Seed(), WallClock()))
-        (part,) = made.choices[0].parts
-        assert isinstance(part, Text)
-        assert (part.text, made.usage.completion) == ("a\ufffd", 2)
-        assert part.chunks == (chunks if chunks == "token" else ("a", "\ufffd"))
-
-
 # --- streams
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
@@ -113,6 +103,3 @@ def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
     assert isinstance(made, Answer)
     reply = operation.render(asked, made)
     return [frame for frame in reply.frames or () if isinstance(frame, Frame)], made
-
-
-# --- ids and bytes

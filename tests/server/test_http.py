@@ -150,23 +150,6 @@ def test_what_an_application_sees_of_a_request(sent: bytes, seen: bytes, step: i
         assert line.hear().body == seen
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        (GET.replace(b"/v1/models", b"/" + b"a" * 32_768), 414),
-        (GET[:-2] + b"x: y\r\n" * 100 + b"\r\n", 431),
-        (GET[:-2] + b"x: " + b"a" * 65_536, 431),
-        (GET.replace(b"GET /v1/models", b"CONNECT x:443"), 405),
-        (GET.replace(b"/v1/models", b"/v1/models#part"), 400),
-        (GET.replace(b"/v1/models", b"ftp://x/"), 400),
-        (b"not HTTP\r\n\r\n", 400),
-    ],
-)
-def test_large_and_malformed_heads_are_refused(sent: bytes, status: int, line: Raw) -> None:
-    assert line.send(sent).hear().status == status
-    assert line.rest() == b""
-
-
 def test_many_upgrades_are_ignored(line: Raw) -> None:
     line.send(UPGRADE * 1000)
     assert {line.hear().body[:4] for _ in range(1000)} == {b"abc|"}

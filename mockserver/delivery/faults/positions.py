@@ -38,12 +38,10 @@ def length(headers: Headers) -> int | None:
 
 
 def with_length(head: Head, size: int) -> Head:
-    """The head with this length, where its own stood, else at its end."""
     return with_header(head, LENGTH, str(size))
 
 
 def with_header(head: Head, wanted: str, value: str) -> Head:
-    """The head with another value for a header, which stays where it stood."""
     headers = tuple((name, value if name.lower() == wanted else old) for name, old in head.headers)
     there = any(name.lower() == wanted for name, _ in headers)
     return replace(head, headers=headers if there else (*headers, (wanted, value)))

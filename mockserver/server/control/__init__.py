@@ -10,9 +10,7 @@ from starlette.types import Receive, Scope, Send
 from mockserver.core.plan import REASONS, Failure
 from mockserver.server.access import CONTROL
 from mockserver.server.control import calls, state
-from mockserver.server.control.calls import explain
 from mockserver.server.control.requests import ControlRequest, RefusedError, View
-from mockserver.server.control.state import metrics
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
@@ -62,12 +60,12 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
     "/api/rules": {"GET": state.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
-    "/api/explain": {"POST": explain},
+    "/api/explain": {"POST": calls.explain},
     "/api/state": {"GET": state.shown, "POST": state.put},
     "/api/reset": {"POST": state.reset},
     "/api/reload": {"POST": state.reload_files},
     "/api/timing": {"POST": state.timing},
-    "/metrics": {"GET": metrics},
+    "/metrics": {"GET": state.metrics},
 }
 ITEMS: Mapping[str, Mapping[str, View]] = {
     "/api/calls/": {"GET": calls.one},

@@ -16,9 +16,8 @@ ONE = episode(chat("one"), '{"from":"one"}')
 TWO = episode(chat("two"), '{"from":"two"}')
 
 
-def server(held: Folder, rules: Path | None = None, **settings: Any) -> ControlledServer:
-    """A server with these cassettes."""
-    live = start(Sources(() if rules is None else (rules,), {"cassettes": str(held.path), **settings}, {}))
+def server(held: Folder, **settings: Any) -> ControlledServer:
+    live = start(Sources((), {"cassettes": str(held.path), **settings}, {}))
     return ControlledServer(App(build_app(live)), live)
 
 
@@ -80,17 +79,6 @@ def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
     assert running.chat("one", namespace="mine").source == "cassette chat.yaml#1"
     assert 'there is no cassette "other"' in running.chat("two", namespace="mine").json["error"]["message"]
     assert 'there is no cassette "third"' in running.chat("one", namespace="gone").json["error"]["message"]
-
-
-def test_a_reload_to_a_cassette_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "rules.yaml"
-    file.write_text("settings: {cassette: chat}\n")
-    running = server(folder(chat=[ONE]), file)
-    file.write_text("settings: {cassette: none}\n")
-    refused = running.api("reload", b"")
-    assert refused.status == 400
-    assert 'there is no cassette "none"' in refused.json["error"]
-    assert running.chat("one").source == "cassette chat.yaml#1"
 
 
 @pytest.mark.parametrize(

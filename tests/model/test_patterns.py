@@ -189,8 +189,3 @@ def test_none_for_what_is_broken_or_too_large(pattern: str) -> None:
 
 def test_none_for_what_is_too_long() -> None:
     assert sample("^a{5}$", Seed(0).stream("x"), lengths=(0, 4)) is None
-
-
-def test_the_text_depends_on_the_seed_alone() -> None:
-    texts = [sample(pattern, Seed(7).stream("x")) for pattern in PATTERNS]
-    assert texts == [sample(pattern, Seed(7).stream("x")) for pattern in PATTERNS]

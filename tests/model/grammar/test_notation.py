@@ -96,11 +96,6 @@ def test_statements() -> None:
     assert len(found.ignored) == 1
 
 
-def test_optional_parts_are_not_multiplied_out() -> None:
-    grammar = load_grammar("start: " + " ".join(f'["o{at}"]' for at in range(200)))
-    assert sum(len(ways) for ways in grammar.rules.values()) == 401
-
-
 def test_terminals_of_lark_itself_can_be_imported() -> None:
     names = ("INT", "NUMBER", "SIGNED_FLOAT", "ESCAPED_STRING", "CNAME", "WORD", "NEWLINE", "C_COMMENT", "HEXDIGIT")
     for name in names:
@@ -126,10 +121,6 @@ def test_patterns_match(text: str) -> None:
 )
 def test_few_texts_are_listed(text: str, listed: tuple[str, ...]) -> None:
     assert _terminal(text).texts == listed
-
-
-def test_literals_need_no_regular_expression() -> None:
-    assert _terminal('T: ("Ab"i)').pattern == LiteralPattern("Ab", ignore_case=True)
 
 
 def _terminal(definition: str) -> Terminal:

@@ -1,6 +1,7 @@
 """Text that is seeded, and as long as it should be."""
 
 import re
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,17 +11,21 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
+from mockserver.model.fillers import english, word_lists
 from mockserver.model.prose.generators import (
+    Speaker,
     echo,
     less_reasoning,
     lorem,
     markdown,
     prose,
     reasoning,
+    sentences,
     system,
     topic_of,
     words,
 )
+from mockserver.model.prose.topic import Topic, languages, topic
 from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
@@ -188,3 +193,42 @@ def test_without_a_limit_nothing_changes() -> None:
     assert less_reasoning(asked, reasoning(asked, SEED)) is asked
     limited = call(messages=TEA, max_tokens=5)
     assert less_reasoning(limited, ()) is limited
+
+
+def said(text: str, number: int, seed: int = 0) -> list[str]:
+    return list(islice(sentences(topic(text), Seed(seed).stream("test")), number))
+
+
+@pytest.mark.parametrize("kind", sorted(word_lists("english")["openers"]))
+def test_every_sentence_can_be_said(kind: str) -> None:
+    speaker = Speaker(Topic("x", "en", kind, "boats", "row", "why do boats float", ("boats",)), Seed(0).stream(kind))
+    for sentence in (*english(kind, "openers"), *english("middles"), *english("thoughts")):
+        made = speaker.filled(sentence)
+        assert "{" not in made
+        assert made[0].isupper()
+
+
+@pytest.mark.parametrize("code", sorted(set(languages()) - {"en"}))
+def test_every_language_speaks(code: str) -> None:
+    speaker = Speaker(Topic("x", code, "tell", "Rome"), Seed(0).stream(code))
+    made = list(islice(speaker.sentences(), 30))
+    assert "“Rome”" in made[0]
+    assert len(set(made)) == 30
+    assert all(sentence.endswith(languages()[code].get("full_stop", ".")) for sentence in made)
+
+
+def test_the_first_sentence_answers_the_question() -> None:
+    for seed in range(10):
+        assert "the capital of France" in said("What is the capital of France?", 1, seed)[0]
+        assert "install numpy" in said("How do I install numpy?", 1, seed)[0]
+        assert said("Why is the sky blue?", 1, seed)[0].startswith("Why is the sky blue?")
+        assert said("Is Python fast?", 1, seed)[0].startswith(("Yes", "No"))
+
+
+def test_no_sentence_comes_back_before_all_were_said() -> None:
+    made = said("Tell me about tea", 1 + len(english("middles")))[1:]
+    assert len(set(made)) == len(made)
+
+
+def test_an_empty_topic_leaves_no_gap() -> None:
+    assert not any("{" in sentence or "  " in sentence for sentence in said("", 60))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema.document import CACHE, UnsatisfiableError, compile_schema, matches, text_validator
+from mockserver.model.schema.document import CACHE, UnsatisfiableError, compile_schema
 
 
 def test_equal_schemas_are_compiled_once() -> None:
@@ -80,10 +80,3 @@ def test_values_that_are_too_costly_to_validate() -> None:
     links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
     ready = compile_schema({"not": {"$ref": "#/$defs/d0"}, "$defs": {**links, "d40": {}}})
     assert not ready.affordable("a")
-
-
-def test_texts_are_matched_with_patterns() -> None:
-    assert matches("^a+$", "aaa")
-    assert not matches("^a+$", "b")
-    assert not matches("(", "(")
-    assert text_validator({"format": "date"}).is_valid("2023-01-02")

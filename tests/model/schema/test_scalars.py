@@ -69,22 +69,6 @@ def test_numbers_have_two_decimals() -> None:
     assert all(isinstance(one, float) for one in numbers())
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [{"minimum": 5, "maximum": 3}],
-        [{"minimum": 2.1, "maximum": 2.9, "multipleOf": 1}],
-        [{"exclusiveMinimum": 1, "maximum": 1}],
-        [{"minimum": 1}, {"exclusiveMaximum": 1}],
-        [{"minimum": 1, "exclusiveMinimum": True, "maximum": 1}],
-    ],
-    ids=str,
-)
-def test_no_number_between_the_bounds(parts: Any) -> None:
-    with pytest.raises(UnsatisfiableError, match="no number"):
-        numbers(*parts)
-
-
 def test_huge_steps_are_refused() -> None:
     with pytest.raises(UnsatisfiableError, match="no number of any use"):
         numbers({"multipleOf": 10**2000})

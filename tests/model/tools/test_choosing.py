@@ -1,9 +1,20 @@
-"""Which tools a text asks for, clause by clause."""
+"""Which tools a text asks for, clause by clause, and how well a tool fits."""
 
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.tools.choosing import best, tool_requests
+from mockserver.model.arguments import NOTHING
+from mockserver.model.tools.choosing import (
+    THRESHOLD,
+    best,
+    clauses,
+    fitness,
+    named_at,
+    offered_tools,
+    tool_requests,
+    unquoted,
+)
+from mockserver.model.vocabulary import words
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),
@@ -104,3 +115,105 @@ FOREIGN_TOOLS = (
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
     assert [request.tool.name for request in tool_requests(text, FOREIGN_TOOLS, {})] == ([tool] if tool else [])
+
+
+def test_clauses_stand_between_signs_and_joining_words() -> None:
+    found = clauses("Check the weather in Paris, and book a table. Then e-mail bob@example.com")
+    assert [clause.text.strip() for clause in found] == [
+        "Check the weather in Paris",
+        "book a table",
+        "e-mail bob@example.com",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "denied"),
+    [
+        ("don't search the web", "", " search the web"),
+        ("tell me without searching", "tell me ", " searching"),
+        ("don't search just answer", "  answer", " search "),
+        ("I don't want you to book it", "", " book it"),
+        ("I don't know the weather", "I don't know the weather", ""),
+        ("use search instead of lookup", "use search ", " lookup"),
+    ],
+)
+def test_what_is_denied(text: str, wanted: str, denied: str) -> None:
+    [clause] = clauses(text)
+    assert (clause.text, clause.denied) == (wanted, denied)
+
+
+@pytest.mark.parametrize(
+    ("text", "idle"),
+    [
+        ("Thanks for the weather", True),
+        ("what can you do", True),
+        ("Which tools do you have", True),
+        ("How does get_weather work", True),
+        ("What is the weather", False),
+    ],
+)
+def test_what_asks_for_nothing(text: str, idle: bool) -> None:
+    assert clauses(text)[0].idle is idle
+
+
+def test_quoted_texts_are_blanked_and_quoted_names_stay() -> None:
+    assert unquoted('say "book a table" with `get_user`') == "say" + " " * 16 + "with `get_user`"
+    assert len(unquoted("```\nbook a table\n```")) == len("```\nbook a table\n```")
+
+
+def test_of_a_long_text_the_ends_are_heard() -> None:
+    found = clauses("first. " + "middle. " * 1000 + "last.")
+    assert (found[0].text.strip(), found[-1].text.strip()) == ("first", "last")
+    assert len(found) <= 400
+
+
+@pytest.mark.parametrize("sign", ["“", '"', "`", "'", "«", "「", "a,", "what ", "do you have ", "not "])
+def test_hostile_texts_are_read_in_bounded_time(sign: str) -> None:
+    assert len(clauses(sign * 16_000)) <= 400
+
+
+WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})
+TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards", "List the boards"))
+
+
+def fit(tool: Tool, text: str, *others: Tool) -> float:
+    return fitness(offered_tools((tool, *others), {})[0], words(text), NOTHING)
+
+
+def test_words_of_the_name_suffice() -> None:
+    assert fit(WEATHER, "how is the weather") >= THRESHOLD
+    assert fit(WEATHER, "get me a city") < THRESHOLD
+
+
+def test_examples_of_a_description_say_nothing() -> None:
+    assert fit(WEATHER, "tell me of Paris") == 0
+
+
+def test_hints_add_to_the_description() -> None:
+    policy = Tool("kb", "Internal.")
+    assert fitness(offered_tools((policy,), {})[0], words("vacation and sick leave"), NOTHING) == 0
+    hinted = offered_tools((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
+    assert fitness(hinted, words("vacation and sick leave"), NOTHING) >= THRESHOLD
+
+
+def test_a_name_is_found_as_it_is_written() -> None:
+    weather, search = offered_tools((WEATHER, Tool("search")), {})
+    assert named_at(weather, "please call GET_WEATHER now") == 12
+    assert named_at(weather, "my_get_weather") is None
+    assert named_at(search, "search for cats") is None
+    assert named_at(search, "use the search tool") == 8
+
+
+def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
+    server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
+    assert fit(server, "ask deepwiki about rust") >= THRESHOLD
+    offered = offered_tools((server,), {})[0]
+    assert named_at(offered, "use ask_question to learn of rust") == 4
+    assert named_at(offered, "search for rust") is None
+    assert fit(server, "what is an mcp") < THRESHOLD
+
+
+def test_a_namespace_is_no_part_of_the_name() -> None:
+    issues = (Tool("mcp__github__create_issue"), Tool("mcp__github__list_issues"))
+    assert fit(issues[0], "create an issue", issues[1]) >= THRESHOLD
+    assert fit(Tool("home.lights.set"), "set the lights") >= THRESHOLD

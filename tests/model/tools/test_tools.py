@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Item, ToolUse
+from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools import tool_use, tool_uses, waits
+from mockserver.model.tools import tool_use, tool_uses, with_quoted_calls
 from tests.kit.calls import call
 from tests.kit.loops import asked, catalogue, rounds, rows, uses
 
@@ -29,10 +29,6 @@ def names(text: str | Call, mode: str = "auto", *allowed: str, **fields: Any) ->
     return [made.name for made in uses(turn, Seed(1))]
 
 
-def test_none_calls_nothing() -> None:
-    assert names(BOTH, "none") == []
-
-
 def test_auto_calls_what_is_asked_for() -> None:
     assert names(BOTH) == ["get_weather", "book_table"]
     assert names("hello") == []
@@ -44,19 +40,10 @@ def test_required_calls_something() -> None:
     assert names("dice", "required") == ["roll_dice"]
 
 
-def test_a_named_tool_is_called_and_no_other() -> None:
-    assert names("hello", "named", "roll_dice") == ["roll_dice"]
-    assert names(BOTH, "named", "roll_dice") == ["roll_dice"]
-
-
 def test_only_allowed_tools_are_called() -> None:
     assert names(BOTH, "auto", "book_table", "roll_dice") == ["book_table"]
     assert names("What's the weather in Rome?", "auto", "book_table") == []
     assert names("What's the weather in Rome?", "required", "book_table") == ["book_table"]
-
-
-def test_tools_that_are_not_offered_are_not_called() -> None:
-    assert names("hello", "named", "other") == names("hello", "required", "other") == []
 
 
 def test_calls_one_after_another_where_they_may_not_be_parallel() -> None:
@@ -98,13 +85,6 @@ def test_a_bare_question_after_a_call_asks_the_same_tool_only_with_something_new
     made = ToolCall("1", "roll_dice", "{}")
     said = (Message("assistant", tool_calls=(made,)), Message("tool", "6", tool_call_id="1"))
     assert names(call("roll a die", *said, "and now?")) == []
-
-
-def test_what_waits_for_the_client() -> None:
-    assert waits(ToolUse(ToolCall("", "f", "{}")))
-    assert waits(Item("computer_call", {}))
-    assert waits(Item("mcp_approval_request", {}))
-    assert not waits(Item("web_search_call", {}))
 
 
 def _called(row: Any) -> list[list[str]]:
@@ -207,3 +187,41 @@ def test_of_several_ends_the_one_that_the_user_speaks_of_is_taken() -> None:
         "final_result_Person",
         {"name": "Ada Lovelace", "age": 36},
     )
+
+
+ASKED = Message("user", "What is the weather in Paris?")
+QUOTED = """Calling tools:
+[{'id': 'call_1', 'type': 'function', 'function': {'name': 'get_weather', 'arguments': {'city': "L'Aquila"}}}]"""
+OBSERVED = Message("user", "Observation:\nsunny")
+
+
+def test_what_is_quoted_is_told() -> None:
+    _, asked, given = with_quoted_calls(
+        call(ASKED, Message("assistant", QUOTED), OBSERVED, tools=["get_weather"])
+    ).messages
+    (made,) = asked.tool_calls
+    assert (made.name, json.loads(made.arguments)) == ("get_weather", {"city": "L'Aquila"})
+    assert (given.role, given.text, given.tool_call_id) == ("tool", "sunny", made.id)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [ASKED],
+        [OBSERVED],
+        [ASKED, OBSERVED],
+        [ASKED, Message("assistant", QUOTED)],
+        [ASKED, Message("user", QUOTED), OBSERVED],
+        [ASKED, Message("assistant", QUOTED), Message("user", "Thanks. Observation: sunny")],
+        [ASKED, Message("assistant", "Calling tools:"), OBSERVED],
+        [ASKED, Message("assistant", "Calling tools:\n[7, {'function': 7}, {'function': {'name': 7}}]"), OBSERVED],
+        [ASKED, Message("assistant", "Calling tools:" + "[" * 100_000), OBSERVED],
+    ],
+)
+def test_other_texts_stay_what_they_are(said: list[Message]) -> None:
+    assert list(with_quoted_calls(call(*said, tools=["get_weather"])).messages) == said
+
+
+def test_without_tools_nothing_is_a_call() -> None:
+    said = (ASKED, Message("assistant", QUOTED), OBSERVED)
+    assert with_quoted_calls(call(*said)).messages == said

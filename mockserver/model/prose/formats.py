@@ -201,8 +201,7 @@ _ORDER = re.compile(
     \b(?P<verb>say|repeat|echo|reply|respond|answer|output|print|return|write|type)\b
     (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|with|back|after[ ]me|this[ ]exact|the[ ]exact|exact|
     the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
-    string|
-    sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
+    string|sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
     [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
 )
 _EXACT = re.compile(
@@ -212,8 +211,7 @@ _EXACT = re.compile(
 _DESCRIBED = re.compile(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
 _NOTHING_ELSE = re.compile(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|say nothing|do nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|"
-    r"\s\(|"
-    r",? only\b[.!]?$|,? please\b"
+    r"\s\(|,? only\b[.!]?$|,? please\b"
 )
 
 
@@ -355,18 +353,15 @@ def _items(noun: str, number: int, rng: Random) -> list[str]:
 
 _COUNTED = re.compile(
     rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
-    top|best|
-    come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|describe|
-    explain|which|need|want|offer)\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){_NUMBER})\s+
+    top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
+    describe|explain|which|need|want|offer)\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){_NUMBER})\s+
     (?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|
-    possible|
-    random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
+    possible|random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
     (?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"""
 )
 _LIST = re.compile(
     r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|as a list|"
-    r"in a list|"
-    r"list form|step[- ]by[- ]step|shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|"
+    r"in a list|list form|step[- ]by[- ]step|shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|"
     r"^\s*(?:please )?list\b"
 )
 _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
@@ -412,13 +407,12 @@ _ONE_WORD = re.compile(
 )
 _ABOUT = (
     r"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|"
-    r"within|"
-    r"approximately|roughly)?\s*"
+    r"within|approximately|roughly)?\s*"
 )
 _IN_SENTENCES = re.compile(
-    rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_ABOUT}(?:a |"
-    rf"an )?({_NUMBER})[- ](?:\w+ )?"
-    rf"sentences?\b|\b({_NUMBER})[- ]sentence\b|\b(a) (?:short |brief |single )?sentence\b"
+    rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_ABOUT}"
+    rf"(?:a |an )?({_NUMBER})[- ](?:\w+ )?sentences?\b|\b({_NUMBER})[- ]sentence\b|"
+    r"\b(a) (?:short |brief |single )?sentence\b"
 )
 _IN_PARAGRAPHS = re.compile(rf"(?i)\b({_NUMBER})[- ](?:(?!words?\b|sentences?\b|lines?\b)\w+ )?paragraphs?\b")
 _IN_WORDS = re.compile(

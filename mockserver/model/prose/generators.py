@@ -16,32 +16,20 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
-from mockserver.model.fillers import (
-    capitalized,
-    english,
-    note,
-    pick,
-    sentence,
-    some_aspects,
-    two_of,
-    word,
-)
+from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, two_of, word
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
-    return DraftChoice(
-        (Text(separator_after_prompt(call) + text_on(topic_of(call), call, seed.stream("prose"), options)),)
-    )
+    return _draft(separator_after_prompt(call) + text_on(topic_of(call), call, seed.stream("prose"), options))
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     rng = seed.stream("lorem")
     latin = _paragraphs((sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), rng, " ")
-    return DraftChoice(
-        (Text(separator_after_prompt(call) + _limited(_up_to(latin, _length(call, rng, options)), call, options)),)
-    )
+    pieces = _up_to(latin, _length(call, rng, options))
+    return _draft(separator_after_prompt(call) + _limited(pieces, call, options))
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -65,6 +53,10 @@ def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice
         if count(text) >= wanted:
             break
         text += "\n\n" + _block(block, said, rng)
+    return _draft(text)
+
+
+def _draft(text: str) -> DraftChoice:
     return DraftChoice((Text(text),))
 
 

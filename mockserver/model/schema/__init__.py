@@ -35,7 +35,7 @@ def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
         endless = UnsatisfiableError("what it refers to never ends, or nothing is allowed")
         raise _failure("cannot be satisfied", endless, schema)
     try:
-        return _Search(compiled, seed, said).run()
+        return _search(compiled, seed, said)
     except UnsatisfiableError as error:
         raise _failure("cannot be satisfied", error, schema) from None
 
@@ -49,53 +49,40 @@ def schema_error(schema: Json) -> str | None:
     return None
 
 
-class _Search:
-    """Generates until the validator accepts: what it rejects is made again, without prompt, default and examples."""
+def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
+    """Generate until the validator accepts. Raises UnsatisfiableError.
 
-    def __init__(self, compiled: CompiledSchema, seed: Seed, said: Mentions) -> None:
-        self.compiled = compiled
-        self.seed = seed
-        self.said = said
-        self.work_left = _MAX_WORK
-        self.minimal = False
-        self.rejections: Counter[str] = Counter()  # by JSON pointer
-
-    def run(self) -> Json:
-        """Raises UnsatisfiableError."""
-        stuck: UnsatisfiableError | None = None
-        for attempt in range(_MAX_ATTEMPTS):
-            try:
-                value = self._generate(attempt)
-            except UnsatisfiableError as error:
-                stuck = error
-                self.rejections[""] += 1
-                continue
-            except WorkLimitError:
-                if self.minimal:
-                    stuck = stuck or UnsatisfiableError("it demands more than is made for one request")
-                self.minimal = True
-                continue
-            if not self.compiled.affordable(value):
-                raise UnsatisfiableError("it takes too long to hold a value against it")
-            if self.compiled.validator.is_valid(value):
-                return value
-            for complaint in islice(self.compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
-                self.rejections["".join(f"/{escape(step)}" for step in complaint.instance_path)] += 1
-        raise stuck or UnsatisfiableError("no value was found that it allows")
-
-    def _generate(self, attempt: int) -> Json:
-        """Make a value that may yet be rejected; a minimal one in the second half of the attempts."""
-        self.minimal = self.minimal or attempt >= _MAX_ATTEMPTS // 2
-        share = min(_MAX_WORK_PER_ATTEMPT, self.work_left)
-        said = NOTHING if self.minimal else self.said
-        generation = Generation(self.compiled, self.seed, said, share, self.rejections, self.minimal)
+    Rejected values are made again, without prompt, default and examples; all is minimal in the second half.
+    """
+    stuck: UnsatisfiableError | None = None
+    rejections = Counter[str]()  # by JSON pointer
+    work_left, minimal = _MAX_WORK, False
+    for attempt in range(_MAX_ATTEMPTS):
+        minimal = minimal or attempt >= _MAX_ATTEMPTS // 2
+        share = min(_MAX_WORK_PER_ATTEMPT, work_left)
+        generation = Generation(compiled, seed, NOTHING if minimal else said, share, rejections, minimal)
         generation.strict = attempt % 2 == 1
-        root = self.compiled.document.root
         try:
-            found = whole_value(generation, root) if attempt == 0 else ()
-            return found[0] if found else make(generation, (root,), Location())
+            found = whole_value(generation, compiled.document.root) if attempt == 0 else ()
+            value = found[0] if found else make(generation, (compiled.document.root,), Location())
+        except UnsatisfiableError as error:
+            stuck = error
+            rejections[""] += 1
+            continue
+        except WorkLimitError:
+            if minimal:
+                stuck = stuck or UnsatisfiableError("it demands more than is made for one request")
+            minimal = True
+            continue
         finally:
-            self.work_left -= share - max(0, generation.work_left)
+            work_left -= share - max(0, generation.work_left)
+        if not compiled.affordable(value):
+            raise UnsatisfiableError("it takes too long to hold a value against it")
+        if compiled.validator.is_valid(value):
+            return value
+        for complaint in islice(compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
+            rejections["".join(f"/{escape(step)}" for step in complaint.instance_path)] += 1
+    raise stuck or UnsatisfiableError("no value was found that it allows")
 
 
 def _failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:

@@ -121,7 +121,6 @@ def _made() -> Any:
 
 
 def _anchored_dates() -> Any:
-    """Faker's dates, from a copy of their module in which the time is always the same, in UTC."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     from faker.providers import date_time

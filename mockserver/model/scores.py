@@ -51,7 +51,6 @@ def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
 
 
 def _hashes(word: str, seed: Seed) -> Iterator[int]:
-    """Numbers for a word and the letters in it; short words, which are in every text, have few."""
     yield from _numbers("word", word, seed)[: len(word)]
     if len(word) > _SHORT or not word.isascii():
         around = f"<{word}>"
@@ -66,7 +65,6 @@ def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
 
 
 def _lower(text: str) -> str:
-    """The text in lower case, for letters that every Python's Unicode lowers alike."""
     return text.lower() if text.isascii() else text.translate(_SMALL)
 
 
@@ -94,7 +92,6 @@ def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob
 
 
 def _alternatives(token: str, start: int) -> tuple[str, ...]:
-    """Other tokens, with a blank before them if the token has one."""
     blank = " " if token.startswith(" ") else ""
     turned = (blank + word for word in _COMMON[start:] + _COMMON[:start])
     return tuple(other for other in turned if other != token)

@@ -112,7 +112,6 @@ def _unordered(part: str) -> str:
 
 
 def _without_examples(text: str) -> str:
-    """A text without the objects that explain a schema."""
     kept, at = [], 0
     for _, start, end in _objects(text):
         if _SHOWN.search(text[max(0, start - _NEAR) : start]):
@@ -153,7 +152,6 @@ def _example(text: str) -> _Found | None:
 
 
 def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
-    """The outermost objects and lists of objects of a text, with their places."""
     at = 0
     for _ in range(_MOST_TRIES):
         opening = _OPENING.search(text, at)
@@ -262,7 +260,6 @@ def _of_type(word: str) -> dict[str, Json]:
 
 
 def _options(text: str) -> dict[str, Json]:
-    """A choice of words: between bars or slashes, or after `one of`."""
     chosen = _ONE_OF.search(text[:500])
     parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
     words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
@@ -285,7 +282,6 @@ def _guessed(name: str) -> dict[str, Json]:
 
 
 def _keys(text: str) -> _Found | None:
-    """The keys that a text names, as an object of them, and the place of those words."""
     start = max(0, len(text) - _MOST_FOR_KEYS)
     tail = text[start:]
     for cue, key, gap in ((_LINE_OF_KEYS, _BULLET, None), (_CUE_OF_KEYS, _KEY_IN_ROW, _GAP)):
@@ -299,7 +295,6 @@ def _keys(text: str) -> _Found | None:
 
 
 def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None) -> tuple[dict[str, str], int]:
-    """The keys at a place with what is said of each, and where they end."""
     notes: dict[str, str] = {}
     end = at
     while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:

@@ -198,7 +198,6 @@ def _without_ending(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _known_words(text: str) -> tuple[str, ...]:
-    """The same for names and descriptions, which come with every request of a client."""
     return tuple(_words(text))
 
 
@@ -211,7 +210,6 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A text without accents, and with one word for what takes several: `3 times 4` is no time."""
     bare = text.replace("’", "'")
     if not bare.isascii():
         bare = normalize("NFC", "".join(sign for sign in normalize("NFKD", bare) if not combining(sign)))
@@ -227,7 +225,6 @@ def _groups() -> Mapping[str, frozenset[str]]:
 
 @cache
 def _translated() -> Mapping[str, frozenset[str]]:
-    """The stems of the English words that each foreign one stands for, which has no English endings itself."""
     translations = word_list("translations").items()
     return _collected(
         (piece, stem(english)) for english, foreign in translations for word in foreign for piece in _words(word)

@@ -1,11 +1,7 @@
 """Every kind of generated answer, and that nothing but the stream decides it."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,28 +102,3 @@ def test_arguments_fit_the_tool() -> None:
     assert use(made("arguments", {"tool": "shell"})).kind == "custom"
     for tool in ("stop", "any", "unknown"):
         assert use(made("arguments", {"tool": tool})) == ToolCall("", tool, "{}")
-
-
-PROGRAM = """
-from mockserver.core.call import Call, Message, Options
-from mockserver.core.http import HttpRequest
-from mockserver.core.seed import Seed
-from mockserver.model import GENERATORS
-from mockserver.model.scores import logprobs
-schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}}, "at": {"format": "date-time"}}}
-said = (Message("user", "Hi"),)
-call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=said, options=Options(schema=schema))
-for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json", "markdown"):
-    print(GENERATORS[kind](call, Seed(5).branch(kind), {}))
-print(logprobs(("What", " is", " it", "?"), Seed(5).stream("logprobs"), 3))
-"""
-
-
-def test_nothing_hangs_on_the_process(root: Path) -> None:
-    def printed(hashed: str) -> bytes:
-        environment = {**os.environ, "PYTHONHASHSEED": hashed, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"}
-        return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True).stdout
-
-    first = printed("0")
-    assert first.count(b"\n") == 9
-    assert {printed("1"), printed("4294967295")} == {first}

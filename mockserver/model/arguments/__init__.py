@@ -44,11 +44,8 @@ class Mentions:
         assignment = Assignment(self.text, fits, used=list(self.used))
         assign(assignment, self.found, read_properties(properties))
         later = tuple(other._more(properties, assignment) for other in self.later)
-        missing = tuple(
-            prop
-            for prop in read_properties(properties, required)
-            if prop.required and prop.name not in assignment.given
-        )
+        props = read_properties(properties, required)
+        missing = tuple(prop for prop in props if prop.required and prop.name not in assignment.given)
         if missing:  # only now: clear values of a later text are better than weak ones of the first
             assign(assignment, _left(self.found, assignment.used), missing, among=read_properties(properties))
         return assignment.given, replace(self._without(assignment.used), later=later)
@@ -91,12 +88,8 @@ def mentions(*texts: str) -> Mentions:
     if not said:
         return NOTHING
     share = _LATER // max(1, len(said) - 1)
-    later = tuple(_of(_ends(text, share)) for text in said[1:])
-    return replace(_of(_ends(said[0], _LONGEST)), later=later)
-
-
-def _of(text: str) -> Mentions:
-    return Mentions(text, read(text))
+    first, *later = [_ends(said[0], _LONGEST), *(_ends(text, share) for text in said[1:])]
+    return Mentions(first, read(first), later=tuple(Mentions(text, read(text)) for text in later))
 
 
 def _ends(text: str, most: int) -> str:

@@ -206,8 +206,6 @@ def _takes_free_text(prop: Property) -> bool:
 
 
 def _fill_required(assignment: Assignment, ranked: Sequence[Candidate], props: Sequence[Property]) -> None:
-    """Fill required properties with weaker evidence, down to what is left of the text."""
-
     def take_any(prop: Property, more_than: int) -> bool:
         return any(assignment.take(match) for match in ranked if match.prop is prop and match.points > more_than)
 
@@ -309,7 +307,6 @@ def _as_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int
 
 
 def _in_unit(mention: Mention, prop: Property) -> float:
-    """A duration in the unit of the property's name or description, else in the one of the text."""
     about = str(prop.schema.get("description") or "").lower()
     unit = next((word for word in reversed(prop.words) if word in _SECONDS), None)
     unit = unit or next((word for word in ("millisecond", "second", "minute", "hour", "day") if word in about), None)

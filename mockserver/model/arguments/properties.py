@@ -136,20 +136,13 @@ def _adapted(semantic_type: str, *, numeric: bool) -> str:
 
 
 def _described(described: str, *, numeric: bool) -> str:
-    """The semantic type that the first words of a description tell."""
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
     types_of = heading_of("semantic_types")
     known = (_adapted(types_of[word], numeric=numeric) for word in words if word in types_of and len(word) > 2)
-    return next(
-        (
-            semantic_type
-            for semantic_type in known
-            if semantic_type not in ("", "query", "text", "number", "title", "name")
-        ),
-        "",
-    )
+    return next((each for each in known if each and each not in _VAGUE), "")
 
 
+_VAGUE = vocabulary("query text number title name")
 _EXAMPLES = re.compile(
     r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
 )
@@ -188,7 +181,6 @@ def in_order(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _readings(prop: Property) -> Iterable[tuple[str, int, tuple[str, ...]]]:
-    """The families of the words that tell a property's position in a group, the position, and its other words."""
     for at, word in enumerate(prop.words):
         rest = (*prop.words[:at], *prop.words[at + 1 :])
         if len(word) == 1 and word.isalpha():

@@ -65,7 +65,6 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
 
 
 def _unit_at(text: str, end: int) -> re.Match[str] | None:
-    """The word after a number, unless it says nothing: the "and" of "3 and 4"."""
     after = _UNIT.match(text, end)
     return None if after is None or after[1].lower() in _no_units() else after
 
@@ -221,7 +220,6 @@ _RELATIVE = re.compile(
 
 
 def _distance(found: re.Match[str]) -> int:
-    """The days from today to a relative date; "next Friday" is in next week."""
     if found["weekday"]:
         ahead = (int(heading_of("weekdays")[found["weekday"].lower()]) - TODAY.weekday()) % 7 or 7
         which = (found["which"] or "").strip().lower()

@@ -192,7 +192,6 @@ def _is_short(mention: Mention) -> bool:
 
 
 def _of_words(words: Mention) -> Iterator[Mention]:
-    """A colour or nationality, and the words after it."""
     first, _, rest = str(words.value).partition(" ")
     if rest and (first in word_set("colors") or first.lower() in word_set("nationalities")):
         cut = words.start + len(first)
@@ -304,7 +303,6 @@ def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
 
 
 def _called(text: str, token: Token) -> bool:
-    """Whether a word that opens a sentence only says what somebody is: "Patient John Smith"."""
     return _opens(text, token.start()) and heading_of("semantic_types").get(singular(token[0])) == "person"
 
 

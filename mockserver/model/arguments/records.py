@@ -122,7 +122,6 @@ def _sorted(found: Iterable[Mention]) -> Part:
 
 
 def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
-    """A set for each of the mentions that one property has several of, or similar ones together."""
     scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
     series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
@@ -142,7 +141,6 @@ def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) ->
 
 
 def _series(text: str, found: Sequence[Candidate]) -> list[Sequence[Part]]:
-    """For each property what each object has: the mentions that suit it equally well, and no other property better."""
     best: dict[Place, Candidate] = {}
     for match in found:
         place = (match.mentions[0].start, match.mentions[0].end)

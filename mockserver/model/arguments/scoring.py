@@ -61,7 +61,6 @@ def _text(mention: Mention, prop: Property) -> int:
 
 
 def _kind_points(mention: Mention, prop: Property) -> int | None:
-    """The points for the kind of a mention; None where it never suits such a property."""
     if prop.semantic_type == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
         return 28
     table = points("kind_points")
@@ -170,7 +169,6 @@ def _describes(mention: Mention, prop: Property) -> bool:
 
 
 def _is_subject(mention: Mention, prop: Property) -> bool:
-    """Whether a sentence says something about it: Ann lives in Rome."""
     return not mention.cue and bool(mention.after) and mention.after[0] in _VERBS_OF_SUBJECTS
 
 
@@ -179,7 +177,6 @@ def _opens(mention: Mention, prop: Property) -> bool:
 
 
 def _is_object(mention: Mention, prop: Property) -> bool:
-    """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
     verb = mention.before[0] if mention.before else ""
     return mention.unit == "the" and not mention.cue and verb in word_set("requests") and verb not in _MAKING
 

@@ -219,16 +219,17 @@ def pairs(text: str) -> Iterator[Mention]:
 
 
 def _unquoted(written: str) -> str:
-    marks = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
-    return written[1:-1].strip() if len(written) > 2 and marks.get(written[0]) == written[-1] else written
+    is_quoted = len(written) > 2 and _CLOSING.get(written[0]) == written[-1]
+    return written[1:-1].strip() if is_quoted else written
+
+
+_CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
 
 
 def _written_value(rest: str, mark: str) -> str:
-    if rest[0] in "\"'“‘«「":
-        closed = {"“": "”", "‘": "’", "«": "»", "「": "」"}.get(rest[0], rest[0])
-        close = rest.find(closed, 1)
-        if close > 0:
-            return rest[: close + 1]
+    close = rest.find(_CLOSING[rest[0]], 1) if rest[0] in _CLOSING else -1
+    if close > 0:
+        return rest[: close + 1]
     if "=" in mark:
         rest = re.split(r"[\s&,;)]", rest, maxsplit=1)[0]
     ended = _END_OF_VALUE.search(rest)

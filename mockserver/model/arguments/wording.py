@@ -91,7 +91,6 @@ def boolean_in(text: str, prop: Property) -> bool | None:
 
 
 def _named(text: str, words: list[str]) -> Iterator[Place]:
-    """Where all the words of a name stand together, in any form of them."""
     tokens, places = _index(text)
     first = [at for word, found in places.items() if _is_form(word, words[0]) for at in found[:5]]
     for at in sorted(first):
@@ -250,7 +249,6 @@ def _end_after_colon(text: str, begin: int) -> int:
 
 
 def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
-    """The place without courtesy, quotes and punctuation; up to what is used, unless it is taken whole."""
     begin, end = place
     cut = end
     for start, stop in taken:

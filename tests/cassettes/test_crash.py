@@ -27,7 +27,6 @@ Kept = dict[int, Episode]  # what was said to be kept, by the number that it was
 
 @contextmanager
 def child(path: Path, name: str) -> Iterator[Child]:
-    """A process that is about to write."""
     command = [sys.executable, "-m", "tests.cassettes.crash", str(path), name]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as started:
         try:
@@ -39,7 +38,6 @@ def child(path: Path, name: str) -> Iterator[Child]:
 
 
 def killed(process: Child, name: str, seconds: float) -> Kept:
-    """Kills it with -9 after so long; what it said to have kept. A line that was cut off says nothing."""
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(seconds)
     process.kill()
@@ -51,7 +49,6 @@ def killed(process: Child, name: str, seconds: float) -> Kept:
 
 
 def check(path: Path, kept: Kept, processes: int) -> None:
-    """All that was kept is there under its number, and of each process at most one that it had no time to tell of."""
     for cassette in (CassetteFile(path), CassetteFile(path)):  # the second time from its index
         found = cassette.load()
         assert {number: found[number - 1] for number in kept} == kept

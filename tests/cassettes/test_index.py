@@ -30,7 +30,6 @@ def through(path: Path, data: bytes = DATA) -> tuple[Episode, ...]:
 
 
 def marked(path: Path) -> None:
-    """Has the index say something that the file does not, to tell who is asked."""
     text = index_of(path).read_text()
     assert '"gpt-4o"' in text
     index_of(path).write_text(text.replace('"gpt-4o"', '"marked"'))

@@ -15,7 +15,6 @@ NONE = MatchSettings()
 
 
 def asked(body: Any, path: str = CHAT, dialect: str = "openai", **headers: str) -> Call:
-    """The call of a request."""
     method = "GET" if body is None else "POST"
     sent = episode(body, "", path=path, dialect=dialect, method=method, headers=headers).request
     call = parse_sent(dialect, sent)
@@ -134,7 +133,6 @@ def test_the_nearest_differs_least() -> None:
 
 
 def library(*episodes: Episode) -> EpisodeIndex:
-    """A cassette that holds these."""
     made = EpisodeIndex("chat.yaml", parse_episode, MatchSettings())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
@@ -142,7 +140,6 @@ def library(*episodes: Episode) -> EpisodeIndex:
 
 
 def key_in(held: EpisodeIndex, text: str) -> str:
-    """What a request of one message is looked up by."""
     call = parse_episode(episode(chat(text), ""))
     assert call is not None
     return held.key(call)

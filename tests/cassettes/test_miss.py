@@ -20,12 +20,10 @@ HERE = Path(__file__).parent / "misses"
 
 
 def tool(name: str, **properties: Any) -> dict[str, Any]:
-    """A tool that takes these."""
     return {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
 
 
 def said(*texts: str, **more: Any) -> dict[str, Any]:
-    """A conversation in which user and assistant take turns."""
     roles = ("user", "assistant")
     messages = [{"role": roles[at % 2], "content": text} for at, text in enumerate(texts)]
     return {"model": "gpt-4o", "messages": messages, **more}
@@ -81,7 +79,6 @@ MISSES: Mapping[str, tuple[str, Any]] = {
 
 
 def library(*episodes: Episode, match: MatchSettings | None = None) -> EpisodeIndex:
-    """A cassette that holds these."""
     made = EpisodeIndex("chat.yaml", parse_episode, match or MatchSettings())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
@@ -89,7 +86,6 @@ def library(*episodes: Episode, match: MatchSettings | None = None) -> EpisodeIn
 
 
 def told(path: str, body: Any, held: EpisodeIndex) -> str:
-    """The report of a request."""
     dialect = "skytells" if "skytells" in path else "openai"
     call = parse_sent(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
     assert call is not None

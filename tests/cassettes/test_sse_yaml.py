@@ -71,26 +71,6 @@ def test_the_first_json_says_how_a_stream_is_laid_out(frames: list[bytes], found
     assert layout_of([(0, data) for data in frames]) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("- 1", "an event has one of data, raw, base64"),
-        ("- {at: 1}", "an event has one of data, raw, base64"),
-        ("- {at: 1, data: a, raw: b}", "an event has one of data, raw, base64"),
-        ("- {at: 1, raw: a, event: b}", 'an event has no "event"'),
-        ("- {at: 1, data: a, x: b}", 'an event has no "x"'),
-        ("- {at: soon, data: a}", "write milliseconds here, such as 12 or 12.5"),
-        ("- {at: [1], data: a}", "write milliseconds here, such as 12 or 12.5"),
-        ("- {at: 1, raw: [a]}", "write a text here"),
-        ("- {at: 1, base64: é}", "this is not valid base64"),
-        ("- {at: 1, style: spased, data: {}}", 'unknown JSON style "spased"; did you mean "spaced"?'),
-        ("- {at: 1, data: {a: .inf}}", "JSON has no such number"),
-    ],
-)
-def test_other_lines_are_refused(text: str, words: str) -> None:
-    assert slow(text, Layout()) == words
-
-
 FORMS = (Layout(), Layout(SPACED), CRLF, Layout(Style("compact", "ascii")), Layout(Style("compact", "html")))
 
 

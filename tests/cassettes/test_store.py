@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def cassette(tmp_path: Path) -> CassetteFile:
-    """A cassette that is not begun yet."""
     return CassetteFile(tmp_path / "tapes" / "chat.yaml")
 
 

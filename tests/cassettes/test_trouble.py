@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def cassette(tmp_path: Path) -> CassetteFile:
-    """A cassette that is not begun yet."""
     return CassetteFile(tmp_path / "tapes" / "chat.yaml")
 
 
@@ -36,7 +35,6 @@ def left(cassette: CassetteFile) -> list[str]:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """As a user whom modes of files hold back, which they do not do root."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)
@@ -49,7 +47,6 @@ def as_nobody() -> Iterator[None]:
 
 @pytest.fixture
 def own() -> Iterator[Path]:
-    """A folder of a user who is not root."""
     with TemporaryDirectory(prefix="cassettes-") as folder:
         path = Path(folder)
         if os.geteuid() == 0:

@@ -134,7 +134,6 @@ def upstream() -> Iterator[str]:
 
 
 def recording(folder: Path, upstream: str, text: str, record: str = "once", **more: str) -> list[str]:
-    """What is told of a run of a program that asks this, with all about its recording in the environment."""
     more |= {"OPENAI_API_KEY": "sk-real-0a1b2c", "MOCKSERVER_CASSETTE": "chat", "MOCKSERVER_UPSTREAM": upstream}
     done = run(folder, "--record", record, "--", sys.executable, "-c", ASKING, text, **more)
     assert done.stdout in ("sk-real-0a1b2c\n", "")

@@ -85,7 +85,6 @@ def asked(script: str, key: str = KEY, cookie: str = COOKIE) -> bytes:
 
 
 def forms() -> Iterator[bytes]:
-    """What must stand in no file."""
     for secret in (KEY, COOKIE, IN_QUERY):
         for shift in range(3):  # base64 of anything that holds it: whole groups of its letters
             yield b64encode(secret[shift:].encode())[: len(secret[shift:]) // 3 * 4]

@@ -22,20 +22,17 @@ from tests.kit.upstream import Upstream
 
 @contextmanager
 def recording(folder: Path, upstream: str, record: str = "new_episodes", **settings: Any) -> Iterator[int]:
-    """The port of a server that records into a cassette of a folder."""
     more = {"port": 0, "cassettes": str(folder), "cassette": "chat", "record": record, **settings}
     with Running(start(Sources((), {**more, "upstream": {"openai": upstream}}))) as running:
         yield int(running.address.rpartition(":")[2])
 
 
 def ask(port: int, text: str, *headers: str, **more: Any) -> Heard:
-    """What a chat of one message gets."""
     with Raw(port) as raw:
         return raw.send(post(json.dumps(chat(text, **more)).encode(), *headers)).hear()
 
 
 def noted(port: int) -> Any:
-    """What the journal says of the last call, once that is over."""
     deadline = time.monotonic() + 10
     while (call := control(port, "calls?limit=1")["calls"][0])["elapsed_ms"] is None:
         assert time.monotonic() < deadline
@@ -44,12 +41,10 @@ def noted(port: int) -> Any:
 
 
 def cassette(port: int) -> Any:
-    """What the server says of its cassette."""
     return control(port, "cassette")
 
 
 def control(port: int, path: str) -> Any:
-    """What a control path says."""
     with Raw(port) as raw:
         return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).hear().json
 
@@ -59,7 +54,6 @@ def tape(folder: Path) -> CassetteFile:
 
 
 def held(folder: Path) -> list[tuple[str, str]]:
-    """What a cassette holds: what was asked, and the answer."""
     return [
         (json.loads(each.request.body)["messages"][0]["content"], each.reply.bytes.decode())
         for each in tape(folder).load()

@@ -14,7 +14,6 @@ SCRIPTS = {"plain": plain(ANSWER), "stream": stream(HELLO, THERE, b"data: [DONE]
 
 
 def certificate(folder: Path, address: str) -> tuple[Path, Path]:
-    """A certificate that signs itself, for this address, and its key."""
     shown, key = folder / f"{address}.pem", folder / f"{address}.key"
     words = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     names = ("-days", "2", "-subj", "/CN=mockserver", "-addext", f"subjectAltName=IP:{address}")

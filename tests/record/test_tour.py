@@ -45,7 +45,6 @@ def test_each_episode_plays_what_its_upstream_said(made: Made) -> None:
 
 
 def kept(got: Got) -> list[tuple[str, str]]:
-    """The headers that are recorded."""
     return [(name, value) for name, value in got.headers.multi_items() if REPLY.has(name)]
 
 

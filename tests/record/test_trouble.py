@@ -54,7 +54,6 @@ HINDRANCES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 def all_of(folder: Path) -> dict[str, object]:
-    """Everything that there is, with how much it holds and when that was changed."""
     return {str(each): (each.stat().st_size, each.stat().st_mtime_ns) for each in sorted(folder.rglob("*"))}
 
 

@@ -24,7 +24,6 @@ def port() -> Iterator[int]:
 
 
 def trickled(line: Raw, data: bytes) -> float:
-    """Send byte by byte until the server has something to say; the seconds that this took."""
     began = time.monotonic()
     line.socket.settimeout(TRICKLE)
     for at in range(len(data)):

@@ -122,7 +122,6 @@ def test_an_endless_answer_is_made_only_as_far_as_it_is_read() -> None:
 
 
 def cacheable(server: Served) -> int:
-    """How many files are open once nobody is there."""
     counts = [server.open_files]
     while len(counts) < 5 or len(set(counts[-5:])) > 1:
         time.sleep(STEP)
@@ -131,7 +130,6 @@ def cacheable(server: Served) -> int:
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    """Return when it holds; that it does not within the time is a failure."""
     until = time.monotonic() + 4 * FREED
     while not holds():
         assert time.monotonic() < until

@@ -108,8 +108,19 @@ def environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
 def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
     """The credentials of a request, however short; may repeat some."""
     yield from _in_headers(headers)
-    yield from _in_pairs(query)
-    yield from _in_body(body)
+    found = list[str]()
+
+    def keep(value: str) -> str:
+        found.append(value)
+        return ""
+
+    fields = CredentialFields(keep)
+    fields.query(query)
+    fields.body(body)
+    for value in found:
+        yield value
+        if said := _SAID.fullmatch(value):
+            yield said[1]
 
 
 @lru_cache(1024)
@@ -180,23 +191,6 @@ def _passwords(name: bytes, part: bytes) -> Iterator[str]:
         return
     if colon:
         yield from (text.decode("latin-1") for text in (user + colon + password, password) if text)
-
-
-def _in_pairs(query: bytes) -> Iterator[str]:
-    for pair in query.split(b"&"):
-        name, equals, value = pair.partition(b"=")
-        if equals and _is_secret_parameter(name):
-            yield unquote_plus(value.decode("latin-1"))
-
-
-def _in_body(body: bytes) -> Iterator[str]:
-    for found in _FIELD.finditer(body) if _ENDING.search(body) else ():
-        value = _unescaped(found[2])
-        yield value
-        if said := _SAID.fullmatch(value):
-            yield said[1]
-    if _FORM.match(body):
-        yield from _in_pairs(body)
 
 
 def _unescaped(text: bytes) -> str:

@@ -15,7 +15,6 @@ from mockserver.cassettes.redaction.detect import (
 
 
 def found(text: bytes) -> Iterator[bytes]:
-    """All values that are found in a text, and by which detector."""
     for detector in DETECTORS:
         for start, end in detector.found(text, text.lower()):
             yield text[start:end]
@@ -101,7 +100,6 @@ EVIL = {
 
 
 def spent(piece: bytes, size: int) -> float:
-    """Seconds of work for so many bytes."""
     data = piece * (size // len(piece))
     small, start = data.lower(), process_time()
     for detector in DETECTORS:

@@ -54,12 +54,10 @@ def test_the_path_of_a_text(value: str, path: str | None) -> None:
 
 
 def chat(text: str, index: int = 0) -> dict[str, Any]:
-    """An event of a chat."""
     return {"id": "chatcmpl-1", "choices": [{"index": index, "delta": {"role": "assistant", "content": text}}]}
 
 
 def call(arguments: str, index: int) -> dict[str, Any]:
-    """An event of a chat that tells of a tool's call."""
     function = {"name": "f", "arguments": arguments}
     return {
         "choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": "call_1", "function": function}]}}]
@@ -67,12 +65,10 @@ def call(arguments: str, index: int) -> dict[str, Any]:
 
 
 def delta(text: str, item: int = 0) -> dict[str, Any]:
-    """An event of a response."""
     return {"type": "response.output_text.delta", "output_index": item, "content_index": 0, "delta": text}
 
 
 def token(text: str) -> dict[str, Any]:
-    """An event with a logprob."""
     one = {"token": text, "bytes": [1], "logprob": 0, "top_logprobs": [{"token": "other"}]}
     return {"choices": [{"index": 0, "logprobs": {"content": [one]}}]}
 

@@ -43,20 +43,17 @@ LEAK = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"
 
 
 def asked(path: str = "/v1/chat/completions", query: str = "", body: object = None, accept: str = "*/*") -> Episode:
-    """An episode of a request that says this."""
     sent = Sent("POST", path, query, (("accept", accept),), json.dumps(body).encode())
     return Episode("openai", "chat", "gpt-4o", sent, Recorded(200))
 
 
 def answered(body: bytes = b"", frames: tuple[bytes, ...] | None = None, request_id: str = "req_1") -> Episode:
-    """An episode of an answer that says this."""
     beats = None if frames is None else tuple((0.1, frame) for frame in frames)
     reply = Recorded(200, (("x-request-id", request_id),), body, beats)
     return Episode("openai", "chat", "gpt-4o", Sent("POST", "/v1/chat/completions"), reply)
 
 
 def event(text: str) -> bytes:
-    """An event of a stream."""
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
 
 

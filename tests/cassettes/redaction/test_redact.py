@@ -47,12 +47,10 @@ def test_which_headers_are_kept() -> None:
 
 
 def path(text: str, instead: str = "<x>") -> Scrub:
-    """A rule for what stands somewhere."""
     return Scrub(path=text, placeholder=instead)
 
 
 def look(text: str, instead: str = "<x>") -> Scrub:
-    """A rule for what looks so."""
     return Scrub(regex=text, placeholder=instead)
 
 
@@ -134,17 +132,14 @@ MAIL = RedactionRules((Scrub(regex=r"\w+@\w+", placeholder="<mail>"), Scrub(path
 
 
 def chunk(text: str) -> bytes:
-    """An event of a chat."""
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
 
 
 def stream(*events: bytes) -> Recorded:
-    """An answer of these events."""
     return Recorded(200, (), b"", tuple((number / 10, event) for number, event in enumerate(events)))
 
 
 def left(reply: Recorded, away: Credentials = AWAY, rules: RedactionRules = MAIL) -> list[bytes]:
-    """The events that are left, each at its moment."""
     found = redact_reply(reply, away, rules)
     assert found.frames is not None
     assert reply.frames is not None

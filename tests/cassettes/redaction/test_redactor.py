@@ -24,12 +24,10 @@ JSON = (("content-type", "application/json"),)
 
 
 def episode(sent: Sent, reply: Recorded | None = None) -> Episode:
-    """An episode of these two."""
     return Episode("openai", "chat", "gpt-4o", sent, reply or Recorded(200))
 
 
 def post(body: object, headers: tuple[tuple[str, str], ...] = (), query: str = "") -> Sent:
-    """A request of a chat."""
     return Sent("POST", "/v1/chat/completions", query, JSON + headers, json.dumps(body).encode())
 
 
@@ -66,7 +64,6 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
 
 
 def places(text: str) -> Iterator[Callable[[Sent], Episode]]:
-    """Every place in which a text may stand, in the request and in the answer."""
     said = {"choices": [{"index": 0, "message": {"content": text}}]}
     chunk = {"choices": [{"index": 0, "delta": {"content": text}}]}
     frames = ((0.1, b": ping\n\n"), (0.2, b"data: " + json.dumps(chunk).encode() + b"\n\n"), (0.3, b"data: [DONE]\n\n"))
@@ -86,14 +83,12 @@ def _with(sent: Sent, **changes: object) -> Sent:
 
 
 def kept(found: Episode) -> bytes:
-    """All that is kept of an episode, its JSON as it is and as it is meant."""
     sent, reply = found.request, found.reply
     texts = [found.model, sent.path, sent.query, *(value for _, value in (*sent.headers, *reply.headers))]
     return b"\n".join([*(text.encode() for text in texts), sent.body, reply.bytes])
 
 
 def traces(key: str) -> Iterator[bytes]:
-    """What must not be left of a key: itself, and what base64 certainly has of it."""
     for text in (key, quote(key, safe=""), quote_plus(key), json.dumps(key)[1:-1]):
         yield text.encode()
     for before in range(3):
@@ -183,13 +178,11 @@ def test_what_is_allowed_is_kept() -> None:
 
 
 def events(pieces: list[str]) -> tuple[tuple[float, bytes], ...]:
-    """A stream that tells of these pieces, one an event."""
     bodies = ({"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces)
     return tuple((number / 10, f"data: {json.dumps(body)}\n\n".encode()) for number, body in enumerate(bodies))
 
 
 def told(reply: Recorded) -> list[str]:
-    """The pieces that a stream tells."""
     assert reply.frames is not None
     return [json.loads(frame[6:])["choices"][0]["delta"]["content"] for _, frame in reply.frames]
 

@@ -21,7 +21,6 @@ def where(token: str | None = None) -> Folder:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A server that has played one of two episodes in a namespace, and wants a token."""
     held = folder(chat=[episode(chat("one"), "{}"), episode(chat("two"), "{}")])
     live = start(
         Sources((), {"port": 0, "cassette": "chat", "control_token": "open-sesame", "cassettes": str(held.path)}, {})

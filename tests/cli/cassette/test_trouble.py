@@ -19,7 +19,6 @@ FILES = {
 
 
 def told(ran: Ran) -> str:
-    """The one line of a refusal, which no name and no content of a file has broken or coloured."""
     assert ran.code == 2
     (line,) = ran.err.splitlines()
     assert line.isprintable()

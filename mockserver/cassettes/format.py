@@ -389,9 +389,10 @@ def _restores(text: str, episode: Episode) -> bool:
 
 
 def _written(episode: Episode, *, plain: bool) -> str:
+    at = datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds")
     table = {
         "call": summary(episode),
-        "at": Verbatim(_write_moment(episode.at)),
+        "at": Verbatim(at.replace("+00:00", "Z")),
         "dialect": episode.dialect,
         "operation": episode.operation,
         "model": episode.model,
@@ -399,10 +400,6 @@ def _written(episode: Episode, *, plain: bool) -> str:
         "reply": _write_reply(episode.reply, plain=plain),
     }
     return "\n".join(("---", *yaml_lines(table), ""))
-
-
-def _write_moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _write_request(sent: Sent, *, plain: bool) -> Mapping[str, Json]:

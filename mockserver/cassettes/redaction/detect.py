@@ -405,11 +405,9 @@ def _text(data: bytes) -> str:
 
 
 def _unescaped(data: bytes) -> bytes:
-    return _ESCAPED.sub(_letter, data) if b"\\" in data else data
-
-
-def _letter(found: re.Match[bytes]) -> bytes:
-    return bytes((int(found[1], 16),)) if found[1] else b"/"
+    if b"\\" not in data:
+        return data
+    return _ESCAPED.sub(lambda found: bytes((int(found[1], 16),)) if found[1] else b"/", data)
 
 
 # Letters that some JSON writers escape needlessly, which must not hide a secret.

@@ -26,6 +26,7 @@ def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     latin = _paragraphs((sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), rng, " ")
     pieces = _up_to(latin, _length(call, rng, options))
@@ -33,12 +34,14 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     pieces = (" " * bool(at) + word(rng) for at in range(MAX_TEXT_TOKENS))
     return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """The last user message."""
     return DraftChoice((Text(call.last_user),))
 
 

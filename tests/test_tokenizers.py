@@ -121,7 +121,7 @@ def test_numbers_are_read(numbers: list[int], texts: list[str]) -> None:
     assert [token_id(token) for token in tokens] == numbers
 
 
-UNITS = (*"aA \n\t\"'7[-中\u0301\u200d\u00a0\ud800", "ab", " \n", FACE)
+UNITS = (*"a \n'7[中\u0301\ud800", "ab", " \n", FACE)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -213,6 +213,6 @@ def test_another_vocabulary_is_refused(
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("unit", ["word ", "Aa", "\U0001f642", "1,", "\n", "x\ud83d "], ids=ascii)
 def test_a_very_long_text_is_counted_without_its_tokens(name: str, unit: str) -> None:
-    text = unit * (600_000 // len(unit))
+    text = unit * (200_000 // len(unit))
     tokenizer = named(name)
     assert tokenizer.count(text) == len(tokenizer.split(text))

@@ -1,6 +1,6 @@
 """Processes that are killed while they write: nothing torn, nothing lost of what they said was kept.
 
-10 rounds in the suite, `make crash` runs 100: as many as `ROUNDS` says.
+4 rounds in the suite, `make crash` runs 100: as many as `ROUNDS` says.
 """
 
 import os
@@ -19,7 +19,7 @@ from mockserver.core.seed import Seed
 from tests.cassettes.crash import episode
 
 ROOT = Path(__file__).parents[2]
-ROUNDS = int(os.environ.get("ROUNDS", "10"))
+ROUNDS = int(os.environ.get("ROUNDS", "4"))
 
 Child = subprocess.Popen[bytes]
 Kept = dict[int, Episode]  # what was said to be kept, by the number that it was said to have

@@ -50,12 +50,19 @@ class Api:
     usage: Mapping[str, tuple[Json, Json]] = field(default_factory=dict)
     """What unasked chunks show as usage: all but the last, and the last."""
 
+    answers: dict[tuple[str, str, frozenset[str]], Answered] = field(default_factory=dict)
+    """What was asked already: most tests ask for the same."""
+
     @cached_property
     def server(self) -> App:
         return app(rules({**self.features, "broken-off": BROKEN_OFF}))
 
     def ask(self, dialect: str, name: str, **more: bool) -> Answered:
-        return self.server.ask(self.urls[dialect], self.request(name, **more), headers=HEADERS.get(dialect))
+        key = dialect, name, frozenset(option for option, wanted in more.items() if wanted)
+        if key not in self.answers:
+            body = self.request(name, **more)
+            self.answers[key] = self.server.ask(self.urls[dialect], body, headers=HEADERS.get(dialect))
+        return self.answers[key]
 
     def streamed(self, dialect: str, name: str, **more: bool) -> Any:
         answered = self.ask(dialect, name, stream=True, **more)
@@ -113,7 +120,6 @@ def test_plain(api: Api, dialect: str, name: str) -> None:
     assert answered.status == 200, answered.body
     for holds in api.plain:
         holds(answered)
-    assert api.ask(dialect, name).body == answered.body
     if api is not RESPONSE:
         (check_completion if api is CHAT else check_text)(answered.body, dialect)
     elif name not in BEYOND_THE_RESPONSES:

@@ -81,8 +81,10 @@ class Served:
 
 
 @contextmanager
-def served(rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] = ()) -> Iterator[Served]:
-    """`mockserver serve` with these rules (the text of a rules file), log and further flags, killed at the end."""
+def served(
+    rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> Iterator[Served]:
+    """`mockserver serve` with these rules (the text of a rules file), log, flags and variables, killed at the end."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "rules.yaml"
         file.write_text(rules)
@@ -90,7 +92,7 @@ def served(rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] 
         process = subprocess.Popen(
             [sys.executable, "-m", "mockserver", "serve", str(file), *common, *flags],
             cwd=folder,
-            env=_environment(),
+            env={**_environment(), **(environ or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -209,7 +209,7 @@ def test_a_failure_points_at_what_is_impossible(inner: Any, pointer: str) -> Non
 
 
 @given(SCHEMAS | NONSENSE)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_schema_gives_an_instance_or_a_failure(schema: Any) -> None:
     try:
         found = made(schema)

@@ -126,21 +126,6 @@ def test_structured_output(azure: ChatCompletionsClient) -> None:
     assert json.loads(completion.choices[0].message.content) == {"name": "Ada Lovelace", "age": 36}
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_where_it_ends(azure: ChatCompletionsClient, stream: bool) -> None:
-    for asked, expected in (
-        ({"max_tokens": 3}, ("one two three", "length")),
-        ({"stop": [" five"]}, ("one two three four", "stop")),
-    ):
-        if stream:
-            heard = updates(azure, "count", **asked)
-            seen = text(heard), heard[-1].choices[0].finish_reason
-        else:
-            choice = ask(azure, "count", **asked).choices[0]
-            seen = choice.message.content, choice.finish_reason
-        assert seen == expected
-
-
 def test_a_token_in_place_of_a_key(server: Served) -> None:
     """Over plain HTTP the client sends a token only when it is told that this is meant."""
 

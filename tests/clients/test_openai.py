@@ -8,7 +8,7 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from tests.clients.payloads import CODE, MODEL, RUN_CODE, TIME, WEATHER, Person, say
+from tests.clients.payloads import MODEL, WEATHER, Person, say
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 MESSAGES: list[ChatCompletionMessageParam] = [
@@ -83,60 +83,6 @@ def test_a_tool_call_and_what_follows(client: OpenAI) -> None:
     second = client.chat.completions.create(model=MODEL, messages=conversation, tools=[WEATHER]).choices[0]
 
     assert (second.finish_reason, second.message.content) == ("stop", "It is sunny in Paris.")
-
-
-def test_a_tool_that_takes_free_text(client: OpenAI) -> None:
-    choice = client.chat.completions.create(model=MODEL, messages=say("compute"), tools=[RUN_CODE]).choices[0]
-
-    [call] = choice.message.tool_calls or []
-    assert call.type == "custom"
-    assert (call.custom.name, call.custom.input) == ("run_code", CODE)
-    assert choice.finish_reason == "tool_calls"
-
-
-def test_a_forced_tool(client: OpenAI) -> None:
-    completion = client.chat.completions.create(
-        model=MODEL,
-        messages=say("anything at all"),
-        tools=[WEATHER, TIME],
-        tool_choice={"type": "function", "function": {"name": "get_time"}},
-    )
-
-    [call] = completion.choices[0].message.tool_calls or []
-    assert call.type == "function"
-    assert call.function.name == "get_time"
-    assert json.loads(call.function.arguments).keys() == {"zone"}
-
-
-@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
-def test_a_limit_of_tokens(client: OpenAI, limit: str) -> None:
-    completion = client.chat.completions.create(model=MODEL, messages=say("count"), extra_body={limit: 3})
-
-    assert completion.choices[0].finish_reason == "length"
-    assert completion.choices[0].message.content == "one two three"
-    assert completion.usage
-    assert completion.usage.completion_tokens == 3
-
-
-@pytest.mark.parametrize("stop", [" five", ["nine", " five"]])
-def test_a_stop_sequence(client: OpenAI, stop: str | list[str]) -> None:
-    choice = client.chat.completions.create(model=MODEL, messages=say("count"), stop=stop).choices[0]
-
-    assert (choice.message.content, choice.finish_reason) == ("one two three four", "stop")
-
-
-def test_logprobs(client: OpenAI) -> None:
-    choice = client.chat.completions.create(
-        model=MODEL, messages=say("count"), logprobs=True, top_logprobs=2, max_tokens=3
-    ).choices[0]
-
-    assert choice.logprobs
-    assert choice.logprobs.content
-    assert "".join(token.token for token in choice.logprobs.content) == choice.message.content
-    for token in choice.logprobs.content:
-        assert token.logprob <= 0
-        assert bytes(token.bytes or []).decode() == token.token
-        assert len(token.top_logprobs) == 2
 
 
 def test_what_a_rule_states_wins(client: OpenAI) -> None:

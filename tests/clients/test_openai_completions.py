@@ -26,18 +26,6 @@ def test_a_stream(client: OpenAI) -> None:
     assert last.usage == client.completions.create(model=MODEL, prompt="hello").usage
 
 
-def test_log_probabilities_of_stream_and_whole_are_the_same(client: OpenAI) -> None:
-    whole = client.completions.create(model=MODEL, prompt="hello", logprobs=2, echo=True).choices[0]
-    stream = client.completions.create(model=MODEL, prompt="hello", logprobs=2, echo=True, stream=True)
-    blocks = [chunk.choices[0].logprobs for chunk in stream if chunk.choices[0].logprobs]
-    assert whole.logprobs
-    for column in ("tokens", "token_logprobs", "top_logprobs", "text_offset"):
-        assert [entry for block in blocks for entry in getattr(block, column)] == getattr(whole.logprobs, column)
-    assert "".join(whole.logprobs.tokens or ()) == whole.text
-    assert whole.logprobs.token_logprobs
-    assert whole.logprobs.token_logprobs[0] is None
-
-
 @pytest.mark.parametrize("prompt", ["hello", ["hello", "hello"], [1, 2], [[1], [2, 3]], None])
 def test_prompts_of_every_kind(client: OpenAI, prompt: Any) -> None:
     made = client.completions.create(model=MODEL, prompt=prompt, n=2, max_tokens=5)

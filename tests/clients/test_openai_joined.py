@@ -60,14 +60,6 @@ def test_structured_output(client: OpenAI) -> None:
     assert final.choices[0].message.parsed == Person(name="Ada Lovelace", age=36)
 
 
-def test_logprobs(client: OpenAI) -> None:
-    with client.chat.completions.stream(model=MODEL, messages=say("count"), logprobs=True) as stream:
-        events = list(stream)
-
-    [done] = [event.content for event in events if event.type == "logprobs.content.done"]
-    assert "".join(token.token for token in done) == "one two three four five six seven eight nine ten"
-
-
 @pytest.mark.parametrize(
     ("prompt", "error"),
     [

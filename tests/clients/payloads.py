@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from openai.types.chat import ChatCompletionCustomToolParam, ChatCompletionFunctionToolParam, ChatCompletionMessageParam
+from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 from pydantic import BaseModel
 
 MODEL = "gpt-4o"
@@ -29,7 +29,6 @@ def tool(name: str, **properties: str) -> ChatCompletionFunctionToolParam:
 
 WEATHER = tool("get_weather", city="string", unit="string")
 TIME = tool("get_time", zone="string")
-RUN_CODE: ChatCompletionCustomToolParam = {"type": "custom", "custom": {"name": "run_code"}}
 CODE = "print('☀', 6 * 7)"
 ZONE = 'Europe/Paris "CET" ☀'  # an argument that JSON has to escape
 

@@ -5,11 +5,7 @@ from azure.ai.inference import ChatCompletionsClient
 from azure.ai.inference.models import UserMessage
 from azure.core.credentials import AzureKeyCredential
 from azure.core.exceptions import HttpResponseError
-from fireworks import Fireworks
-from fireworks import RateLimitError as FireworksLimit
 from openai import OpenAI, RateLimitError
-from tzafon import Lightcone
-from tzafon import RateLimitError as TzafonLimit
 
 from tests.kit.served import Served
 
@@ -49,20 +45,3 @@ def test_azure_is_told_once(server: Served, namespace: str) -> None:
     assert asked == [200, 429]
     assert raised.value.response is not None
     assert "retry-after" not in raised.value.response.headers
-
-
-def test_fireworks(server: Served, namespace: str) -> None:
-    base = server.base("fireworks", namespace).removesuffix("/v1")
-    client = Fireworks(api_key="sk-poor", base_url=base, max_retries=0)
-    client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hi"}])
-    with pytest.raises(FireworksLimit, match="Rate limit exceeded, please try again in 5") as raised:
-        client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hi"}])
-    assert 50 < float(raised.value.response.headers["retry-after"]) <= 60
-
-
-def test_tzafon(server: Served, namespace: str) -> None:
-    base = server.base("tzafon", namespace).removesuffix("/v1")
-    client = Lightcone(api_key="sk-poor", base_url=base, max_retries=0)
-    client.responses.create(model="gpt-4o", input="hi")
-    with pytest.raises(TzafonLimit, match="Limit 1, Used 1, Requested 1"):
-        client.responses.create(model="gpt-4o", input="hi")

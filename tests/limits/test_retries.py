@@ -7,7 +7,6 @@ import httpx
 import pytest
 from azure.ai.inference import ChatCompletionsClient
 from azure.core.credentials import AzureKeyCredential
-from azure.core.exceptions import HttpResponseError
 from crazyrouter import Crazyrouter
 from fireworks import Fireworks
 from openai import OpenAI
@@ -92,21 +91,6 @@ def test_azure_asks_again_for_what_it_looks_up(server: Served, case: str, status
     with _azure(server, namespace, heard) as client:
         client.get_model_info(headers={"x-case": case}, retry_backoff_factor=0.01)
     assert heard == statuses
-
-
-def test_azure_does_not_ask_again_for_answers_unless_it_is_told_when(server: Served) -> None:
-    heard = list[int]()
-    with (
-        _azure(server, "retries-azure-chat", heard) as client,
-        pytest.raises(HttpResponseError, match="assigned rate limit"),
-    ):
-        _until_refused(client)
-    assert heard.count(429) == 1
-
-
-def _until_refused(client: ChatCompletionsClient) -> None:
-    while True:
-        client.complete(model="m", messages=MESSAGES)
 
 
 def _azure(server: Served, namespace: str, heard: list[int]) -> ChatCompletionsClient:

@@ -6,7 +6,7 @@ BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile once
 
-.PHONY: setup serve fmt check test slow quick frameworks fuzz crash cover bench tour lock lock-frameworks
+.PHONY: setup serve fmt check test slow browser quick frameworks fuzz crash cover bench tour lock lock-frameworks
 
 setup: .venv/ready
 
@@ -35,12 +35,15 @@ check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q -n auto tests/house
 
 test: setup  # tests/house is part of make check
-	@echo "All tests but tests/house and those of make slow: about four minutes on two cores."
+	@echo "All tests but tests/house, tests/browser and those of make slow: about four minutes on two cores."
 	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m "not slow"
 
 slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
 	@echo "The tests that only need to pass before a merge: about three minutes on two cores."
 	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m slow
+
+browser: setup  # needs Debian's Chromium: apt-get install chromium
+	$(BIN)/pytest -n0 tests/browser
 
 QUICK := core config wire state rules engine delivery reports dialects/test_cases.py dialects/test_requests.py
 quick: setup  # what to run while working: nearly all of it starts no process

@@ -17,6 +17,11 @@ def host_of(authority: str) -> str | None:
     return found[1].strip("[]").removesuffix(".") or None if found else None
 
 
+def essence(media: str) -> str:
+    """A media type without its parameters, in lower case: `application/json`."""
+    return media.partition(";")[0].strip().lower()
+
+
 def is_address(host: str) -> bool:
     return _address(host) is not None
 

@@ -10,7 +10,7 @@ from jiter import from_json
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 
@@ -128,7 +128,7 @@ _KINDS: Mapping[type, str] = {
 
 def _refuse_other_media(http: HttpRequest) -> None:
     media = http.header("content-type")
-    if media and "json" not in media.lower():
+    if media and not essence(media).endswith("json"):
         hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
         message = f"Invalid Content-Type header ({clip(media)}), expected application/json. {hint}"
         raise Failure("unsupported_media_type", message=message)

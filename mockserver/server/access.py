@@ -1,18 +1,21 @@
-"""Who may ask what: listed keys, the guard of the control paths, and pages of other origins (CORS)."""
+"""Who may ask what: listed keys, the guard of the control paths, and web pages of other origins."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hmac import compare_digest
 from typing import Any
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers as RequestHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.models_and_limits import KeySettings
-from mockserver.core.http import host_of, is_address, is_everywhere, is_loopback, matches
+from mockserver.config.settings import Settings
+from mockserver.core.http import Headers, HttpRequest, essence, host_of, is_address, is_everywhere, is_loopback, matches
 from mockserver.core.http import origin as canonical
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import FAST_PATH
@@ -45,6 +48,61 @@ def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, mo
         raise Failure("model_not_allowed", details={"model": model})
 
 
+_OF_BROWSERS = (b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest", b"service-worker")
+_DOCUMENTS = (b"document", b"iframe", b"frame", b"object", b"embed")
+_PRIVATE = (".internal", ".local", ".localhost", ".svc")  # the public DNS has no names below these
+_NO_SCRIPT = re.compile(r"(application/([\w.-]+\+)?json|text/event-stream)\s*(;[^,]*)?", re.IGNORECASE)
+SANDBOX: Headers = (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
+
+
+def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False) -> None:
+    """Refuse what a web page of another origin may have sent to a provider's path. Raises Failure (403, 415).
+
+    Only browsers send Origin and Sec-Fetch headers, and only pages that were reached by another name another Host. If
+    `cors` is `*`, any page may ask, but nothing is forwarded for it.
+    """
+    host, from_browser = b"", False
+    for name, value in http.headers:
+        if name == b"host":
+            host = value
+        elif name in _OF_BROWSERS:
+            from_browser = True
+    if host and not _is_unchangeable(host) and (wrong := _of_host({"host": host.decode("latin-1")}, settings)):
+        raise Failure("forbidden", wrong[1])
+    if from_browser:
+        _check_browser(http, settings, forwarded=forwarded)
+
+
+@lru_cache(maxsize=256)
+def _is_unchangeable(authority: bytes) -> bool:
+    """Whether nobody outside this network can make a Host lead here: an address, or a name not in the public DNS."""
+    host = host_of(authority.decode("latin-1"))
+    return host is not None and (is_address(host) or "." not in host or host.endswith(_PRIVATE))
+
+
+def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) -> None:
+    fields = _fields(http.headers)
+    if "service-worker" in fields:
+        raise Failure("forbidden", "Answers of this server are no scripts for service workers.")
+    anyone = "*" in settings.cors and not forwarded
+    if not anyone and (wrong := _of_origin(fields, settings)):
+        raise Failure("forbidden", wrong[1])
+    if http.body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
+        raise Failure("unsupported_media_type")
+
+
+def against_scripts(http: HttpRequest, headers: Headers) -> Headers:
+    """Headers for an answer that a browser would show as a page of this server, so that no script in it runs."""
+    stated = [value for name, value in headers if name.lower() == "content-type"]
+    if len(stated) == 1 and _NO_SCRIPT.fullmatch(stated[0]):
+        return ()
+    shown = any(
+        (name == b"accept" and b"text/html" in value) or (name == b"sec-fetch-dest" and value in _DOCUMENTS)
+        for name, value in http.headers
+    )
+    return tuple(field for field in SANDBOX if field not in headers) if shown else ()
+
+
 CONTROL = "/__mockserver__"
 OPEN = frozenset((f"{CONTROL}/api/health", f"{CONTROL}/api/ready"))  # say nothing, so they need no token
 SECURITY = (
@@ -58,6 +116,7 @@ SECURITY = (
 )
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _CUSTOM = ("x-mockserver-control", "x-mockserver-token", "authorization")  # no page of another origin can send these
+_MEDIA = re.compile(r"[\w.-]+/(x-|[\w.-]+\+)?(json|yaml)")  # exactly one: repeated headers are joined by commas
 _LONGEST = 100  # characters of a request that a message quotes
 
 _Fields = Mapping[str, str]
@@ -81,7 +140,9 @@ def _refusal(scope: Scope, live: Live) -> Response | None:
     """The answer to the first thing that is wrong with a request to a control path, or None."""
     fields, method = _fields(scope["headers"]), scope["method"]
     status, headers = 403, dict[str, str]()
-    wrong = _of_host(fields, live) or _of_origin(fields, live, method) or _of_change(fields, method)
+    visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
+    wrong = _of_host(fields, live.settings) or _of_origin(fields, live.settings, visit=visit)
+    wrong = wrong or _of_change(fields, method)
     if wrong is None and scope["path"] not in OPEN and (wrong := _of_token(fields, live)) is not None:
         status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
     if wrong is None:
@@ -99,9 +160,8 @@ def _fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     return fields
 
 
-def _of_host(fields: _Fields, live: Live) -> tuple[str, str] | None:
+def _of_host(fields: _Fields, settings: Settings) -> tuple[str, str] | None:
     """Against DNS rebinding: a page whose name now leads here still sends that name."""
-    settings = live.settings
     host = host_of(fields.get("host", ""))
     if host is not None and (
         is_loopback(host)
@@ -117,16 +177,17 @@ def _of_host(fields: _Fields, live: Live) -> tuple[str, str] | None:
     return "host_not_allowed", message
 
 
-def _of_origin(fields: _Fields, live: Live, method: str) -> tuple[str, str] | None:
-    """Against pages of other origins. What a browser says of itself is believed; other clients say nothing."""
+def _of_origin(fields: _Fields, settings: Settings, *, visit: bool = False) -> tuple[str, str] | None:
+    """Against pages of other origins. What a browser says of itself is believed; other clients say nothing.
+
+    `visit`: a link was followed to a control path. The page that held the link sees nothing of the answer.
+    """
     said, site = fields.get("origin"), fields.get("sec-fetch-site", "none")
-    if said is not None and canonical(said) in live.settings.cors:
+    if said is not None and canonical(said) in settings.cors:
         return None
     if said is not None and not _is_same(said, fields.get("host", "")):
         message = f"A page of {_quoted(said)} asked. If it may, add its origin to the setting cors."
         return "origin_not_allowed", message
-    # a link that somebody followed is harmless: the page that held it sees nothing of the answer
-    visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
     if site not in ("none", "same-origin") and not visit:
         return "cross_site", f"A page of another origin asked (sec-fetch-site: {_quoted(site)})."
     return None
@@ -139,8 +200,8 @@ def _is_same(said: str, host: str) -> bool:
 
 def _of_change(fields: _Fields, method: str) -> tuple[str, str] | None:
     """Against forms and simple fetches, which a browser lets any page send: they cannot send what is required here."""
-    kind = fields.get("content-type", "").partition(";")[0].strip().lower()
-    if method in _SAFE or kind.endswith(("/json", "+json", "/yaml", "/x-yaml")) or any(map(fields.get, _CUSTOM)):
+    kind = fields.get("content-type", "")
+    if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
         return None
     message = "A change wants content-type: application/json (or application/yaml), or x-mockserver-control: 1."
     return "not_meant", message
@@ -199,7 +260,7 @@ class CorsMiddleware(CORSMiddleware):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         lent = {name: lent for name, lent in scope.get("extensions", {}).items() if name != FAST_PATH}
         scope = {**scope, "extensions": lent}  # the fast path writes heads past this middleware
-        said = Headers(scope=scope).get("origin") if scope["type"] == "http" else None
+        said = RequestHeaders(scope=scope).get("origin") if scope["type"] == "http" else None
         if self._others is None or said is None or self.is_allowed_origin(said) or is_control(scope["path"]):
             await super().__call__(scope, receive, send)
         else:

@@ -38,7 +38,7 @@ from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
-from mockserver.server.access import check_key, check_model_allowed
+from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page
 from mockserver.server.cassette_store import replayed
 from mockserver.server.control.requests import of_request
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation
@@ -158,8 +158,17 @@ class Handler:
         key = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
         prepared = live.memo.get(key, engine)
         if prepared is None:
-            http = snapshot(scope, body, namespace)
-            prepared = await self._guarded(http, reservation)
+            http, in_process = snapshot(scope, body, namespace), IN_PROCESS in scope.get("extensions", _NOTHING)
+            try:
+                if not in_process:  # no page reaches a client in this process
+                    check_page(http, live.settings)
+                prepared = await self._guarded(http, reservation)
+                if isinstance(prepared.plan.outcome, Forward) and not in_process:
+                    check_page(http, live.settings, forwarded=True)
+            except Failure as failure:
+                return self._refused(http, failure, None)
+            if more := against_scripts(http, prepared.reply.headers):
+                prepared.reply = replace(prepared.reply, headers=(*prepared.reply.headers, *more))
             if isinstance(prepared.plan.outcome, Forward):
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):

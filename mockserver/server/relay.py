@@ -19,6 +19,7 @@ from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, Line, client_left, drive
 from mockserver.dialects import Dialect
+from mockserver.server.access import against_scripts
 from mockserver.server.live import Live, Prepared
 from mockserver.server.recorder import Recorder, Take
 from mockserver.server.upstreams import PASSED_BY, Upstream, onward, upstream_of
@@ -113,8 +114,10 @@ class Relay:
         headers = _received(response.headers.raw)
         if recorder is not None and PASSED_BY.decode() not in response.headers:
             recorder.open(status, headers)
-        told = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
+        assert self.prepared.request is not None  # noqa: S101
+        more = (*more, *against_scripts(self.prepared.request, self.exchange.reply_headers))
+        told = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
         await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *told]})
         await self._passed(response.aiter_raw())
         if recorder is not None:

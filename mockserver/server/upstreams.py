@@ -1,13 +1,14 @@
 """The providers' own servers: URL, headers and client of a relayed request, and the errors if it fails."""
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.core.http import HttpRequest
@@ -94,6 +95,8 @@ class Upstream:
         fronts = (front for mount in self.dialect.mounts for front in (mount, bare(mount)))
         front = max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
         rest = path[len(front) :]
+        if _has_dot_segment(rest):
+            raise Failure("bad_parameter", "A path that goes to an upstream may not have . and .. as segments.")
         written = _ending(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
@@ -133,12 +136,21 @@ def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping
 
 
 def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
-    """The headers, in lower case, without those of the connection they came on and this server's own."""
+    """The headers, in lower case, without those of the connection they came on, of a page and this server's own."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {name.strip().lower() for key, value in lower if key == b"connection" for name in value.split(b",")}
     for name, value in lower:
-        if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN):
+        if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN_OR_OF_A_PAGE):
             yield name, value.strip(b" \t")
+
+
+def _has_dot_segment(path: str) -> bool:
+    """Whether `.` or `..` is a segment, however often it is percent-encoded."""
+    for _ in range(_MOST_DECODED):
+        if any(segment.partition(";")[0] in (".", "..") for segment in re.split(r"[/\\]", path)):
+            return True
+        path = unquote(path)
+    return False
 
 
 def _ending(raw: bytes, rest: str) -> str | None:
@@ -183,12 +195,16 @@ _OF_A_CONNECTION = frozenset(
     (
         *(b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"expect"),
         *(b"proxy-authenticate", b"proxy-authorization", b"proxy-authentication-info", b"proxy-connection"),
-        *(b"host", b"content-length"),
+        *(
+            b"host",
+            b"content-length",
+            b"origin",
+        ),  # a page's origin has been checked, and is no business of the upstream
     )
 )
-_OWN = b"x-mockserver-"
+_OWN_OR_OF_A_PAGE = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.
 _CREDENTIALS: Mapping[bytes, bytes] = {b"api-key": b"%s", b"x-api-key": b"%s", b"authorization": b"Bearer %s"}
-_SLASH, _MOST_TRIED = ord("/"), 10
+_SLASH, _MOST_TRIED, _MOST_DECODED = ord("/"), 10, 4
 _SAFE = "/:@!$&'()*+,;=-._~"
 _SAFE_IN_QUERY = _SAFE + '?%[]|"<>^`{}\\'

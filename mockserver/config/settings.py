@@ -122,7 +122,7 @@ class Settings(BaseModel):
         "all, except on control paths.",
     )
     allowed_hosts: Hosts = Field(
-        (), description="Host names to accept on control paths, in addition to this machine's, such as *.mock.test."
+        (), description="Host names to accept, in addition to those of this machine and network, such as *.mock.test."
     )
     control_token: Token = Field(
         None,

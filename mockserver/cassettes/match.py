@@ -4,6 +4,7 @@ Knows calls, not bodies: parsing these is a dialect's job. Texts of requests are
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -361,6 +362,11 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     if fields == (STREAM,):
         command = f"mockserver cassette rules {name}"
         return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
+    if fields and all(name in SAID for name in fields) and (pattern := _varying(found)):
+        return (
+            f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
+            f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
+        )
     also = tuple(name for name in fields if name in index.match.also)  # compared because of match.also
     rest = tuple(name for name in fields if name not in also)
     if not fields or any(name in _ESSENTIAL for name in rest):
@@ -370,6 +376,14 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
 
 
+def _varying(found: Sequence[Difference]) -> str | None:
+    """A regex for what changes in the shown texts; None if these are cut or escaped, as it would then be a guess."""
+    texts = [
+        "\n".join(texts) for texts in zip(*((each.recorded or "", each.requested or "") for each in found), strict=True)
+    ]
+    return None if any(sign in text for sign in ("\\", "…") for text in texts) else varying_pattern(*texts)
+
+
 _RECORD = "record it, start with --record new_episodes"
 _STREAMED = {True: "as a stream", False: "plain"}
 _DIALECT = "dialect"
@@ -377,3 +391,40 @@ _DIALECT = "dialect"
 _ESSENTIAL = frozenset(
     (*SAID, STREAM, _DIALECT, "model", "tools", "tool_choice", "instructions", "response_format", "text")
 )
+
+
+def varying_pattern(one: str, other: str) -> str | None:
+    """A regex for all words in which two texts differ: numbers, dates and ids. None if they differ in other words."""
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    words = zip(("", *mine), mine, theirs, strict=False)
+    found = dict.fromkeys(_pattern(before, word, changed) for before, word, changed in words if word != changed)
+    if len(mine) != len(theirs) or None in found or not 0 < len(found) <= _MAX_PATTERNS:
+        return None
+    pattern = "|".join(filter(None, found))
+    return pattern if re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
+
+
+def _pattern(before: str, one: str, other: str) -> str | None:
+    """A regex for two words; for a bare number, including the word before it."""
+    if _ID.fullmatch(one) and _ID.fullmatch(other):
+        return _IDS
+    shape = _shape(one)
+    if shape != _shape(other) or shape == _escaped(one):
+        return None
+    return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
+
+
+def _shape(word: str) -> str:
+    return _DIGITS.sub(lambda _: _NUMBER, _escaped(word))
+
+
+def _escaped(word: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", word)
+
+
+_MAX_PATTERNS = 3
+_NUMBER = r"\d+"
+_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
+_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
+_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
+_IDS = "[0-9a-fA-F-]{16,}"

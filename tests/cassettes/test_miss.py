@@ -3,13 +3,14 @@
 `pytest tests/cassettes --update` rewrites the golden texts; review them as a reader of error messages would.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mockserver.cassettes.match import SHOWN, EpisodeIndex, differences, miss_report
+from mockserver.cassettes.match import SHOWN, EpisodeIndex, differences, miss_report, varying_pattern
 from mockserver.config.recording import MatchSettings
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
@@ -125,6 +126,16 @@ def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stand
     assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"
 
 
+def test_what_changes_with_every_run_may_be_scrubbed() -> None:
+    held = library(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
+    assert told(CHAT, chat("Today is 2026-02-01. What is on?"), held).splitlines()[-1] == (
+        r"if that changes with every run, remove it: set scrub: [{regex: '\d+-\d+-\d+'}], and apply it to the "
+        "recording with `mockserver cassette scrub chat`; to record it, start with --record new_episodes"
+    )
+    more = chat("Today is 2026-02-01. What is on?", seed=1)
+    assert told(CHAT, more, held).splitlines()[-1] == "to record it, start with --record new_episodes"
+
+
 USER = {"role": "user", "content": "What is the weather in Oslo today?"}
 FORECAST = {
     "type": "function",
@@ -200,3 +211,36 @@ def test_no_request_writes_a_line_of_its_own() -> None:
     found = differences({"messages": [user("b", name=text)]}, {"messages": [user(text)], text: text, "tools": [text]})
     assert found
     assert all(str(each).isprintable() for each in found)
+
+
+FOUND = {
+    r"\d+-\d+-\d+": ("Today is 2026-01-31.", "Today is 2026-02-01."),
+    r"order \d+": ("Where is order 41?", "Where is order 42?"),
+    r"req_\d+": ("see req_7, please", "see req_123, please"),
+    r"\d+:\d+:\d+\.\d+": ("at 10:00:00.5", "at 11:01:59.25"),
+    r"\d+/\d+|order \d+": ("on 1/2 order 3", "on 2/2 order 4"),
+    "[0-9a-fA-F-]{16,}": ("id 550e8400-e29b-41d4-a716-446655440000", "id 123e4567-e89b-12d3-a456-426614174abc"),
+}
+NONE = [
+    ("the weather in Oslo", "the weather in Rome"),
+    ("it is 7", "it is seven"),
+    ("7", "8"),
+    ("2 + 7", "2 + 8"),
+    ("order 41 in Oslo", "order 42 in Rome"),
+    ("order 41", "order 41 and 42"),
+    ("the same", "the same"),
+    ("a1 b1 c1 d1", "a2 b2 c2 d2"),
+    ("", ""),
+]
+
+
+@pytest.mark.parametrize("pattern", FOUND)
+def test_what_changes_is_found(pattern: str) -> None:
+    one, other = FOUND[pattern]
+    assert varying_pattern(one, other) == pattern
+    assert re.sub(pattern, "<>", one) == re.sub(pattern, "<>", other)
+
+
+@pytest.mark.parametrize(("one", "other"), NONE)
+def test_what_differs_in_more_is_another_text(one: str, other: str) -> None:
+    assert varying_pattern(one, other) is None

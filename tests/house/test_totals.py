@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
-    "mockserver": (243, 46_200, "nothing yet"),
-    "tests": (387, 46_900, "nothing yet"),
+    "mockserver": (190, 44_100, "nothing yet"),
+    "tests": (364, 45_000, "nothing yet"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -1,6 +1,7 @@
 """Coded bodies over real sockets: the same answer as in plain, and bombs that cost little."""
 
 import gzip
+import time
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -35,3 +36,36 @@ def test_a_coded_body_is_answered_as_in_plain(coding: str, in_chunks: bool, serv
         plain = line.send(post(HI)).hear()
         for _ in range(2):  # the second time it is remembered
             assert line.send(post(body, *headers)).hear().body == plain.body
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "status"),
+    [
+        ("compress", HI, 415),
+        ("gzip", HI, 400),
+        ("gzip", gzip.compress(HI)[:-9], 400),
+        ("zstd, zstd, zstd, zstd", HI, 415),
+        ("gzip", gzip.compress(b" " * 10_000_001), 413),
+        ("gzip", gzip.compress(HI + b" " * 9_000_000), 200),
+    ],
+    ids=["unknown", "none", "cut", "too many", "too large", "large"],
+)
+def test_what_cannot_be_decoded_is_refused(coding: str, body: bytes, status: int, server: Served) -> None:
+    with Raw(server.port) as line:
+        heard = line.send(post(body, f"content-encoding: {coding}")).hear()
+        assert heard.status == status
+        assert (heard.headers.get("accept-encoding") == "gzip, deflate, br, zstd") is (coding == "compress")
+        assert line.is_open()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coding", PACK)
+def test_a_bomb_costs_next_to_nothing(coding: str, server: Served) -> None:
+    bomb = PACK[coding](bytes(500_000_000))
+    with Raw(server.port) as line:
+        assert line.send(post(PACK[coding](bytes(9_000_000)), f"content-encoding: {coding}")).hear().status == 400
+        before, began = server.resident, time.monotonic()
+        assert line.send(post(bomb, f"content-encoding: {coding}")).hear().status == 413
+        assert line.is_open()
+    assert server.resident - before < 60_000_000
+    assert time.monotonic() - began < 5

@@ -241,7 +241,7 @@ def _may_be_plain(schema: Schema) -> bool:
     stated = schema.get("type")
     if stated is None:
         return not any(keyword in schema for keyword in ("required", "minItems", "contains", "properties"))
-    return any(kind not in ("object", "array") for kind in ([stated] if isinstance(stated, str) else stated))
+    return any(kind not in ("object", "array") for kind in (stated if isinstance(stated, list) else [stated]))
 
 
 _MAX_DEPTH_STEPS = 20_000

@@ -108,7 +108,7 @@ class Embeddings:
     """A unit vector for each prompt."""
 
     model: str
-    vectors: tuple[Vector, ...]
+    vectors: Sequence[Vector]
     prompt_tokens: int
     headers: Headers = ()
 
@@ -226,7 +226,7 @@ class Choice:
     parts: tuple[Part, ...]
     finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call
     safety: Safety = ()
-    logprobs: tuple[Logprob, ...] | None = None  # of the tokens of `echo`, then of the text
+    logprobs: Sequence[Logprob] | None = None  # of the tokens of `echo`, then of the text
     echo: str = ""  # the repeated part of the prompt, before the parts
 
 

@@ -296,7 +296,7 @@ def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
 
 def fits(reply: Reply) -> bool:
     """Return whether `hand_over` can send a reply: plain, not too large, with a status that allows a body."""
-    return reply.frames is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
+    return reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
 
 
 async def _delivered(wire: Wire) -> None:

@@ -7,6 +7,7 @@ from itertools import chain, islice, repeat
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Headers, Reply
+from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
 
@@ -111,6 +112,8 @@ def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False)
         return _beaten(head, reply)
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
+        if reply.pieces is not None:
+            return chain((*pauses, head), map(Write, batches(reply.pieces, _BATCH)))
         return (*pauses, head, Write(reply.body, reply.tokens))
     if pace.at_once and not apart:
         return chain((head,), map(Write, _batches(reply.frames)))
@@ -121,11 +124,11 @@ def joined(reply: Reply) -> Reply:
     """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
-    batches = _batches(reply.frames)
-    first, second = next(batches, b""), next(batches, None)
+    several = _batches(reply.frames)
+    first, second = next(several, b""), next(several, None)
     if second is None:
         return Reply(reply.status, reply.headers, first)
-    return replace(reply, frames=chain((first, second), batches))
+    return replace(reply, frames=chain((first, second), several))
 
 
 class ReplayedFrames:
@@ -160,16 +163,7 @@ def comment(words: str) -> bytes:
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    """Yield frames as bytes, many at once but not all: a huge stream would fill the memory."""
-    pieces, size = list[bytes](), 0
-    for frame in frames:
-        pieces.append(sse(frame))
-        size += len(pieces[-1])
-        if size >= _BATCH:
-            yield b"".join(pieces)
-            pieces, size = [], 0
-    if pieces:
-        yield b"".join(pieces)
+    return batches(map(sse, frames), _BATCH)
 
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work

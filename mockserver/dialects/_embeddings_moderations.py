@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.lazy import LazySequence, mapped
 from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
 from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
@@ -197,10 +198,10 @@ def embeddings(outcome: Embeddings, encoding: str) -> dict[str, Json]:
     encode = ENCODINGS[encoding]
     return {
         "object": "list",
-        "data": [
-            {"object": "embedding", "index": index, "embedding": encode(vector)}
-            for index, vector in enumerate(outcome.vectors)
-        ],
+        "data": mapped(
+            lambda entry: {"object": "embedding", "index": entry[0], "embedding": encode(entry[1])},
+            LazySequence(lambda: enumerate(outcome.vectors), len(outcome.vectors)),
+        ),
         "model": outcome.model,
         "usage": {"prompt_tokens": outcome.prompt_tokens, "total_tokens": outcome.prompt_tokens},
     }
@@ -247,7 +248,7 @@ def moderations(outcome: Moderations, inputs: Sequence[str]) -> dict[str, Json]:
     return {
         "id": outcome.id,
         "model": outcome.model,
-        "results": [_result(result, inputs) for result in outcome.results],
+        "results": mapped(lambda result: _result(result, inputs), outcome.results),
     }
 
 

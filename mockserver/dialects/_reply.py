@@ -1,23 +1,25 @@
 """Bytes and headers of replies that the dialects share: a JSON body, a chat answer, plain or streamed."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.lazy import FEW, LazySequence, batches
 from mockserver.core.plan import Answer, Models, Success
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
 from mockserver.wire.chat import ChatLayout, Extra, chunks, completion
 
-SHORT_LIST = 16  # entries of a list that are written at once
+LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
+MAX_DEPTH = 8  # of a part of a body that is made as it is sent
 DONE = Frame(b"[DONE]", part="end")
 STREAM_HEADERS: Headers = (
     ("content-type", "text/event-stream; charset=utf-8"),
@@ -28,26 +30,50 @@ STREAM_HEADERS: Headers = (
 
 
 def json_reply(status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0) -> Reply:
-    """A JSON body with its type and length; `headers` win over these."""
-    data = (
-        _in_pieces(body)
-        if any(type(value) is list and len(value) > SHORT_LIST for value in body.values())
-        else to_json(body)
-    )
-    own = (("content-type", "application/json"), ("content-length", str(len(data))))
+    """A JSON body with its type; `headers` win over it. A large one is made as it is sent, others have their length."""
+    own: Headers = (("content-type", "application/json"),)
+    data = None if any(type(value) is list and len(value) > FEW for value in body.values()) else _small(body)
+    if data is None:
+        several = batches(_pieces(body), LARGE_BODY)
+        data, more = next(several), next(several, None)
+        if more is not None:
+            return Reply(status, merge_headers(own, headers), tokens=tokens, pieces=chain((data, more), several))
+    own = (*own, ("content-length", str(len(data))))
     return Reply(status, merge_headers(own, headers), data, tokens=tokens)
 
 
-def _in_pieces(body: Mapping[str, Json]) -> bytes:
-    """The same bytes, in pieces: serialising a long list at once would block other threads."""
-    return b"{" + b",".join([to_json(key) + b":" + _value(value) for key, value in body.items()]) + b"}"
+def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
+    """JSON bytes in pieces: serialising a long list at once would block other threads, or fill the memory."""
+    if not _has_long(value, depth):
+        yield to_json(value, fallback=list)
+    elif type(value) is dict:
+        for at, (key, inner) in enumerate(value.items()):
+            yield (b"," if at else b"{") + to_json(key) + b":"
+            yield from _pieces(inner, depth + 1)
+        yield b"}"
+    else:
+        for at, each in enumerate(value):
+            yield b"," if at else b"["
+            yield from _pieces(each, depth + 1)
+        yield b"]"
 
 
-def _value(value: Json) -> bytes:
-    if type(value) is not list:
-        return to_json(value)
-    pieces = [to_json(each) for each in value]  # no `map`: only a loop lets other threads have their turn
-    return b"[" + b",".join(pieces) + b"]"
+def _has_long(value: Json, depth: int) -> bool:
+    if type(value) is dict:
+        return depth < MAX_DEPTH and any(_has_long(inner, depth + 1) for inner in value.values())
+    if type(value) is LazySequence or (type(value) is list and len(value) > FEW):
+        return len(value) > 0
+    return type(value) is list and depth < MAX_DEPTH and any(_has_long(inner, depth + 1) for inner in value)
+
+
+def _small(body: Mapping[str, Json]) -> bytes | None:
+    """The whole body; None if a part of it is made as it is sent."""
+    try:
+        return to_json(body)
+    except PydanticSerializationError:
+        if not _has_long(body, 0):
+            raise
+        return None
 
 
 def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Reply:

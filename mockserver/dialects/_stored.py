@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.lazy import mapped
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Success, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
@@ -60,7 +61,7 @@ def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
 
 
 def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
-    shown: Sequence[Entry] = list(entries)
+    shown = entries if isinstance(entries, Sequence) else list(entries)
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
 
@@ -111,7 +112,7 @@ def _look_up(dialect: str, operation: str, name: str) -> Parse:
 
 def _stored_chat_body(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
     if isinstance(outcome, Listing):
-        return list_body((_completion(each, body) for each in outcome.entries), more=outcome.more)
+        return list_body(mapped(lambda each: _completion(each, body), outcome.entries, few=0), more=outcome.more)
     stored = _stored(outcome)
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": stored.answer.id, "deleted": True}

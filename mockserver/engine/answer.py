@@ -5,10 +5,12 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from itertools import chain, islice
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
+from mockserver.core.lazy import LazySequence
 from mockserver.core.plan import (
     Answer,
     Choice,
@@ -33,7 +35,8 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import Chunks, Tokenizer, ended
-from mockserver.model.scores import dimensions_of, embedding, judgement, logprobs
+from mockserver.engine.offload import LONG
+from mockserver.model.scores import dimensions_of, each_logprob, embedding, judgement
 
 Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token
@@ -93,7 +96,7 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
     signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
     asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
-    weighed = (*_echo_logprobs(call, echo, seed), *_weighed(call, draft, limited.parts, seed)) if asked else None
+    weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
     return Choice(
         signed, finish=draft.finish or limited.finish, safety=limited.safety, logprobs=weighed, echo="".join(echo)
     )
@@ -221,27 +224,41 @@ def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
     return replace(item, body={**item.body, **ids})
 
 
-def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
-    """Return log probabilities of the echoed prompt: independent of how much of it is repeated."""
-    if not echo:
-        return ()
-    tokens = call.prompts[0].tokens(call.tokenizer)
-    rng = seed.stream("logprobs", "echo", *tokens)
-    return logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)[-len(echo) :]
-
-
-def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
-    """Return log probabilities of the text: the rule's own, then seeded ones."""
+def _logprobs(  # size: what is echoed and what is written
+    call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed
+) -> Sequence[Logprob]:
     texts = [part for part in parts if isinstance(part, Text)]
     # of each part by itself: some formats separate them
     tokens = tuple(token for text in texts for token in tokens_of(text, call.tokenizer))
-    rng = seed.stream("logprobs", call.fingerprint, "".join(text.text for text in texts))
-    seeded = logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)
+    text = "".join(text.text for text in texts)
+
+    def make() -> Iterator[Logprob]:
+        yield from _echo_logprobs(call, echo, seed)
+        yield from _weighed(call, draft, (tokens, text), seed)
+
+    count = len(echo) + len(tokens)
+    if call.options.n * count * (1 + (call.options.logprobs or 0)) <= LONG:
+        return tuple(make())
+    return LazySequence(make, count, (*echo, *tokens))
+
+
+def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> Iterator[Logprob]:
+    """Return log probabilities of the echoed prompt: independent of how much of it is repeated."""
+    if not echo:
+        return iter(())
+    tokens = call.prompts[0].tokens(call.tokenizer)
+    rng = seed.stream("logprobs", "echo", *tokens)
+    found = each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)
+    return islice(found, len(tokens) - len(echo), None)
+
+
+def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str], seed: Seed) -> Iterator[Logprob]:
+    """Return log probabilities of the text and its tokens: the rule's own, then seeded ones."""
+    tokens, text = written
+    rng = seed.stream("logprobs", call.fingerprint, text)
     stated = draft.logprobs or ()
-    return tuple(
-        replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
-        for at, logprob in enumerate(seeded)
-    )
+    for at, logprob in enumerate(each_logprob(tokens, rng, call.options.logprobs or 0, call.tokenizer)):
+        yield replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
@@ -266,7 +283,8 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         return replace(first, choices=choices, usage=usage, written=sum(each.weight for each in answers))
     if isinstance(first, Embeddings):
         several = [outcome for outcome in outcomes if isinstance(outcome, Embeddings)]
-        vectors = tuple(vector for each in several for vector in each.vectors)
+        many = tuple(each.vectors for each in several)
+        vectors = LazySequence(lambda: chain.from_iterable(many), sum(map(len, many)))
         return replace(first, vectors=vectors, prompt_tokens=sum(each.prompt_tokens for each in several))
     if isinstance(first, Moderations):
         judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
@@ -334,7 +352,9 @@ def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | 
 def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
     size = call.options.dimensions or dimensions_of(call.model)
     own = stated.document if isinstance(stated.document, tuple) else None
-    vectors = tuple(own or embedding(prompt.text, size, author.seed) for prompt in call.prompts)
+    vectors = LazySequence(
+        lambda: (own or embedding(prompt.text, size, author.seed) for prompt in call.prompts), len(call.prompts)
+    )
     tokens = stated.usage.get("prompt", call.prompt_tokens)
     return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
 

@@ -48,7 +48,7 @@ def is_long(call: Call, outcome: Outcome) -> bool:
         case Answer(usage=usage):
             return usage.completion * (1 + (call.options.logprobs or 0)) > LONG
         case Embeddings(vectors=vectors):
-            return sum(map(len, vectors)) > LONG
+            return len(vectors) * USUAL_DIMENSIONS > LONG
         case Stored(call=kept, answer=answer, size=size):
             return size > LARGE or is_long(kept, answer)
         case Listing(entries=entries):

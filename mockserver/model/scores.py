@@ -77,7 +77,11 @@ _SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
 
 def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
     """Return one for each token, with up to `top` alternatives, the token itself first."""
-    return tuple(_logprob(token, rng, top, tokenizer) for token in tokens)
+    return tuple(each_logprob(tokens, rng, top, tokenizer))
+
+
+def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> Iterator[Logprob]:
+    return (_logprob(token, rng, top, tokenizer) for token in tokens)
 
 
 def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob:

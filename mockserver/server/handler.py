@@ -289,6 +289,9 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
     else:
         assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
         reply = handler.operation(call.http.method).render(call, outcome)
+    if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
+        body = b"".join(reply.pieces)
+        reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)
     if plan.faults:  # they need each frame by itself
         return Prepared(plan.rendered, reply, call, pace, timed)
     if pace.at_once or timed is False:
@@ -355,7 +358,7 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
 
 
 def _is_small(reply: Reply, body: bytes) -> bool:
-    if reply.frames is None:
+    if reply.frames is reply.pieces is None:
         return len(body) + len(reply.body) <= MAX_CACHED
     return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_CACHED
 

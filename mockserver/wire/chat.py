@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
+from mockserver.core.lazy import mapped
 from mockserver.core.plan import (
     DETECTIONS_OF_COMPLETION,
     DETECTIONS_OF_PROMPT,
@@ -75,7 +76,7 @@ def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -
         "object": "chat.completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": [_choice(index, choice, layout) for index, choice in enumerate(answer.choices)],
+        "choices": mapped(lambda index: _choice(index, answer.choices[index], layout), range(len(answer.choices))),
         "usage": chat_usage(answer.usage, layout),
         "system_fingerprint": system_fingerprint(answer, layout),
     }
@@ -90,7 +91,7 @@ def _choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
         "message": _message(choice, layout),
         "finish_reason": choice.finish,
         "logprobs": (
-            content_block(choice, offset_logprobs(choice)) if layout.content_logprobs else logprobs_block(choice)
+            content_block(choice, list(offset_logprobs(choice))) if layout.content_logprobs else logprobs_block(choice)
         ),
     }
     if "content_filter_results" in layout.choice:

@@ -6,25 +6,33 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import islice
 from typing import Literal
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import LazySequence, mapped
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spelled, token_id
 
 Block = dict[str, Json]
+MANY = 1000  # tokens of a choice whose log probabilities are shown while they are sent
 
 
 def logprobs_block(choice: Choice) -> Block | None:
     if choice.logprobs is None:
         return None
-    return {"content": [_token_logprob(logprob) for logprob in choice.logprobs], "refusal": None}
+    return {"content": mapped(_token_logprob, choice.logprobs, few=MANY), "refusal": None}
 
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
-    for span in spans(pieces, [logprob.token for logprob in logprobs]):
-        yield {"content": [_token_logprob(logprob) for logprob in logprobs[span]], "refusal": None}
+    tokens, coming = _tokens(logprobs), iter(logprobs)
+    for span in spans(pieces, tokens):
+        some = islice(coming, span.stop - span.start)
+        yield {"content": [_token_logprob(logprob) for logprob in some], "refusal": None}
+
+
+def _tokens(logprobs: Sequence[Logprob]) -> Sequence[str]:
+    return logprobs.tokens if isinstance(logprobs, LazySequence) else [logprob.token for logprob in logprobs]
 
 
 def _token_logprob(logprob: Logprob) -> Block:
@@ -51,16 +59,26 @@ class LogprobsShape:
     token_ids: bool = False  # legacy: token ids too
 
 
-def offset_logprobs(choice: Choice) -> list[OffsetLogprob]:
+def offset_logprobs(choice: Choice) -> Sequence[OffsetLogprob]:
     """Return the choice's log probabilities with the offset of each token; empty where it has none."""
     logprobs = choice.logprobs or ()
-    offsets = accumulate((len(logprob.token) for logprob in logprobs), initial=0)
-    return list(zip(offsets, logprobs, strict=False))
+    if isinstance(logprobs, LazySequence):
+        return LazySequence(lambda: _offset(logprobs), len(logprobs), logprobs.tokens)
+    return list(_offset(logprobs))
+
+
+def _offset(logprobs: Sequence[Logprob]) -> Iterator[OffsetLogprob]:
+    at = 0
+    for logprob in logprobs:
+        yield at, logprob
+        at += len(logprob.token)
 
 
 def ending_within(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Iterator[list[OffsetLogprob]]:
     """Yield for each piece of the text the tokens that end within it."""
-    return (list(tokens[span]) for span in spans(pieces, [logprob.token for _, logprob in tokens]))
+    names = tokens.tokens if isinstance(tokens, LazySequence) else [logprob.token for _, logprob in tokens]
+    coming = iter(tokens)
+    return (list(islice(coming, span.stop - span.start)) for span in spans(pieces, names))
 
 
 def shaped_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:

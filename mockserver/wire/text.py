@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
+from mockserver.core.lazy import mapped
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weighed
 from mockserver.wire.chat import ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk
@@ -60,7 +61,7 @@ def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptio
         "object": "text_completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": [_choice(answer, index, layout, options) for index in range(len(answer.choices))],
+        "choices": mapped(lambda index: _choice(answer, index, layout, options), range(len(answer.choices))),
         "usage": _usage(answer.usage, layout),
     }
     if "prompt_filter_results" in layout.completion:
@@ -95,7 +96,7 @@ def _choice(answer: Answer, index: int, layout: TextLayout, options: CompletionO
     full: dict[str, Json] = {
         "index": index,
         "text": choice.echo + _generated_text(choice),
-        "logprobs": _logprobs(choice, offset_logprobs(choice), options),
+        "logprobs": _logprobs(choice, list(offset_logprobs(choice)), options),
         "finish_reason": _finish(choice, layout),
     }
     if "content_filter_results" in layout.choice:

@@ -76,5 +76,5 @@ def local(rules: str = "", **settings: Any) -> Local:
 
 
 def _answered(reply: Reply, source: str) -> Answered:
-    body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
+    body = reply.body + b"".join(map(sse, reply.frames or reply.pieces or ()))
     return Answered(reply.status, {name.lower(): value for name, value in reply.headers}, body, source)

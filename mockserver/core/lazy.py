@@ -1,0 +1,60 @@
+"""Sequences whose items are made while they are read, so that a large answer never is in memory as a whole."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+T = TypeVar("T", covariant=True)
+
+
+class LazySequence(Sequence[T]):
+    """Makes its items anew for each reader, in order. `tokens`: those of log probabilities, known beforehand."""
+
+    __slots__ = ("_count", "_make", "tokens")
+
+    def __init__(self, make: Callable[[], Iterator[T]], count: int, tokens: Sequence[str] = ()) -> None:
+        self._make, self._count, self.tokens = make, count, tokens
+
+    def __iter__(self) -> Iterator[T]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        if not -self._count <= at < self._count:
+            raise IndexError(at)
+        return next(islice(self, at % self._count, None))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other
+
+
+FEW = 16  # items that are made at once
+
+
+def mapped(change: Callable[[Any], Any], items: Sequence[Any], *, few: int = FEW) -> Sequence[Any]:
+    """The changed items: as a list where they are few, else made while they are read."""
+    return LazySequence(lambda: map(change, items), len(items)) if len(items) > few else [*map(change, items)]
+
+
+def batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
+    """Join pieces to larger ones, but not all of them: together they may fill the memory."""
+    some, size = list[bytes](), 0
+    for piece in pieces:
+        some.append(piece)
+        size += len(piece)
+        if size >= least:
+            yield b"".join(some)
+            some, size = [], 0
+    if some:
+        yield b"".join(some)

@@ -51,10 +51,9 @@ def origin(text: str) -> str | None:
 
 def _address(host: str) -> _ADDRESS | None:
     try:
-        address = ip_address(host)
+        return ip_address(host)
     except ValueError:
         return None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 Headers = tuple[tuple[str, str], ...]

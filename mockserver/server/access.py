@@ -48,8 +48,8 @@ def check_model_allowed(model: str, key: str | None, keys: ListedKeys | None, mo
         raise Failure("model_not_allowed", details={"model": model})
 
 
-_OF_BROWSERS = (b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest", b"service-worker")
-_DOCUMENTS = (b"document", b"iframe", b"frame", b"object", b"embed")
+# Node's own fetch says sec-fetch-mode, so that is no sign of a browser.
+_OF_BROWSERS = frozenset((b"origin", b"sec-fetch-site", b"sec-fetch-dest", b"sec-purpose", b"service-worker"))
 _PRIVATE = (".internal", ".local", ".localhost", ".svc")  # the public DNS has no names below these
 _NO_SCRIPT = re.compile(r"(application/([\w.-]+\+)?json|text/event-stream)\s*(;[^,]*)?", re.IGNORECASE)
 SANDBOX: Headers = (("content-security-policy", "sandbox"), ("x-content-type-options", "nosniff"))
@@ -58,14 +58,15 @@ SANDBOX: Headers = (("content-security-policy", "sandbox"), ("x-content-type-opt
 def check_page(http: HttpRequest, settings: Settings, *, forwarded: bool = False) -> None:
     """Refuse what a web page of another origin may have sent to a provider's path. Raises Failure (403, 415).
 
-    Only browsers send Origin and Sec-Fetch headers, and only pages that were reached by another name another Host. If
-    `cors` is `*`, any page may ask, but nothing is forwarded for it.
+    Only browsers send Origin and Sec-Fetch headers, and only pages that were reached by another name another Host. With
+    a GET to an address that is neither localhost nor https they send neither, but all of them call themselves Mozilla.
+    If `cors` is `*`, any page may ask; but for browsers only what comes from a listed origin is forwarded.
     """
     host, from_browser = b"", False
     for name, value in http.headers:
         if name == b"host":
             host = value
-        elif name in _OF_BROWSERS:
+        elif name in _OF_BROWSERS or (name == b"user-agent" and value[:8] == b"Mozilla/" and http.method in _SAFE):
             from_browser = True
     if host and not _is_unchangeable(host) and (wrong := _of_host({"host": host.decode("latin-1")}, settings)):
         raise Failure("forbidden", wrong[1])
@@ -84,22 +85,29 @@ def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) ->
     fields = _fields(http.headers)
     if "service-worker" in fields:
         raise Failure("forbidden", "Answers of this server are no scripts for service workers.")
-    anyone = "*" in settings.cors and not forwarded
-    if not anyone and (wrong := _of_origin(fields, settings)):
-        raise Failure("forbidden", wrong[1])
+    if "sec-purpose" in fields:  # what pages make a browser prefetch says sec-fetch-site: none
+        raise Failure("forbidden", "Answers of this server are not prefetched.")
+    listed = canonical(fields.get("origin", "")) in settings.cors
+    if not listed and "*" not in settings.cors:
+        wrong = _of_origin(fields, settings)
+        if wrong is None and "sec-fetch-site" not in fields:  # so the host must say what page may have asked
+            wrong = _of_host(fields, settings)
+        if wrong is not None:
+            raise Failure("forbidden", wrong[1])
+    if forwarded and not listed:
+        raise Failure(
+            "forbidden", "From a browser, only pages of origins that the setting cors lists reach an upstream."
+        )
     if http.body and http.method not in _SAFE and essence(fields.get("content-type", "")) != "application/json":
         raise Failure("unsupported_media_type")
 
 
 def against_scripts(http: HttpRequest, headers: Headers) -> Headers:
-    """Headers for an answer that a browser would show as a page of this server, so that no script in it runs."""
+    """Headers for an answer that a browser could show as a page of this server, now or from its cache: no scripts."""
     stated = [value for name, value in headers if name.lower() == "content-type"]
     if len(stated) == 1 and _NO_SCRIPT.fullmatch(stated[0]):
         return ()
-    shown = any(
-        (name == b"accept" and b"text/html" in value) or (name == b"sec-fetch-dest" and value in _DOCUMENTS)
-        for name, value in http.headers
-    )
+    shown = any(name in _OF_BROWSERS or (name == b"accept" and b"text/html" in value) for name, value in http.headers)
     return tuple(field for field in SANDBOX if field not in headers) if shown else ()
 
 

@@ -151,9 +151,7 @@ class Handler:
             return self._refused(snapshot(scope, b"", namespace), failure, None)
         exchange.asked = monotonic()
         exchange.take(body)
-        engine = live.engine_of(namespace)
-        if live.namespaces.evicted:
-            await live.forget_evicted()
+        engine = live.namespaces.get(namespace).engine(live.engine)
         exchange.rules = engine.rules
         key = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
         prepared = live.memo.get(key, engine)
@@ -162,18 +160,21 @@ class Handler:
             try:
                 if not in_process:  # no page reaches a client in this process
                     check_page(http, live.settings)
+                await self._use(namespace)
                 prepared = await self._guarded(http, reservation)
                 if isinstance(prepared.plan.outcome, Forward) and not in_process:
                     check_page(http, live.settings, forwarded=True)
             except Failure as failure:
                 return self._refused(http, failure, None)
-            if more := against_scripts(http, prepared.reply.headers):
+            shown = () if prepared.plan.faults else prepared.reply.headers  # faults may change the type
+            if more := against_scripts(http, shown):
                 prepared.reply = replace(prepared.reply, headers=(*prepared.reply.headers, *more))
             if isinstance(prepared.plan.outcome, Forward):
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
                 live.memo.put(key, engine, prepared)
             return prepared
+        await self._use(namespace)
         if reservation is not None and prepared.charge is not None:
             try:
                 await reservation.take(prepared.charge)
@@ -182,6 +183,12 @@ class Handler:
         if prepared.kept is not None:
             await engine.memory.put(prepared.kept)
         return prepared
+
+    async def _use(self, namespace: str) -> None:
+        """Note that a namespace is used, for which others may be forgotten: only once its request is let in."""
+        self.live.namespaces.touch(namespace)
+        if self.live.namespaces.evicted:
+            await self.live.forget_evicted()
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None) -> Prepared:
         try:

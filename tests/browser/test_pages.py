@@ -68,7 +68,10 @@ def test_an_answer_that_is_a_page_runs_no_script(kind: str, tmp_path: Path) -> N
         assert "/v1/models" in [call["path"] for call in calls(server)], "the script has reset the server"
 
 
-ATTACK = """<p>quiet</p><img src="%(server)s/v1/models"><iframe src="%(server)s/v1/models"></iframe><script>
+ATTACK = """<p>quiet</p><img src="%(server)s/v1/models"><iframe src="%(server)s/v1/models"></iframe>
+<img src="http://0.0.0.0:%(port)s/v1/models"><img src="http://[::ffff:127.0.0.1]:%(port)s/v1/models">
+<script type="speculationrules">{"prefetch": [{"urls": ["%(server)s/v1/models"], "eagerness": "immediate"}]}</script>
+<script>
 const chat = JSON.stringify({model: "gpt-4o", messages: [{role: "user", content: "once"}]});
 const url = "%(server)s/v1/chat/completions";
 const tries = [
@@ -84,10 +87,10 @@ Promise.allSettled(tries).then(() => { document.querySelector("p").textContent =
 def test_a_page_of_another_origin_uses_up_nothing(tmp_path: Path) -> None:
     rules = "version: 1\nrules:\n  - {when: {last_user: once}, times: 1, then: {text: counted}}\n"
     with served(rules) as server, elsewhere(tmp_path) as other:
-        (tmp_path / "attack.html").write_text(ATTACK % {"server": server.address})
+        (tmp_path / "attack.html").write_text(ATTACK % {"server": server.address, "port": server.port})
         assert "all tried" in opened(f"{other}/attack.html", tmp_path / "profile")
         seen = calls(server)
-        assert len(seen) >= 5
+        assert len(seen) >= 8
         assert {call["status"] for call in seen} <= {403}
 
 

@@ -26,13 +26,17 @@ def test_the_host_of_an_authority(authority: str, host: str | None) -> None:
     assert host_of(authority) == host
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.8.9.10", "::1"])
 def test_what_only_this_machine_reaches(host: str) -> None:
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost.evil.test", "127.0.0.1.evil.test", "0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "", "a.localhost"]
+    "host",
+    [
+        *("localhost.evil.test", "127.0.0.1.evil.test", "0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "", "a.localhost"),
+        "::ffff:127.0.0.1",  # no browser trusts it
+    ],
 )
 def test_what_others_reach_too(host: str) -> None:
     assert not is_loopback(host)

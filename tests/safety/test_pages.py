@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from mockserver.state.in_memory import MAX_NAMESPACES
 from tests.kit.raw import Heard, Raw
 from tests.kit.served import Served, served
 
@@ -20,6 +21,7 @@ rules:
   - {when: {last_user: picture}, then: {raw: {headers: {content-type: image/svg+xml}, body: <svg/>}}}
   - {when: {last_user: typeless}, then: {raw: {body: <script>1</script>}}}
   - {when: {last_user: listed}, then: {raw: {headers: {content-type: "application/json, text/html"}, body: a}}}
+  - {when: {last_user: bent}, then: {text: <script>1</script>, faults: [{wrong_content_type: {type: text/html}}]}}
   - {when: {last_user: plain}, then: {text: Hello}}
 """
 
@@ -71,6 +73,10 @@ def server() -> Iterator[Served]:
 
 
 REBOUND = "evil.test:8000"
+MOZILLA = "user-agent: Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/150.0"
+OPENED = ("sec-fetch-site: none", "sec-fetch-mode: navigate", "sec-fetch-dest: document", "accept: text/html")
+# Browsers say Origin and Sec-Fetch with a GET only to https, localhost and loopback addresses.
+UNTRUSTED = ("0.0.0.0:8000", "[::ffff:7f00:1]:8000", "kubernetes.docker.internal:8000", "mock:8000", "10.1.2.3:8000")
 HOSTILE: Mapping[str, tuple[str, tuple[str, ...], str | None, bytes]] = {
     "a fetch without a type": (CHAT, (f"origin: {APP}", CROSS), None, chat("hi")),
     "a fetch of text": (CHAT, ("content-type: text/plain; x=json", f"origin: {APP}"), None, chat("hi")),
@@ -82,6 +88,10 @@ HOSTILE: Mapping[str, tuple[str, tuple[str, ...], str | None, bytes]] = {
     "a link": ("GET /v1/models", (CROSS, "sec-fetch-mode: navigate", "sec-fetch-dest: document"), None, b""),
     "a preflight": ("OPTIONS /v1/models", (f"origin: {APP}", "access-control-request-method: GET"), None, b""),
     "a service worker": ("GET /v1/models", ("service-worker: script", "sec-fetch-site: same-origin"), None, b""),
+    "a prefetch that a page wants": ("GET /v1/models", ("sec-purpose: prefetch", *OPENED), None, b""),
+    "a redirect of a link in a mail": ("GET /v1/models", OPENED, None, b""),
+    "a name of the local network asks": (CHAT, (JSON, "origin: http://mock:8000"), "mock:8000", chat("hi")),
+    **{f"an image from {host}": ("GET /v1/models", (MOZILLA,), host, b"") for host in UNTRUSTED},
     "a rebound name reads": ("GET /v1/models", (), REBOUND, b""),
     "a rebound name asks": (CHAT, (JSON, f"origin: http://{REBOUND}"), REBOUND, chat("hi")),
     "a rebound name in a namespace": ("GET /ns/a/v1/models", (), REBOUND, b""),
@@ -125,6 +135,28 @@ def test_programs_notice_nothing(server: Served, host: str, media: tuple[str, ..
     assert (heard.status, heard.json["choices"][0]["message"]["content"]) == (200, "Hello")
 
 
+def test_a_program_may_use_the_fetch_of_node_and_a_page_may_be_opened(server: Served) -> None:
+    assert ask(server, CHAT, "user-agent: node", "sec-fetch-mode: cors", body=chat("plain"), host="mock").status == 200
+    assert ask(server, CHAT, MOZILLA, body=chat("plain"), host="mock").status == 200  # a browser would say its origin
+    assert ask(server, "GET /v1/models", MOZILLA, *OPENED).status == 200
+
+
+def test_an_address_that_every_interface_has_is_no_sign_of_a_page() -> None:
+    with served(flags=("--host", "0.0.0.0")) as everywhere:
+        assert ask(everywhere, "GET /v1/models", MOZILLA, host="10.1.2.3").status == 200
+        assert ask(everywhere, "GET /v1/models", MOZILLA, host="mock").status == 403
+
+
+def test_a_page_makes_no_namespace_be_forgotten(server: Served) -> None:
+    ours = CHAT.replace("/v1", "/ns/ours/v1")
+    assert b"counted" in ask(server, ours, JSON, body=chat("once")).body
+    with Raw(server.port) as raw:
+        for number in range(MAX_NAMESPACES):
+            raw.send(f"GET /ns/{number}/v1/models HTTP/1.1\r\nhost: localhost\r\n{CROSS}\r\n\r\n".encode())
+            assert raw.hear().status == 403
+    assert b"counted" not in ask(server, ours, JSON, body=chat("once")).body
+
+
 def test_a_media_type_is_compared_without_its_parameters(server: Served) -> None:
     assert ask(server, CHAT, "content-type: text/plain; x=json", body=chat("plain")).status == 415
     assert ask(server, CHAT, "content-type: Application/JSON; charset=utf-8", body=chat("plain")).status == 200
@@ -157,11 +189,14 @@ def test_dot_segments_never_go_upstream(pair: Pair, name: str) -> None:
     assert pair.forwarded == 0
 
 
-SHOWN = ("accept: text/html,application/xml;q=0.9,*/*;q=0.8", "sec-fetch-dest: iframe", "sec-fetch-dest: document")
+SHOWN = (
+    *("accept: text/html,application/xml;q=0.9,*/*;q=0.8", "sec-fetch-dest: iframe", "sec-fetch-dest: document"),
+    "sec-fetch-site: same-origin",  # what a page fetches may be shown later, from the browser's cache
+)
 
 
 @pytest.mark.parametrize("shown", SHOWN)
-@pytest.mark.parametrize("kind", ["page", "picture", "typeless", "listed"])
+@pytest.mark.parametrize("kind", ["page", "picture", "typeless", "listed", "bent"])
 def test_what_a_browser_would_show_runs_no_script(server: Served, kind: str, shown: str) -> None:
     heard = ask(server, CHAT, JSON, shown, body=chat(kind))
     assert (heard.status, heard.headers["content-security-policy"]) == (200, "sandbox")

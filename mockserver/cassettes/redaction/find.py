@@ -2,92 +2,18 @@
 
 import json
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
-from urllib.parse import quote, quote_plus, unquote_plus
+from urllib.parse import unquote_plus
+
+from mockserver.cassettes.redaction.encodings import View, in_any_case, in_base64, views
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
-
-MIN_BASE64 = 6  # letters of base64 that identify a value
-
-
-def spellings(value: str) -> Iterator[str]:
-    """A value as it is, in URLs and in JSON, and each of these within another; may repeat some."""
-    for text in _texts(value):
-        once = dict.fromkeys((text, *_written(text)))
-        yield from once
-        yield from _escaped(text)
-        for form in once:
-            yield from _written(form) if form is not text else ()
-
-
-def in_base64(value: str) -> Iterator[str]:
-    """The letters that a value certainly has in base64, for each of its three possible offsets."""
-    for text in _texts(value):
-        for letters in _cores(text.encode("utf-8", "replace")):
-            yield from (letters, letters.translate(_URL_SAFE), *_written(letters))
-
-
-def as_bytes(forms: Iterator[str]) -> Iterator[bytes]:
-    """Forms as bytes, in both encodings that headers and bodies use."""
-    for form in dict.fromkeys(forms):
-        yield form.encode("utf-8", "surrogatepass")
-        if _is_latin(form):
-            yield form.encode("latin-1")
-
-
-def _written(text: str) -> Iterator[str]:
-    if _SAME_EVERYWHERE.fullmatch(text):
-        return
-    yield quote_plus(text, errors="replace")
-    for safe in ("", "/", _COMPONENT, _ADDRESS):
-        yield (quoted := quote(text, safe=safe, errors="replace"))
-        yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
-    for ascii_only in (True, False):
-        yield (once := json.dumps(text, ensure_ascii=ascii_only)[1:-1])
-        yield once.replace("/", "\\/")
-        yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04x}", once)
-        yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04X}", once)
-
-
-def _escaped(text: str) -> Iterator[str]:
-    """A text with every letter escaped, needed or not: for a URL, and in JSON."""
-    yield "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
-    pairs = text.encode("utf-16-be", "surrogatepass")
-    yield "".join(f"\\u{pairs[at]:02x}{pairs[at + 1]:02x}" for at in range(0, len(pairs), 2))
-
-
-def _texts(value: str) -> Iterator[str]:
-    yield value
-    if _is_latin(value):  # the bytes of a header, which may be UTF-8
-        yield value.encode("latin-1").decode("utf-8", "replace")
-
-
-def _is_latin(text: str) -> bool:
-    return not text.isascii() and all(ord(letter) < 256 for letter in text)
-
-
-def _cores(data: bytes) -> Iterator[str]:
-    for before in range(3):
-        letters = b64encode(b"\0" * before + data).decode()
-        start = (0, 2, 3)[before]
-        whole = (before + len(data)) // 3 * 4 + (0, 1, 2)[(before + len(data)) % 3]
-        if whole - start >= MIN_BASE64:
-            yield letters[start:whole]
-
-
-_COMPONENT = "!'()*"  # not escaped by JavaScript's encodeURIComponent, unlike Python
-_ADDRESS = ";,/?:@&=+$!'()*#"  # not escaped by encodeURI
-_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*+")
-_PERCENT = re.compile("%[0-9A-F]{2}")
-_MARKED = re.compile("[+<>&'`/=]")  # what some JSON writers escape, though they need not
-_URL_SAFE = str.maketrans("+/", "-_")
-
 
 Fields = tuple[tuple[bytes, bytes], ...]
 MIN_ENVIRONMENT_SECRET = 6  # letters
@@ -284,7 +210,7 @@ class Credentials:
 
     def are_in(self, data: bytes) -> bool:
         """Whether bytes may hold one of them."""
-        return bool(self.values) and bool(self._finder.find(data))
+        return bool(self.values) and any(finder.find(view.data) for view in views(data) for finder in self._finders)
 
     def data(self, data: bytes) -> bytes:
         """Bytes without any of them; the same object if none is in it."""
@@ -306,38 +232,29 @@ class Credentials:
     def edits(self, data: bytes) -> list[Edit]:
         """Where each occurs, and what replaces it; one in base64 includes all the base64 around it."""
         found = list[Edit]()
-        reached = 0
-        for number, start, end in self._finder.find(data):
-            pattern = self._finder.patterns[number]
-            if end <= reached or not pattern.matches(data[start:end]):
-                continue
-            if start < reached:  # it overlaps the base64 before it
-                found[-1] = (found[-1][0], end, found[-1][2])
-            elif not pattern.exact:
-                found.append((start, end, pattern.instead))
-            else:
-                found.append((*_run(data, start, end, reached), pattern.instead))
-            reached = found[-1][1]
+        every = (finder.edits(view) for view in views(data) for finder in self._finders)
+        for start, end, instead in sorted(chain.from_iterable(every)):
+            if found and start < found[-1][1]:  # the same in another view, or next to the base64 before it
+                start, before, instead = found.pop()
+                end = max(before, end)
+            found.append((start, end, instead))
         return found
 
     @cached_property
-    def _finder(self) -> "_Finder":
-        from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only if there is something to find
-
+    def _finders(self) -> "tuple[_Finder, ...]":
         plain, coded = dict[bytes, _CredentialPattern](), dict[bytes, _CredentialPattern]()
         for value, total in zip(self.values, accumulate(map(len, self.values)), strict=True):
             if total > MAX_LETTERS:
                 break
             instead = self.instead(value)
-            for form in as_bytes(spellings(value)):
+            for form in in_any_case(value):
                 plain.setdefault(form.lower(), _CredentialPattern(instead))
-            for form in as_bytes(in_base64(value)):
+            for form in in_base64(value):
                 before = coded.get(form.lower(), _CredentialPattern(instead))
                 coded[form.lower()] = _CredentialPattern(before.instead, (*before.exact, form))
-        patterns = coded | plain | {PLACEHOLDER.lower().encode(): _NOWHERE}
-        quick = Implementation.ContiguousNFA  # others take seconds for long values
-        found = BytesAhoCorasick(tuple(patterns), MatchKind.LeftmostLongest, implementation=quick)
-        return _Finder(found, tuple(patterns.values()))
+        every = tuple((coded | plain).items())
+        size = _FAST if len(every) <= _FAST * _MAX_FINDERS else len(every)
+        return tuple(_finder(dict(every[start : start + size])) for start in range(0, len(every), size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +277,26 @@ class _Finder:
         found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(data.lower())
         return found
 
+    def edits(self, view: View) -> Iterator[Edit]:
+        data, reached = view.data, 0
+        for number, start, end in self.find(data):
+            pattern = self.patterns[number]
+            if end <= reached or not pattern.matches(data[start:end]):
+                continue
+            if pattern.exact:
+                start, end = _run(data, start, end, min(start, reached))
+            reached = end
+            yield (*view.span(start, end), pattern.instead)
+
+
+def _finder(patterns: Mapping[bytes, _CredentialPattern]) -> _Finder:
+    from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only if there is something to find
+
+    patterns = {**patterns, PLACEHOLDER.lower().encode(): _NOWHERE}
+    quick = Implementation.ContiguousNFA  # others take seconds for long values
+    automaton = BytesAhoCorasick(tuple(patterns), MatchKind.LeftmostLongest, implementation=quick)
+    return _Finder(automaton, tuple(patterns.values()))
+
 
 def _run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
     """The whole run of base64 around a piece of it, without the letters of an escape."""
@@ -368,6 +305,7 @@ def _run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
     return escape.end() if escape else first, tail.end() if tail else end
 
 
+_FAST, _MAX_FINDERS = 63, 16  # up to 64 patterns are found ten times as fast as more
 _cached = lru_cache(32)(Credentials)  # the same ones come again and again, and a finder is costly to make
 _NOWHERE = _CredentialPattern("", (b"",))  # a placeholder stays as it is
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"

@@ -151,6 +151,8 @@ def joined_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
     found: dict[Path, list[Fragment]] = {}
     for number, data in enumerate(events):
         value = parsed(data) if data is not None and any(word in data for word in _WORDS) else None
+        if data and data[0] not in '{["':  # no JSON, or a number: the events may be one text
+            found.setdefault((), []).append(Fragment(number, (), data))
         outer = tuple(str(value.get(name)) for name in _OF_EVENT) if isinstance(value, Mapping) else ()
         for joined, path, text in _texts(value):
             found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
@@ -159,6 +161,8 @@ def joined_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
 
 def with_fragments(data: str, pieces: Sequence[Fragment]) -> str:
     """The JSON of an event with other pieces, or null if it is too deep. What repeats a token next to it is removed."""
+    if not pieces[0].path:
+        return pieces[0].text
     found = read_json(data)
     if found is None:
         return data

@@ -228,7 +228,8 @@ def redact_reply(reply: Recorded, hidden: Credentials, rules: RedactionRules) ->
 
     Texts split across events go first: in a single event, a rule may find only a part.
     """
-    headers = tuple((name, rules.text(hidden.text(value))) for name, value in REPLY.of(reply.headers))
+    kept = (field for field in REPLY.of(reply.headers) if not hidden.are_in(field[0].encode("utf-8", "replace")))
+    headers = tuple((name, rules.text(hidden.text(value))) for name, value in kept)
     if reply.frames is not None:
         return replace(reply, headers=headers, frames=_frames(reply.frames, hidden, rules))
     was = reply.body.decode("utf-8", "surrogateescape")

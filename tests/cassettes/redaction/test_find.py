@@ -94,6 +94,10 @@ EVIL = {
     "beginnings of keys": KEY[:-1].encode(),
     "base64": b64encode(KEY.encode()),
     "base64 and no end": b64encode(KEY.encode()).rstrip(b"=") + b"A",
+    **{
+        f"escapes {escape.decode()}": escape
+        for escape in (b"%25", b"%41", b"\\u0041", b"&amp;", b"&#0", b"=41", b"=\\n")
+    },
 }
 
 
@@ -191,6 +195,30 @@ def test_an_escape_before_base64_stays_whole(before: str, front: str, ascii_only
 def test_what_overlaps_base64_goes_with_it() -> None:
     coded = b64encode(b"first-secretABC").decode()
     assert credentials_of(["first-secret", f"{coded[-4:]}!second"]).text(f"{coded}!second") == "<API_KEY>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEY.encode().hex()[:-2],
+        KEY.encode()[:-1].hex(" "),
+        b64encode(b64encode(KEY[:-3].encode())).decode(),
+        "100%25 &amp; a=20, =\n \\u0041\\/ &#115; &nosuch; &#99999999;",
+        "".join(f"&#{ord(letter)};" for letter in KEY[:-1]),
+    ],
+)
+def test_what_is_no_form_of_a_key_stays(text: str) -> None:
+    assert credentials_of([KEY, "abc-12"]).data(data := text.encode()) is data
+
+
+@pytest.mark.parametrize("before", ["é", "\\u00e9", "%C3%A9", "&eacute;", "=C3=A9", "a=b&c=", "\\\\n", "50%"])
+def test_escapes_are_taken_out_whole_and_no_others(before: str) -> None:
+    for form in (
+        "".join(f"%{byte:02X}" for byte in KEY.encode()),
+        KEY.replace("-", "\\u002d"),
+        KEY.replace("0", "&#48;"),
+    ):
+        assert credentials_of([KEY]).text(f"{before}{form}%20{before}") == f"{before}<API_KEY>%20{before}"
 
 
 def test_nothing_is_changed_where_there_is_nothing() -> None:

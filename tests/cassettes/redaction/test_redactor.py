@@ -59,6 +59,10 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
         f"base64, {before} before": lambda key, before=before: b64encode(b"x" * before + key.encode() + b"!?").decode()
         for before in range(3)
     },
+    "base64 twice": lambda key: b64encode(b64encode(f"!{key}!".encode())).decode(),
+    "hexadecimal": lambda key: key.encode().hex(),
+    "every percent twice": lambda key: "".join(f"%25{byte:02x}" for byte in key.encode()),
+    "some entities": lambda key: "".join(f"&#{ord(letter)};" if at % 2 else letter for at, letter in enumerate(key)),
     "base64 of URLs": lambda key: urlsafe_b64encode(f"user:{key}".encode()).decode(),
 }
 

@@ -1,0 +1,164 @@
+r"""How a known value may be written: the letters to look for, and views of a text without its escapes.
+
+A value is found as it is, in URLs, in JSON, in hexadecimal, as a list of numbers, in base64 and in base64 of that, each
+with any of its letters escaped: `%73`, `%2573`, `\u0073`, `\\u0073`, `\x73`, `&#115;`, `&#x73;`, `&lowbar;` or `=73`.
+"""
+
+import json
+import re
+from array import array
+from base64 import b64encode
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, quote_plus
+
+MIN_BASE64 = 6  # letters of base64 that identify a value
+
+
+def in_any_case(value: str) -> Iterator[bytes]:
+    """The forms of a value in which case does not matter; may repeat some."""
+    for form in dict.fromkeys(_spellings(value)):
+        yield form.encode("utf-8", "surrogatepass")
+        if _is_latin(form):
+            yield form.encode("latin-1")
+    for text in _texts(value):
+        data = text.encode("utf-8", "replace")
+        yield from (data.hex(*between).encode() for between in ((), (" ",), (":",)))
+        yield from (between.join(map(str, data)).encode() for between in (",", ", "))
+
+
+def in_base64(value: str) -> Iterator[bytes]:
+    """The letters that a value certainly has in base64, and in base64 of that, wherever it begins in a longer text."""
+    for text in _texts(value):
+        for once in _cores(text.encode("utf-8", "replace")):
+            yield once
+            yield from _cores(once)
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """A value as it is, in URLs and in JSON, and each of these within another."""
+    for text in _texts(value):
+        once = dict.fromkeys((text, *_written(text)))
+        yield from once
+        for form in once:
+            yield from _written(form) if form is not text else ()
+
+
+def _written(text: str) -> Iterator[str]:
+    if _SAME_EVERYWHERE.fullmatch(text):
+        return
+    yield quote_plus(text, errors="replace")
+    for safe in ("", "/", _COMPONENT, _ADDRESS):
+        yield (quoted := quote(text, safe=safe, errors="replace"))
+        yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
+    for ascii_only in (True, False):
+        yield (once := json.dumps(text, ensure_ascii=ascii_only)[1:-1])
+        yield once.replace("/", "\\/")
+
+
+def _texts(value: str) -> Iterator[str]:
+    yield value
+    if _is_latin(value):  # the bytes of a header, which may be UTF-8
+        yield value.encode("latin-1").decode("utf-8", "replace")
+
+
+def _is_latin(text: str) -> bool:
+    return not text.isascii() and all(ord(letter) < 256 for letter in text)
+
+
+def _cores(data: bytes) -> Iterator[bytes]:
+    """For each of its three possible offsets."""
+    for before in range(3):
+        letters = b64encode(b"\0" * before + data)
+        core = letters[(0, 2, 3)[before] : (before + len(data)) * 4 // 3]
+        if len(core) >= MIN_BASE64:
+            yield from dict.fromkeys((core, core.translate(_URL_SAFE)))
+
+
+_COMPONENT = "!'()*"  # not escaped by JavaScript's encodeURIComponent, unlike Python
+_ADDRESS = ";,/?:@&=+$!'()*#"  # not escaped by encodeURI
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*+")
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A text, or what it means without one layer of escapes; then the place of each escape here and in that text."""
+
+    data: bytes
+    outer: "View | None" = None
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    lefts: Sequence[int] = ()
+    rights: Sequence[int] = ()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The start and end, in the text as it was, of what is between these; no escape is split."""
+        if self.outer is None:
+            return start, end
+        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
+        if first >= 0:
+            start = self.lefts[first] if start < self.ends[first] else self.rights[first] + start - self.ends[first]
+        if last >= 0:
+            end = self.rights[last] + max(0, end - self.ends[last])
+        return self.outer.span(start, end)
+
+    def unescaped(self, pattern: re.Pattern[bytes], meaning: "Meaning") -> "View | None":
+        """The view without these escapes, or None if it has none."""
+        if pattern.search(self.data) is None:
+            return None
+        made, reached = bytearray(), 0
+        starts, ends, lefts, rights = (array("I") for _ in range(4))
+        for match in pattern.finditer(self.data):
+            if (meant := meaning(match)) is not None:
+                made += self.data[reached : match.start()]
+                starts.append(len(made))
+                made += meant
+                reached = match.end()
+                ends.append(len(made))
+                lefts.append(match.start())
+                rights.append(reached)
+        return View(bytes(made + self.data[reached:]), self, starts, ends, lefts, rights) if starts else None
+
+
+def views(data: bytes) -> Iterator[View]:
+    """The data, then without its escapes, layer by layer."""
+    view = View(data)
+    yield view
+    for _ in range(MAX_NESTED):
+        before = view
+        for letter, pattern, meaning in ESCAPES:
+            if letter in view.data and (inner := view.unescaped(pattern, meaning)):
+                view = inner
+                yield view
+        if view is before:
+            return
+
+
+def _hexadecimal(match: re.Match[bytes]) -> bytes:
+    return bytes((int(match[1], 16),)) if match[1] else b""
+
+
+def _slash(match: re.Match[bytes]) -> bytes:
+    return _hexadecimal(match) or b"/"
+
+
+def _entity(match: re.Match[bytes]) -> bytes | None:
+    from html import unescape  # large, and hardly ever needed
+
+    letter = unescape(f"&{match[1].decode()};")
+    return letter.encode() if len(letter) == 1 and letter.isascii() else None
+
+
+MAX_NESTED = 3  # kinds of escapes within others; those of one kind within each other are taken off at once
+Meaning = Callable[[re.Match[bytes]], bytes | None]
+# Escapes of ASCII letters alone, as others have few forms, by the letter with which they begin. Repeats are bounded or
+# lack that letter, so that the time is linear. The last one is quoted-printable.
+ESCAPES: tuple[tuple[bytes, re.Pattern[bytes], Meaning], ...] = (
+    (b"\\", re.compile(rb"\\\\{0,63}(?:(?:u00|x)([2-7][0-9a-fA-F])|/)"), _slash),
+    (b"%", re.compile(rb"%(?:25)*([2-7][0-9a-fA-F]|0[aAdD])"), _hexadecimal),
+    (b"&", re.compile(rb"&(?:amp;)*(#[xX]0*[2-7][0-9a-fA-F]|#0*[0-9]{2,3}|[A-Za-z]{2,24}(?=;));?"), _entity),
+    (b"=", re.compile(rb"=(?:([2-7][0-9a-fA-F])|(?:\r|\\{1,64}r)?(?:\n|\\{1,64}n))"), _hexadecimal),
+)

@@ -4,6 +4,7 @@ Knows the conversation and its tools, no wire shape.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -121,8 +122,9 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 
 def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
-    for tool in (_likeliest(call, offered), *offered):
-        candidates = [ending_call(call, tool)] if tool in ending_tools(offered) else calls_of(call, tool)
+    ending = {tool.name for tool in ending_tools(offered)}
+    for tool in (_likeliest(call, offered), *offered[:_MOST_TRIED]):
+        candidates = [ending_call(call, tool)] if tool.name in ending else calls_of(call, tool)
         first: Use | None = None
         for at, each in enumerate(candidates):
             use = _use(call, each, _seed_of(seed, at))
@@ -138,14 +140,16 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
     ending, made = ending_tools(offered), [old.name for old in recent_tool_calls(call)]
-    work = [tool for tool in offered if tool.name not in {*made, *(tool.name for tool in ending)}]
+    names = {*made, *(tool.name for tool in ending)}
+    work = [tool for tool in offered if tool.name not in names]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
-    said = mentions(call.last_user)
-    mentioned = sorted(ending, key=lambda tool: -said.evidence(properties_of(tool)))
-    return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
+    said, counts = mentions(call.last_user), Counter(made)
+    mentioned = sorted(ending[:_MOST_TRIED], key=lambda tool: -said.evidence(properties_of(tool)))
+    return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: counts[tool.name])
 
 
+_MOST_TRIED = 64  # tools that are tried one by one where a call is demanded
 _CALLING, _OBSERVED = "Calling tools:", "Observation:"
 
 

@@ -4,10 +4,13 @@ Knows words and JSON Schema's properties, nothing of earlier calls.
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from heapq import nlargest
+from itertools import islice, pairwise
 from math import log
+from typing import NamedTuple
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
@@ -31,50 +34,116 @@ from mockserver.model.vocabulary import (
 THRESHOLD = 0.7
 
 
+class Word(NamedTuple):
+    """A word of a tool, what it weighs among the offered tools, and what it is compared by."""
+
+    word: str
+    share: float
+    keys: Keys
+
+
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
     tool: Tool
-    name: Mapping[str, float]
-    description: Mapping[str, float]
-    parameters: frozenset[str]
-    spelling: re.Pattern[str]
+    names: tuple[str, ...]
+    name: tuple[Word, ...]
+    description: tuple[Word, ...]
+    parameters: Keys
     verb: str
 
 
+class ToolIndex:
+    """Offered tools by what a text must have to ask for one, so that the others cost nothing.
+
+    Of more tools than `_MOST_ALIKE` only those that share most with the text are looked at.
+    """
+
+    def __init__(self, offered: Sequence[OfferedTool]) -> None:
+        self.offered = offered
+        self._names = Names([each.names for each in offered])
+        self._shares = defaultdict[str, list[tuple[int, float]]](list)
+        for at, each in enumerate(offered):
+            whole = sum(word.share for word in each.name) or 1
+            for words_of, scale in ((each.name, 1 / whole), (each.description, _WEIGHTS["description"])):
+                for word in words_of:
+                    for key in word.keys:
+                        self._shares[key].append((at, word.share * scale))
+
+    def named(self, text: str) -> list[OfferedTool]:
+        return [self.offered[at] for at in self._names.in_text(text)]
+
+    def alike(self, said: Iterable[str]) -> list[OfferedTool]:
+        """Return the tools that share a word with what is said, in their order."""
+        sums = defaultdict[int, float](float)
+        for key in frozenset().union(*map(keys, said)):
+            for at, share in self._shares.get(key, ()):
+                sums[at] += share
+        return [self.offered[at] for at in sorted(nlargest(_MOST_ALIKE, sums, key=lambda at: (sums[at], -at)))]
+
+
+class Names:
+    """The names of tools, found in texts by their rarest run of letters: most texts have none of them."""
+
+    def __init__(self, names: Sequence[Sequence[str]]) -> None:
+        folded = [[_folded(name) for name in each] for each in names]
+        counts = Counter(run for each in folded for name in each for run in set(_RUN.findall(name)))
+        self._by_run = defaultdict[str, list[tuple[int, str]]](list)
+        for at, each in enumerate(folded):
+            for name in each:
+                self._by_run[min(_RUN.findall(name), key=counts.__getitem__, default="")].append((at, name))
+
+    def in_text(self, text: str) -> list[int]:
+        """Return the places of those with a name that the text may have, whatever its case."""
+        folded = _folded(text)
+        runs = {"", *_RUN.findall(folded)}
+        return sorted({at for run in runs for at, name in self._by_run.get(run, ()) if name in folded})
+
+
+def _folded(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_DOTLESS).casefold()
+
+
 def offered_tools(tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[OfferedTool, ...]:
-    """Return the tools with the words that tell them apart; `hints` adds to the descriptions, by names."""
+    """Return the tools with the words that tell them apart; `hints` adds to the descriptions, by names.
+
+    The more tools there are, the fewer words of each are read.
+    """
+    most = max(_FEWEST_WORDS, min(_MOST_WORDS, _MOST_READ // (len(tools) or 1)))
     titles = [_without_namespace(_title(tool)) for tool in tools]
-    names = [tuple(dict.fromkeys(words(own))) for _, own in titles]
+    names = [tuple(dict.fromkeys(words(own)))[:most] for _, own in titles]
     about = [
-        tuple(dict.fromkeys(words(f"{space} {_description(tool)} {hints.get(tool.name, '')}")[:_MOST_WORDS]))
+        tuple(dict.fromkeys(words(f"{space} {_description(tool)} {hints.get(tool.name, '')[:_LONGEST]}")[:most]))
         for tool, (space, _) in zip(tools, titles, strict=True)
     ]
-    held: dict[str, int] = {}
+    held = Counter[str]()
     for each in zip(names, about, strict=True):
-        for key in frozenset().union(*(keys(word) for part in each for word in part)):
-            held[key] = held.get(key, 0) + 1
+        held.update(frozenset().union(*(keys(word) for part in each for word in part)))
     rarity = {key: 1 - log(count) / log(1 + len(tools)) for key, count in held.items()}
-    return tuple(_offered(*each, rarity) for each in zip(tools, names, about, strict=True))
+    return tuple(_offered(*each, rarity, most) for each in zip(tools, names, about, strict=True))
 
 
-def _offered(tool: Tool, name: Sequence[str], about: Sequence[str], rarity: Mapping[str, float]) -> OfferedTool:
-    properties = properties_of(tool)
-    parameters = frozenset().union(*(keys(word) for each in properties for word in words(each)))
-    earlier_call = frozenset().union(*map(keys, name))
+def _offered(
+    tool: Tool, name: Sequence[str], about: Sequence[str], rarity: Mapping[str, float], most: int
+) -> OfferedTool:
+    properties = islice(properties_of(tool), most * _PROPERTIES)
+    parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
+    own = frozenset().union(*map(keys, name))
 
-    def weighed(word: str) -> float:
-        return weight(word) * max((rarity[key] for key in keys(word) if not key.startswith("~")), default=1.0)
+    def weighed(word: str, scale: float = 1) -> Word:
+        met = keys(word)
+        share = weight(word) * max((rarity[key] for key in met if not key.startswith("~")), default=1.0)
+        return Word(word, share * scale, met)
 
     return OfferedTool(
         tool,
-        {word: weighed(word) for word in name if weight(word)},
-        {
-            word: weighed(word) * (_WEIGHTS["word of a parameter"] if keys(word) & parameters else 1)
+        (_title(tool), *_server_tools(tool)),
+        tuple(weighed(word) for word in name if weight(word)),
+        tuple(
+            weighed(word, _WEIGHTS["word of a parameter"] if keys(word) & parameters else 1)
             for word in about
-            if weight(word) >= 0.6 and not keys(word) & earlier_call
-        },
+            if weight(word) >= 0.6 and not keys(word) & own
+        ),
         parameters,
-        re.compile("|".join(map(_spelling, (_title(tool), *_server_tools(tool)))), re.IGNORECASE),
         next((word for word in name if is_verb(word)), ""),
     )
 
@@ -87,63 +156,73 @@ def _without_namespace(name: str) -> tuple[str, str]:
 
 
 def named_at(offered: OfferedTool, text: str) -> int | None:
-    found = offered.spelling.search(text)
+    found = re.search("|".join(map(_spelling, offered.names)), text, re.IGNORECASE)
     return found.start() if found else None
 
 
-def fitness(offered: OfferedTool, said: Sequence[str], mentioned: Mentions) -> float:
+class Said:
+    """Words that a user says, with what every tool is compared with."""
+
+    def __init__(self, said: Sequence[str]) -> None:
+        self.words = said
+        self.exact = frozenset(said)
+        self.keys: Keys = frozenset().union(*map(keys, self.exact))
+        self.meant: Keys = frozenset().union(*(roots(word) - {stem(word)} for word in self.exact))
+        self.leading = leading(said)
+        self.first = roots(self.leading)
+        self.is_action = is_action(self.leading)
+        self.verbs = [word for word in said[:4] if is_action(word)]
+
+
+def fitness(offered: OfferedTool, said: Said, mentioned: Mentions) -> float:
     """Return how well a tool fits what the user says, by words and values; THRESHOLD is enough."""
-    heard = frozenset().union(*map(keys, said))
-    by_words = _name_said(offered, said, heard) + _description_said(offered, said, heard)
+    by_words = _name_said(offered, said) + _description_said(offered, said.keys)
     if not by_words:
         return 0.0
     score = by_words + _verb_said(offered, said)
     if score < _PROMISING:  # parameters support a tool, but are never enough
         return score
-    named = min(2, len(offered.parameters & heard)) * _WEIGHTS["parameter"]
+    named = min(2, len(offered.parameters & said.keys)) * _WEIGHTS["parameter"]
     return score + named + mentioned.evidence(properties_of(offered.tool)) * _WEIGHTS["arguments"]
 
 
-def _name_said(offered: OfferedTool, said: Sequence[str], heard: Keys) -> float:
+def _name_said(offered: OfferedTool, said: Said) -> float:
     """The share of the name that the text says. Light words count only if they are the whole name and come first."""
-    met = {word: share for word, share in offered.name.items() if keys(word) & heard}
-    if not met or (len(met) < len(offered.name) and all(weight(word) < 0.3 for word in met)):
+    met = [word for word in offered.name if word.keys & said.keys]
+    if not met or (len(met) < len(offered.name) and all(weight(word.word) < 0.3 for word in met)):
         return 0.0
-    first = roots(leading(said))
-    if all(weight(word) < _FAINT for word in offered.name) and not any(roots(word) & first for word in met):
+    faint = all(weight(word.word) < _FAINT for word in offered.name)
+    if faint and not any(roots(word.word) & said.first for word in met):
         return 0.0
-    exact = frozenset(said)
-    meant = frozenset().union(*(roots(word) - {stem(word)} for word in said))
     shares = (
-        share * (1 if word in exact or stem(word) in meant else _WEIGHTS["synonym"]) for word, share in met.items()
+        word.share * (1 if word.word in said.exact or stem(word.word) in said.meant else _WEIGHTS["synonym"])
+        for word in met
     )
-    whole = sum(offered.name.values())
-    return sum(shares) / whole * (_WEIGHTS["called a tool"] if exact & {"tool", "function"} else 1)
+    whole = sum(word.share for word in offered.name)
+    return sum(shares) / whole * (_WEIGHTS["called a tool"] if said.exact & {"tool", "function"} else 1)
 
 
-def _description_said(offered: OfferedTool, said: Sequence[str], heard: Keys) -> float:
+def _description_said(offered: OfferedTool, heard: Keys) -> float:
     """What the text says of the description, of a short one as a share; at most a fixed weight."""
-    own = {word: share for word, share in offered.description.items() if not keys(word) & offered.parameters}
-    whole = sum(own.values())
-    score = _WEIGHTS["description"] * sum(share for word, share in offered.description.items() if keys(word) & heard)
+    own = [word for word in offered.description if not word.keys & offered.parameters]
+    whole = sum(word.share for word in own)
+    score = _WEIGHTS["description"] * sum(word.share for word in offered.description if word.keys & heard)
     if whole < _SHORT_DESCRIPTION:
-        met = sum(own[word] for word in own if keys(word) & heard)
+        met = sum(word.share for word in own if word.keys & heard)
         score = max(score, _WEIGHTS["short description"] * met / max(1, whole))
     return min(_WEIGHTS["description at most"], score)
 
 
-def _verb_said(offered: OfferedTool, said: Sequence[str]) -> float:
+def _verb_said(offered: OfferedTool, said: Said) -> float:
     """What the verb of the text says for or against a tool."""
-    first = leading(said)
-    own = [word for word in offered.name if is_action(word)]
-    verbs = [word for word in said[:4] if is_action(word)]
-    if not own and is_action(first):
-        own, verbs = [*offered.name][:1], [first]
-    other = own and verbs and not any(keys(one) & keys(verb) for one in own for verb in verbs)
-    if other or (is_action(first) and reads(offered.verb) and not keys(first) & keys(offered.verb)):
+    own, verbs = [word for word in offered.name if is_action(word.word)], said.verbs
+    if not own and said.is_action:
+        own, verbs = [*offered.name[:1]], [said.leading]
+    other = own and verbs and not any(one.keys & keys(verb) for one in own for verb in verbs)
+    if other or (said.is_action and reads(offered.verb) and not keys(said.leading) & keys(offered.verb)):
         return _WEIGHTS["other verb"]
-    same_arguments = any(first and roots(word) & roots(first) and share > 0.45 for word, share in offered.name.items())
-    return _WEIGHTS["same verb"] if same_arguments else 0.0
+    same_verb = said.leading and any(roots(word.word) & said.first for word in offered.name if word.share > 0.45)
+    return _WEIGHTS["same verb"] if same_verb else 0.0
 
 
 def _description(tool: Tool) -> str:
@@ -184,6 +263,11 @@ _PROMISING = 0.2  # score from which arguments are worth looking for
 _FAINT = 0.5  # weight of words that tell less than most verbs
 _SHORT_DESCRIPTION = 2.5  # weight of a description that one or two words tell
 _MOST_WORDS, _LONGEST = 80, 900  # words and characters of a description: it begins with what the tool does
+_FEWEST_WORDS, _MOST_READ = 4, 20_000  # words of a tool, and of all tools together
+_PROPERTIES = 4  # for each word that is read of a tool
+_MOST_ALIKE = 64  # tools that are compared with a clause
+_RUN = re.compile(r"\w+")
+_DOTLESS = {ord("ı"): "i", ord("İ"): "i"}  # for regular expressions, the same letter
 _WEIGHTS = {
     "synonym": 0.95,
     "called a tool": 1.25,
@@ -316,17 +400,19 @@ class ToolRequest:
 def tool_requests(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[ToolRequest, ...]:
     """Return what a text asks for, in its order; a tool more than once, where several places ask for it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    offered, found = offered_tools(tools, hints), clauses(text)
+    offered, found = ToolIndex(offered_tools(tools, hints)), clauses(text)
     unwanted = frozenset(name for clause in found for name in denied(clause, offered))
-    kept = tuple(each for each in offered if each.tool.name not in unwanted)
-    return tuple(_merged(_requests(text, found, kept)))
+    if unwanted:
+        offered = ToolIndex([each for each in offered.offered if each.tool.name not in unwanted])
+    return tuple(_merged(_requests(text, found, offered)))
 
 
 def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """Return the tool that fits a text best, however badly; None where none has anything to do with it."""
     text = ends(text, _LONGEST_END, _LONGEST_END)
-    said, mentioned = words(text), mentions(text)
-    return _likeliest([(fitness(each, said, mentioned), each) for each in offered_tools(tools, hints)], 0.01)
+    said, mentioned = Said(words(text)), mentions(text)
+    alike = ToolIndex(offered_tools(tools, hints)).alike(said.exact)
+    return _likeliest([(fitness(each, said, mentioned), each) for each in alike], 0.01)
 
 
 def _likeliest(scored: Sequence[tuple[float, OfferedTool]], least: float) -> Tool | None:
@@ -343,18 +429,23 @@ def refers_back(text: str) -> bool:
     return _POINTS_BACK.search(text) is not None
 
 
-def denied(clause: Clause, offered: Sequence[OfferedTool]) -> Iterator[str]:
+def denied(clause: Clause, offered: ToolIndex) -> Iterator[str]:
     """The names of the tools that a clause does not want."""
-    said, every = words(clause.denied), _ANY_TOOL.match(clause.denied) is not None
-    for each in offered if clause.denied else ():
-        if every or fitness(each, said, NOTHING) >= THRESHOLD - 0.1 or named_at(each, clause.denied) is not None:
-            yield each.tool.name
+    if not clause.denied:
+        return
+    if _ANY_TOOL.match(clause.denied):
+        yield from (each.tool.name for each in offered.offered)
+        return
+    said = Said(words(clause.denied))
+    unfit = (each for each in offered.alike(said.exact) if fitness(each, said, NOTHING) >= THRESHOLD - 0.1)
+    yield from (each.tool.name for each in unfit)
+    yield from (each.tool.name for each in offered.named(clause.denied) if named_at(each, clause.denied) is not None)
 
 
 Heard = tuple[Clause, tuple[Tool, ...]]  # a clause, and the tools that it asks for
 
 
-def _requests(text: str, found: Sequence[Clause], offered: Sequence[OfferedTool]) -> Iterator[ToolRequest]:
+def _requests(text: str, found: Sequence[Clause], offered: ToolIndex) -> Iterator[ToolRequest]:
     heard = [each for sentence in _sentences(found) for each in _heard(sentence, offered)]
     asking = [at for at, (_, tools) in enumerate(heard) if tools]
     for place, at in enumerate(asking):
@@ -371,7 +462,7 @@ def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:
     return ([*found[one:other]] for one, other in pairwise((*begins, len(found))))
 
 
-def _heard(sentence: Sequence[Clause], offered: Sequence[OfferedTool]) -> list[Heard]:
+def _heard(sentence: Sequence[Clause], offered: ToolIndex) -> list[Heard]:
     """What a sentence asks for: by its clauses, or, where they are only items of a list, as a whole."""
     heard = [
         (clause, named(clause, offered) or described(clause, offered, sentence[0], before))
@@ -386,13 +477,14 @@ def _heard(sentence: Sequence[Clause], offered: Sequence[OfferedTool]) -> list[H
     return heard
 
 
-def named(clause: Clause, offered: Sequence[OfferedTool]) -> tuple[Tool, ...]:
+def named(clause: Clause, offered: ToolIndex) -> tuple[Tool, ...]:
     """Return the tools that a clause names as they are written, in its order."""
-    places = [] if clause.idle else [(named_at(each, clause.text), at) for at, each in enumerate(offered)]
-    return tuple(offered[at].tool for _, at in sorted((place, at) for place, at in places if place is not None))
+    candidates = () if clause.idle else offered.named(clause.text)
+    places = [(place, each.tool) for each in candidates if (place := named_at(each, clause.text)) is not None]
+    return tuple(tool for _, tool in sorted(places, key=lambda each: each[0]))
 
 
-def described(clause: Clause, offered: Sequence[OfferedTool], head: Clause, before: Clause) -> tuple[Tool, ...]:
+def described(clause: Clause, offered: ToolIndex, head: Clause, before: Clause) -> tuple[Tool, ...]:
     """Return the tool that a clause describes best, if it does so well.
 
     `head` is the first clause of its sentence, `before` the clause before it.
@@ -400,9 +492,14 @@ def described(clause: Clause, offered: Sequence[OfferedTool], head: Clause, befo
     own = words(clause.text)
     if clause.idle or not any(map(keys, own)):
         return ()
-    said = (*own, *words(before.text)) if refers_back(clause.text) else own
+    likely = offered.alike(own)
+    if not likely:
+        return ()
+    said = Said((*own, *words(before.text)) if refers_back(clause.text) else own)
     mentioned, composed = mentions(clause.written), _composed(clause, own, head)
-    likely = (each for each in offered if said == own or fitness(each, own, mentioned))
+    if said.words != own:
+        alone = Said(own)
+        likely = [each for each in likely if fitness(each, alone, mentioned)]
     scored = [(fitness(each, said, mentioned) + _without_tools(each, composed), each) for each in likely]
     tool = _likeliest(scored, THRESHOLD)
     return () if tool is None else (tool,)
@@ -412,7 +509,7 @@ def _without_tools(offered: OfferedTool, composed: Sequence[str]) -> float:
     """What speaks against a tool where a text asks for a text; colleagues and computers do anything."""
     if _HANDOFF.match(offered.tool.name) or offered.tool.kind.startswith("computer"):
         return _PENALTIES["does anything"]
-    if not composed or any(keys(word) & keys(other) for word in composed for other in offered.name):
+    if not composed or any(keys(word) & other.keys for word in composed for other in offered.name):
         return 0.0
     return _PENALTIES["explains" if composed[0] in ("why", "how") else "composes"]
 

@@ -3,17 +3,20 @@
 Knows the conversation and its tools, not how arguments are generated.
 """
 
+import heapq
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
 from mockserver.core.json import Json, parsed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.passages import results_text
 from mockserver.model.tools.choosing import (
+    Names,
     ToolRequest,
     is_follow_up,
     properties_of,
@@ -22,7 +25,7 @@ from mockserver.model.tools.choosing import (
     tool_requests,
     unquoted,
 )
-from mockserver.model.vocabulary import ends, is_verb, keys, stem, weight, words
+from mockserver.model.vocabulary import Keys, ends, is_verb, keys, stem, weight, words
 
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
 
@@ -38,20 +41,22 @@ class Instructions:
 
 
 def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
-    told = Instructions()
-    for sentence in _sentences(call):
-        found = _named(sentence, tools)
+    told, index = Instructions(), None
+    for sentence in islice(_sentences(call), _MOST_SENTENCES):
+        index = index or _NamedTools(tools)
+        found = index.named(sentence)
         conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
         if not conditional and _NO_TOOLS.search(sentence):
             told.never.update(tool.name for tool in tools)
         elif not conditional and _FORBIDDEN.search(sentence):
             told.never.update(tool.name for tool in found)
         elif len(found) == 2 and joint:
-            told.pairs.append(_pair(sentence, joint, found))
+            told.pairs += [_pair(sentence, joint, found)] if len(told.pairs) < _MOST_ORDERS else []
         elif not conditional and _OBLIGATION.search(sentence):
-            told.always += [tool for tool in found if tool not in told.always]
+            told.always += [tool for tool in found if tool not in told.always][: _MOST_ORDERS - len(told.always)]
         else:
-            told.hints |= {tool.name: f"{told.hints.get(tool.name, '')} {sentence}" for tool in found}
+            hints = {tool.name: f"{told.hints.get(tool.name, '')} {sentence[:_LONGEST]}" for tool in found}
+            told.hints |= {name: hint[:_LONGEST] for name, hint in hints.items()}
     return told
 
 
@@ -63,30 +68,53 @@ def _pair(sentence: str, joint: re.Match[str], found: Sequence[Tool]) -> Pair:
 
 
 def _sentences(call: Call) -> Iterator[str]:
+    left = _LONGEST_SYSTEM
     for message in call.messages:
-        if message.role in ("system", "developer"):
-            yield from filter(str.strip, _END.split(unquoted(ends(message.text, _LONGEST_END, _LONGEST_END))))
+        if message.role in ("system", "developer") and left > 0:
+            text = ends(message.text, _LONGEST_END, _LONGEST_END)[:left]
+            left -= len(text)
+            yield from filter(str.strip, _END.split(unquoted(text)))
 
 
-def _named(sentence: str, tools: Sequence[Tool]) -> list[Tool]:
-    """The tools that a sentence names, in its order: as they are written, or by all words of their names."""
-    said = words(sentence)
-    places = [(at, index) for index, tool in enumerate(tools) if (at := _place(tool, sentence, said)) is not None]
-    return [tools[index] for _, index in sorted(places)]
+class _NamedTools:
+    """Tools as sentences name them: as they are written, or by all words of their names."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = tools
+        self._names = Names([(tool.name,) for tool in tools])
+        self._parts = [[word for word in words(tool.name) if keys(word)] for tool in tools]
+        self._alike = [
+            [keys(part) if weight(part) < 0.5 else frozenset({stem(part)}) for part in parts] for parts in self._parts
+        ]
+        counts = Counter(key for alike in self._alike for own in alike for key in own)
+        self._by_key = defaultdict[str, list[int]](list)  # by the part of a name that the fewest others have
+        for at, alike in enumerate(self._alike):
+            if len(alike) > 1:
+                for key in min(alike, key=lambda own: sum(map(counts.__getitem__, own))):
+                    self._by_key[key].append(at)
+
+    def named(self, sentence: str) -> list[Tool]:
+        """Return the tools that a sentence names, in its order; of very many, the first."""
+        heard = frozenset().union(*map(keys, words(sentence)))
+        spelled = self._names.in_text(sentence)
+        worded = heapq.merge(*(self._by_key[key] for key in heard if key in self._by_key))
+        candidates = dict.fromkeys((*spelled[:_MOST_NAMED], *islice(worded, _MOST_NAMED)))
+        places = [(place, at) for at in candidates if (place := self._place(at, sentence, heard)) is not None]
+        return [self._tools[at] for _, at in sorted(places)]
+
+    def _place(self, at: int, sentence: str, heard: Keys) -> int | None:
+        name = self._tools[at].name
+        written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)
+        if written and (not name.isalpha() or _CALLING.search(sentence)):
+            return written.start()
+        if len(self._alike[at]) < 2 or any(own.isdisjoint(heard) for own in self._alike[at]):
+            return None
+        return sentence.lower().find(self._parts[at][0][:3])
 
 
-def _place(tool: Tool, sentence: str, said: Sequence[str]) -> int | None:
-    written = re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", sentence, re.IGNORECASE)
-    if written and (not tool.name.isalpha() or _CALLING.search(sentence)):
-        return written.start()
-    parts = [word for word in words(tool.name) if keys(word)]
-    alike = [keys(part) if weight(part) < 0.5 else {stem(part)} for part in parts]
-    if len(parts) < 2 or not all(any(own & keys(word) for word in said) for own in alike):
-        return None
-    return sentence.lower().find(parts[0][:3])
-
-
-_LONGEST_END = 20_000
+_LONGEST_END, _LONGEST_SYSTEM = 20_000, 100_000  # characters at each end of a message, and of all together
+_MOST_SENTENCES, _MOST_NAMED = 2_000, 100  # sentences, and tools looked for in one
+_MOST_ORDERS = 64  # tools that are always called, or pairs
 _END = re.compile(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = re.compile(
     r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"

@@ -6,6 +6,7 @@ from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
 from mockserver.model.tools.choosing import (
     THRESHOLD,
+    Said,
     best,
     clauses,
     fitness,
@@ -177,7 +178,7 @@ TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards
 
 
 def fit(tool: Tool, text: str, *others: Tool) -> float:
-    return fitness(offered_tools((tool, *others), {})[0], words(text), NOTHING)
+    return fitness(offered_tools((tool, *others), {})[0], Said(words(text)), NOTHING)
 
 
 def test_words_of_the_name_suffice() -> None:
@@ -191,9 +192,9 @@ def test_examples_of_a_description_say_nothing() -> None:
 
 def test_hints_add_to_the_description() -> None:
     policy = Tool("kb", "Internal.")
-    assert fitness(offered_tools((policy,), {})[0], words("vacation and sick leave"), NOTHING) == 0
+    assert fitness(offered_tools((policy,), {})[0], Said(words("vacation and sick leave")), NOTHING) == 0
     hinted = offered_tools((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
-    assert fitness(hinted, words("vacation and sick leave"), NOTHING) >= THRESHOLD
+    assert fitness(hinted, Said(words("vacation and sick leave")), NOTHING) >= THRESHOLD
 
 
 def test_a_name_is_found_as_it_is_written() -> None:

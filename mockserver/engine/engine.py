@@ -40,6 +40,7 @@ from mockserver.engine.counters import (
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
+from mockserver.model.budget import STEPS, Budget
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex
@@ -248,21 +249,26 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     """Generate an answer; other requests run between two choices."""
     if call.operation in DOCUMENT_OPERATIONS:
         return DocumentDraft()
-    generate, choices = generator(call, seed), list[DraftChoice]()
+    budget, choices = Budget(), list[DraftChoice]()
+    generate = generator(call, seed, budget)
     # Fewer different choices for a large request, which bounds its time.
     different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
     for index in range(different):
         if index:
             await asyncio.sleep(0)
+        if budget.spent > STEPS:
+            break
         choices.append(await on_thread_if_large(call, partial(generate, "auto", {}, index)))
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
 
 
-def generator(call: Call, seed: Seed) -> Generate:
+def generator(call: Call, seed: Seed, budget: Budget | None = None) -> Generate:
     """Return the generators for a call; each choice has its own seed."""
+    budget = budget or Budget()
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        return GENERATORS[kind](call, seed.branch("generate", call.content_fingerprint, str(index)), options)
+        with budget.renewed():
+            return GENERATORS[kind](call, seed.branch("generate", call.content_fingerprint, str(index)), options)
 
     return generate
 

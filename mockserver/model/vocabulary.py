@@ -206,7 +206,7 @@ def _words(text: str) -> Iterator[str]:
         if _UNSPACED.match(piece):
             yield from (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
         else:
-            yield piece.lower()
+            yield piece[:_LONGEST_WORD].lower()
 
 
 def _plain(text: str) -> str:
@@ -247,6 +247,7 @@ def _endings() -> tuple[tuple[str, str, int], ...]:
 
 
 _LONGEST_NAME, _LONGEST_REMEMBERED = 200, 1_000  # characters
+_LONGEST_WORD = 100  # characters that are compared; words are kept in caches
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

@@ -6,6 +6,7 @@ properties, by the points of `scoring`. Knows texts and JSON Schema's types, no 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from mockserver.core.json import Json
 from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_properties
@@ -18,6 +19,7 @@ __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
 
 _LONGEST, _LATER = 20_000, 20_000  # characters read of the first text, and of all others together
 _DENSE = 8_000  # characters read of a text with more digits and signs than words: each may be a mention
+_MOST_PROPERTIES = 1_000  # of an object that get values from a text
 _TAIL = 0.4  # share of these characters that is read at the end of a long text
 
 
@@ -41,6 +43,7 @@ class Mentions:
         """
         if not self.text or not properties:
             return {}, self
+        properties = _first(properties)
         assignment = Assignment(self.text, fits, used=list(self.used))
         assign(assignment, self.found, read_properties(properties))
         later = tuple(other._more(properties, assignment) for other in self.later)
@@ -68,14 +71,14 @@ class Mentions:
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
         given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
-        return len(given) / len(properties) if properties else 0.0
+        return len(given) / min(len(properties), _MOST_PROPERTIES) if properties else 0.0
 
     def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
         """Return a set of mentions for each object that the text mentions; at least one set.
 
         Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = object_mentions(self.text, self.found, properties, listed=listed)
+        parts = object_mentions(self.text, self.found, _first(properties), listed=listed)
         return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 
@@ -101,6 +104,11 @@ def _ends(text: str, most: int) -> str:
 
 def _is_dense(text: str) -> bool:
     return sum(map(str.isalpha, text)) + text.count(" ") < 0.55 * len(text)
+
+
+def _first(properties: Mapping[str, Json]) -> Mapping[str, Json]:
+    few = len(properties) <= _MOST_PROPERTIES
+    return properties if few else dict(islice(properties.items(), _MOST_PROPERTIES))
 
 
 def _left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:

@@ -25,6 +25,7 @@ from mockserver.model.arguments.wording import (
     runs_of_items,
     without_name,
 )
+from mockserver.model.budget import spend
 from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
@@ -105,8 +106,11 @@ def _values_of(text: str, match: Candidate) -> Iterator[Json]:
 def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Property, ...]:
     needed = frozenset(required).intersection(properties)
     if len(properties) > _MOST_CACHED:
-        return tuple(_read_properties(properties, needed))
-    return _known_properties(to_json(properties, inf_nan_mode="constants"), needed)
+        affordable = spend(_STEPS_OF_PROPERTY * len(properties))
+        return tuple(_read_properties(properties, needed)) if affordable else ()
+    written = to_json(properties, inf_nan_mode="constants")
+    reading = _known_properties if len(written) <= _LONGEST_CACHED else _known_properties.__wrapped__
+    return reading(written, needed)
 
 
 @lru_cache(maxsize=1024)
@@ -154,6 +158,8 @@ def matches(
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
     half = max(20, _MOST_PAIRS // max(1, len(props))) // 2
     looked_at = found if len(found) <= 2 * half else (*found[:half], *found[-half:])  # the middle tells least
+    if not spend(len(props) * len(looked_at)):
+        return
     for prop in props:
         if prop.choices:
             yield from (Candidate(points, prop, (mention,)) for points, mention in choices_in(text, prop))
@@ -321,7 +327,8 @@ def _within(written: str, prop: Property) -> Iterator[Json]:
             yield from values(written, mention, prop)
 
 
-_MOST_CACHED = 60  # properties
+_MOST_CACHED, _LONGEST_CACHED = 60, 20_000  # properties, and bytes of them as JSON
+_STEPS_OF_PROPERTY = 4  # what reading a property costs, as compared with a pair
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _AN_EXAMPLE, _WITH_NAME = 48, 44  # points of an example of the description, of a phrase with the property's name
 _WEAK = 8  # points from which a name is better than nothing for a required property

@@ -7,7 +7,9 @@ import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from string import whitespace
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from mockserver.config.recording import UPSTREAM_KEY
@@ -139,15 +141,18 @@ def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
     """The headers, in lower case, without those of the connection they came on, of a page and this server's own."""
     lower = [(name.lower(), value) for name, value in headers]
     named = {name.strip().lower() for key, value in lower if key == b"connection" for name in value.split(b",")}
+    if any(name == b"origin" for name, _ in lower):
+        named.add(b"cookie")  # a browser sends a page's cookies to all ports of a host: they are other servers'
     for name, value in lower:
         if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN_OR_OF_A_PAGE):
             yield name, value.strip(b" \t")
 
 
 def _has_dot_segment(path: str) -> bool:
-    """Whether `.` or `..` is a segment, however often it is percent-encoded."""
+    """Whether some server may take a segment for `.` or `..`: encoded several times, padded, in other dots."""
     for _ in range(_MOST_DECODED):
-        if any(segment.partition(";")[0] in (".", "..") for segment in re.split(r"[/\\]", path)):
+        path = normalize("NFKC", path)
+        if any(segment.partition(";")[0].strip(_PADDING) in (".", "..") for segment in re.split(r"[/\\]", path)):
             return True
         path = unquote(path)
     return False
@@ -206,5 +211,6 @@ _OWN_OR_OF_A_PAGE = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.
 _CREDENTIALS: Mapping[bytes, bytes] = {b"api-key": b"%s", b"x-api-key": b"%s", b"authorization": b"Bearer %s"}
 _SLASH, _MOST_TRIED, _MOST_DECODED = ord("/"), 10, 4
+_PADDING = f"{whitespace}\0"
 _SAFE = "/:@!$&'()*+,;=-._~"
 _SAFE_IN_QUERY = _SAFE + '?%[]|"<>^`{}\\'

@@ -180,7 +180,22 @@ def test_listed_origins_are_forwarded_and_others_are_answered_but_not_forwarded(
     assert open_to_pages.forwarded == before + 1
 
 
-DOTS = ("..", ".", "%2e%2e", "..%2f", "%2e%2e%2f", "%252e%252e", "..%5c", "..;x=1", "a/../b", "a%2f..%2fb")
+DOTS = (
+    "..",
+    ".",
+    "%2e%2e",
+    "..%2f",
+    "%2e%2e%2f",
+    "%252e%252e",
+    "..%5c",
+    "..;x=1",
+    "a/../b",
+    "a%2f..%2fb",
+    "..%00",
+    "%20..%09",
+    "%e2%80%a4%e2%80%a4",
+    "%ef%bc%8f%e2%80%a5",
+)
 
 
 @pytest.mark.parametrize("name", DOTS)

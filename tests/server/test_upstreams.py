@@ -83,6 +83,12 @@ def test_headers_of_a_connection_are_not_passed_on() -> None:
     assert list(onward([*dropped, *kept])) == kept
 
 
+def test_cookies_go_on_from_programs_and_not_from_pages() -> None:
+    sent = [(b"cookie", b"session=of-another-port"), (b"accept", b"*/*")]
+    assert list(onward(sent)) == sent
+    assert list(onward([*sent, (b"Origin", b"https://app.example")])) == sent[1:]
+
+
 def test_circles() -> None:
     ours, other = UpstreamClient(), UpstreamClient()
     (signed,) = ours.signed([(b"accept", b"*/*")])

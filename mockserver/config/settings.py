@@ -126,6 +126,7 @@ class Settings(BaseModel):
     )
     control_token: Token = Field(
         None,
+        repr=False,
         description="The token that control paths require. Default: none on loopback, else a random one.",
     )
     source_headers: bool = Field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")

@@ -17,7 +17,7 @@ class Sent:
     method: str
     path: str
     query: str = ""
-    headers: Headers = ()
+    headers: Headers = field(default=(), repr=False)  # tracebacks must not show keys
     body: bytes = b""
 
 

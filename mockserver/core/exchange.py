@@ -112,11 +112,11 @@ class Exchange:
     book: Book | None = None
     at: float = field(default_factory=wall)
     began: float = field(default_factory=monotonic)
-    query: bytes = b""
-    headers: Sequence[tuple[bytes, bytes]] = ()
-    body: bytes = b""
+    query: bytes = field(default=b"", repr=False)  # tracebacks must not show keys
+    headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
     received: int = 0
-    call: Call | None = None  # dropped when closed, unless the journal keeps calls
+    call: Call | None = field(default=None, repr=False)  # dropped when closed, unless the journal keeps calls
     operation: str = ""
     model: str = ""
     plan: Plan | None = None  # without its outcome, once there is a reply
@@ -126,7 +126,7 @@ class Exchange:
     recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
-    sent: list[Piece] = field(default_factory=list)
+    sent: list[Piece] = field(default_factory=list, repr=False)
     size: int = 0
     unkept: int = 0  # frames sent but not kept
     first: float = 0.0  # 0: nothing of the body was sent

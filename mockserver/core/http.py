@@ -69,7 +69,7 @@ class HttpRequest:
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=dict)
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)  # tracebacks must not show keys
     body: bytes = b""
     namespace: str = "default"
     path_params: Mapping[str, str] = field(default_factory=dict)

@@ -1,12 +1,14 @@
 """The calls that a test's server received: as values, as a line each, and as a snapshot for approval tests."""
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, frames
@@ -146,8 +148,8 @@ class ReceivedCall:
 
     @property
     def secrets(self) -> Secrets:
-        """Its credentials, which reports mask."""
-        return secrets_of(tuple(self.row.headers), self.row.query, self.row.body)
+        """Its credentials and those of the environment, which reports mask."""
+        return secrets_of(tuple(self.row.headers), self.row.query, self.row.body, environment_secrets(os.environ))
 
     @property
     def usage(self) -> Usage | None:

@@ -162,7 +162,7 @@ class Sources:
 
     files: tuple[Path, ...] = ()
     flags: Mapping[str, Json] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)  # tracebacks must not show its keys
     shown: Callable[[Path], str] = str  # how messages name a file
 
     def documents(self) -> tuple[Document, ...]:

@@ -86,7 +86,7 @@ class Upstream:
 
     dialect: Dialect
     address: str
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
 
     @property
     def host(self) -> str:

@@ -152,3 +152,37 @@ def test_options_by_their_names_in_pytest() -> None:
     assert in_pytest(in_pytest(told)) == in_pytest(told)
     quoted = r'last_user equals "a \" --record once": got "--upstream x"'
     assert in_pytest(quoted) == quoted
+
+
+LEAKY = """
+import os
+import httpx, pytest
+from mockserver.testing import MockServer
+
+def test_prompt(mockserver):
+    mockserver.on(last_user="other").reply("a")
+    token = os.environ["GITHUB_TOKEN"]
+    text = f"with {token} and {token.encode().hex()}"
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    key = {"authorization": "Bearer " + token[::-1]}
+    httpx.post(mockserver.base_url() + "/chat/completions", json=body, headers=key)
+    del token, text, body, key
+    row, live, sources = mockserver.calls[0].row, mockserver._live, mockserver._setup.sources
+    mockserver.assert_called(last_user="zz")
+
+def test_settings():
+    MockServer(unmatched="x")
+"""
+
+
+def test_no_report_of_a_failure_shows_keys(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {"GITHUB_TOKEN": "ghp-Q7vX2nB9wLk4Tz", "MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-Zu3pW8xKq5Rt"}
+    for name, key in keys.items():
+        monkeypatch.setenv(name, key)
+    result = ran(pytester, LEAKY, "-vvv", "-l", "--full-trace", "--junitxml=junit.xml", "-o", "junit_logging=all")
+    result.assert_outcomes(failed=2)
+    written = [each.read_bytes() for each in pytester.path.rglob("*") if each.is_file()]
+    shown = b"\n".join((result.stdout.str().encode(), *written))
+    assert b"ghp-...(masked)" in shown
+    secrets = (*keys.values(), keys["GITHUB_TOKEN"][::-1])
+    assert not [key for key in secrets if key.encode() in shown or key.encode().hex().encode() in shown]

@@ -4,7 +4,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
@@ -200,7 +200,7 @@ def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeh
 class Credentials:
     """Values to replace, in any case. Time depends on the length of a text, not on how many values there are."""
 
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = field(default=(), repr=False)
     instead: Callable[[str], str] = placeholder_for
 
     @property

@@ -4,7 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any
@@ -300,7 +300,7 @@ class Redactor:
     """
 
     scrubs: tuple[Scrub, ...] = ()
-    known: tuple[str, ...] = ()
+    known: tuple[str, ...] = field(default=(), repr=False)
     allowed: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
 
@@ -420,15 +420,15 @@ MAX_VALUES = 64  # of one request that are masked everywhere; further ones only 
 
 def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
     """The credentials of a request; `more` are known from elsewhere."""
-    found = dict.fromkeys((*more, *credentials(headers, query, body)))
-    return Secrets(tuple(islice(found, MAX_VALUES)))
+    found = dict.fromkeys(credentials(headers, query, body))
+    return Secrets(tuple(dict.fromkeys((*more, *islice(found, MAX_VALUES)))))
 
 
 @dataclass(frozen=True)
 class Secrets:
     """Credentials to mask; `instead` gives the text to show. Linear in the length of a text."""
 
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = field(default=(), repr=False)
     instead: Callable[[str], str] = mask
 
     def text(self, text: str) -> str:

@@ -123,17 +123,20 @@ async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     except ConfigError:
         return {"asked": None}
     call = replace(await whole(live.engine, call), attempt=attempt)
-    return {"asked": _asked(call), **await on_thread(partial(_why, row, call))}
+    return {"asked": _asked(call, of_row(row)), **await on_thread(partial(_why, row, call))}
 
 
-def _asked(call: Call) -> dict[str, Json]:
+def _asked(call: Call, secrets: Secrets) -> dict[str, Json]:
+    def said(text: str) -> str:  # masked before it is cut, which could halve a key
+        return truncate(secrets.text(text), _SAID)
+
     messages = list[Json]()
     for message in call.messages:
         used = {"tool_calls": [used.name for used in message.tool_calls]} if message.tool_calls else {}
-        messages.append({"role": message.role, "text": truncate(message.text, _SAID), **used})
+        messages.append({"role": message.role, "text": said(message.text), **used})
     return {
         "messages": messages,
-        **({"prompts": [truncate(prompt.text, _SAID) for prompt in call.prompts]} if call.prompts else {}),
+        **({"prompts": [said(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
         "tools": [tool.name for tool in call.tools],
         "stream": call.stream,
         "fingerprint": call.fingerprint,

@@ -40,7 +40,7 @@ from mockserver.engine.counters import (
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
-from mockserver.model.budget import STEPS, Budget
+from mockserver.model.budget import REQUEST_WORK, STEPS, Budget, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex
@@ -96,6 +96,7 @@ class Engine:
 
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
+        REQUEST_WORK.set(RequestWork())
         return await self._part(call, call)
 
     async def _part(self, call: Call, asked: Call) -> Plan:
@@ -256,7 +257,7 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     for index in range(different):
         if index:
             await asyncio.sleep(0)
-        if budget.spent > STEPS:
+        if budget.spent > STEPS or budget.request.is_scarce:
             break
         choices.append(await on_thread_if_large(call, partial(generate, "auto", {}, index)))
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))

@@ -3,15 +3,28 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class RequestWork:
+    """The steps, each some 30 microseconds, that all schemas of one request may still cost, of all its prompts."""
+
+    left: int = 30_000
+
+    @property
+    def is_scarce(self) -> bool:
+        return self.left < 15_000  # one more instance may cost this
 
 
 class Budget:
     """The steps of a request's answers; each of several choices has its own `STEPS`."""
 
-    __slots__ = ("left", "spent")
+    __slots__ = ("left", "request", "spent")
 
     def __init__(self) -> None:
         self.left, self.spent = STEPS, 0
+        self.request = REQUEST_WORK.get() or RequestWork()
 
     @contextmanager
     def renewed(self) -> Iterator[None]:
@@ -36,5 +49,11 @@ def spend(steps: int) -> bool:
     return True
 
 
+def request_work() -> RequestWork:
+    budget = _CURRENT.get()
+    return RequestWork() if budget is None else budget.request
+
+
 STEPS = 60_000
+REQUEST_WORK: ContextVar[RequestWork | None] = ContextVar("request work", default=None)
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)

@@ -1,21 +1,24 @@
 """Generates an instance of a JSON Schema: plausible by the names of properties, and validated against the schema."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.model.budget import request_work
 from mockserver.model.schema.document import (
+    MAX_COST,
     CompiledSchema,
     UnsatisfiableError,
     WorkLimitError,
     compile_schema,
+    depth_and_size,
     escape,
 )
-from mockserver.model.schema.generation import Generation, Location, whole_value
+from mockserver.model.schema.generation import VALIDATED_PER_STEP, Generation, Location, whole_value
 from mockserver.model.schema.generator import make
 
 
@@ -56,10 +59,12 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
     """
     stuck: UnsatisfiableError | None = None
     rejections = Counter[str]()  # by JSON pointer
-    work_left, minimal = _MAX_WORK, False
+    work, minimal = request_work(), False
+    work_left = min(_MAX_WORK, work.left)
+    work.left -= compiled.document.values // _COMPILED_PER_STEP
     for attempt in range(_MAX_ATTEMPTS):
         minimal = minimal or attempt >= _MAX_ATTEMPTS // 2
-        share = min(_MAX_WORK_PER_ATTEMPT, work_left)
+        share = min(_MAX_WORK_PER_ATTEMPT, work_left, work.left)
         generation = Generation(compiled, seed, NOTHING if minimal else said, share, rejections, minimal)
         generation.strict = attempt % 2 == 1
         try:
@@ -75,14 +80,22 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             minimal = True
             continue
         finally:
-            work_left -= share - max(0, generation.work_left)
-        if not compiled.affordable(value):
+            spent = share - max(0, generation.work_left)
+            work_left, work.left = work_left - spent, work.left - spent
+        cost = compiled.cost_of(*depth_and_size(value))
+        if cost > MAX_COST:
             raise UnsatisfiableError("it takes too long to hold a value against it")
+        work.left -= int(cost) // VALIDATED_PER_STEP
         if compiled.validator.is_valid(value):
             return value
-        for complaint in islice(compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
-            rejections["".join(f"/{escape(step)}" for step in complaint.instance_path)] += 1
+        rejections.update(_rejected(compiled, value) if cost <= _MAX_COST_OF_COMPLAINTS else [""])
     raise stuck or UnsatisfiableError("no value was found that it allows")
+
+
+def _rejected(compiled: CompiledSchema, value: Json) -> Iterator[str]:
+    """Where a value is not valid: each complaint has the complaints of all alternatives, which take memory."""
+    for complaint in islice(compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
+        yield "".join(f"/{escape(step)}" for step in complaint.instance_path)
 
 
 def _failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
@@ -98,3 +111,5 @@ _MAX_ATTEMPTS = 8
 _MAX_WORK = 14_000  # steps for one instance, over all attempts
 _MAX_WORK_PER_ATTEMPT = 8_000
 _MAX_COMPLAINTS = 20
+_MAX_COST_OF_COMPLAINTS = 50_000
+_COMPILED_PER_STEP = 4

@@ -3,10 +3,11 @@
 Nothing is ever fetched. Knows how schemas name and contain each other, not what other keywords mean.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf
 from threading import local
 from typing import Any
@@ -15,6 +16,7 @@ from urllib.parse import quote, unquote, urljoin
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
+from mockserver.core.pattern_size import written_out
 
 Schema = Mapping[str, Json]
 
@@ -42,7 +44,7 @@ def escape(step: object) -> str:
 
 @dataclass(slots=True)
 class SchemaDocument:
-    """A schema and its parts. Raises UnsatisfiableError if it is nested too deeply or has too many references."""
+    """A schema and its parts. Raises UnsatisfiableError, which names the limit, if it is too deep or too large."""
 
     root: Json
     pointers: dict[int, str] = field(default_factory=dict)  # by the identity of each part
@@ -50,7 +52,10 @@ class SchemaDocument:
     _named: dict[str, Schema] = field(default_factory=dict)  # by URI and anchor
     _dynamic: dict[str, list[Schema]] = field(default_factory=dict)
     schemas: list[Schema] = field(default_factory=list)  # every object in it, in order
+    _targets: dict[int, tuple[Json, ...]] = field(default_factory=dict)  # by the identity of each part
     references: int = 0  # how many there are
+    values: int = 0  # of any kind, at any depth
+    pattern_work: int = 0  # of compiling all patterns, as `pattern_work` estimates it
 
     @property
     def draft(self) -> str:
@@ -66,17 +71,20 @@ class SchemaDocument:
     def pointer(self, schema: Json) -> str:
         return self.pointers.get(id(schema), "#")
 
-    def targets(self, schema: Schema) -> Iterator[Json]:
+    def targets(self, schema: Schema) -> tuple[Json, ...]:
         """What the references of a schema lead to. Raises UnsatisfiableError if that is nothing."""
-        for keyword in _REFERENCES:
-            reference = schema.get(keyword)
-            if isinstance(reference, str):
-                yield self._target(schema, reference, keyword)
+        found = self._targets.get(id(schema))
+        if found is None:
+            stated = ((keyword, schema.get(keyword)) for keyword in _REFERENCES)
+            found = tuple(self._target(schema, name, keyword) for keyword, name in stated if isinstance(name, str))
+            if id(schema) in self.pointers:
+                self._targets[id(schema)] = found
+        return found
 
     def dangling_reference(self) -> UnsatisfiableError | None:
         for schema in self.schemas:
             try:
-                list(self.targets(schema))
+                self.targets(schema)
             except UnsatisfiableError as error:
                 return error
         return None
@@ -109,6 +117,8 @@ class SchemaDocument:
             here, pointer, base, depth = left.pop()
             if depth > _MAX_DEPTH:
                 raise UnsatisfiableError(f"it is nested more than {_MAX_DEPTH} levels deep", _shorten(pointer))
+            self.values += 1 + len(here) if isinstance(here, Mapping | list) else 1
+            _check_count(self.values, _MAX_VALUES, "values", pointer)
             if isinstance(here, Mapping):
                 base = self._read_part(here, pointer, base)
                 below: Any = reversed([*here.items()])
@@ -128,9 +138,18 @@ class SchemaDocument:
             base = self._add_names(schema, pointer, base)
         self._bases[id(schema)] = base
         self.references += any(isinstance(schema.get(keyword), str) for keyword in _REFERENCES)
-        if self.references > _MAX_REFERENCES:
-            raise UnsatisfiableError(f"it has more than {_MAX_REFERENCES:,} references", pointer)
+        self._count(schema, pointer)
         return base
+
+    def _count(self, schema: Schema, pointer: str) -> None:
+        required, patterns = schema.get("required"), schema.get("patternProperties")
+        stated = [schema.get("pattern"), *(patterns if isinstance(patterns, Mapping) else ())]
+        self.pattern_work += sum(pattern_work(pattern) for pattern in stated if isinstance(pattern, str))
+        _check_count(len(self.schemas), _MAX_PARTS, "parts", pointer)
+        _check_count(self.references, _MAX_REFERENCES, "references", pointer)
+        _check_count(len(required) if isinstance(required, list) else 0, MAX_PROPERTIES, "required properties", pointer)
+        if self.pattern_work > _MAX_PATTERN_WORK:
+            raise UnsatisfiableError("its patterns are too large to compile", _shorten(pointer))
 
     def _add_names(self, schema: Schema, pointer: str, base: str) -> str:
         name = schema.get("id" if "/draft-04" in self.draft else "$id")
@@ -169,6 +188,22 @@ def _follow_pointer(found: Json, fragment: str) -> Json:
     return found
 
 
+def _check_count(count: int, most: int, what: str, pointer: str) -> None:
+    if count > most:
+        raise UnsatisfiableError(f"it has more than {most:,} {what}", _shorten(pointer))
+
+
+@lru_cache(maxsize=1024)
+def pattern_work(pattern: str) -> int:
+    """About how many microseconds compiling a pattern takes; each keeps some 100 bytes of memory."""
+    backtracks = _BACKTRACKS.search(pattern)
+    if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
+        each = 1_000  # a class of Unicode's letters is written out for each repeat
+    else:
+        each = 50 if backtracks or _LARGE_CLASS.search(pattern) else 5
+    return 50 + each * written_out(_UP_TO.sub(r"{\1}", pattern))
+
+
 def _shorten(pointer: str) -> str:
     return pointer if len(pointer) <= _MAX_POINTER else pointer[:_MAX_POINTER].rpartition("/")[0] + "/..."
 
@@ -176,6 +211,12 @@ def _shorten(pointer: str) -> str:
 _MAX_DEPTH = 250  # levels of the document; the validator's compiler goes about as deep
 _MAX_POINTER = 200  # characters in messages
 _MAX_REFERENCES = 5_000
+_MAX_PARTS, _MAX_VALUES = 20_000, 200_000
+MAX_PROPERTIES = 2_000  # of one object
+_MAX_PATTERN_WORK = 250_000
+_BACKTRACKS = re.compile(r"\(\?[=!<]|\\[1-9k]")
+_LARGE_CLASS = re.compile(r"\\[dDsS]|\[\^|\(\?i")
+_UP_TO = re.compile(r"\{\d*,(\d+)\}")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows
@@ -189,7 +230,7 @@ class MinDepths:
         self._known: dict[int, float] = dict.fromkeys(map(id, document.schemas), inf)
         changed, steps = True, _MAX_DEPTH_STEPS
         while changed and steps > 0:
-            steps -= len(document.schemas)
+            steps -= document.values
             changed = False
             for schema in reversed(document.schemas):  # what a schema contains comes after it, definitions mostly too
                 depth = self._depth(schema)
@@ -208,7 +249,7 @@ class MinDepths:
         if "const" in schema or "enum" in schema:
             return 0
         try:
-            targets = [*self._document.targets(schema)]
+            targets = self._document.targets(schema)
         except UnsatisfiableError:
             return inf
         whole = max(map(self.of, (*targets, *_list(schema, "allOf"))), default=0)
@@ -244,7 +285,7 @@ def _may_be_plain(schema: Schema) -> bool:
     return any(kind not in ("object", "array") for kind in (stated if isinstance(stated, list) else [stated]))
 
 
-_MAX_DEPTH_STEPS = 20_000
+_MAX_DEPTH_STEPS = 100_000
 _DEPTH_WITHOUT_TYPE = 1_000  # without a type it may be a plain value after all, if nothing else ends
 
 
@@ -262,17 +303,24 @@ class ValidationCost:
     _known: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def of(self, schema: Json, depth: int, level: int = 0) -> float:
+        if level == 0 and depth * self.document.values > _MAX_COST_STEPS:
+            return inf
         if isinstance(schema, list):
-            return sum(self.of(item, depth, level) for item in schema)
+            return sum(self.of(item, depth, level + 1) for item in schema)
         if not isinstance(schema, Mapping) or depth < 1:
             return 0
         key = (id(schema), depth)
         if key not in self._known:
             if level > _MAX_LEVEL:
                 return inf
-            self._known[key] = 0
+            self._known[key] = inf  # what leads to itself on the same value
             self._known[key] = 1 + sum(self._within(schema, depth, level + 1))
         return self._known[key]
+
+    def of_compiling(self) -> float:
+        """What finding unevaluated properties and items costs the compiler: it writes out all that references reach."""
+        unevaluated = (schema for schema in self.document.schemas if not _UNEVALUATED.isdisjoint(schema))
+        return sum(self.of(schema, 1) for schema in unevaluated)
 
     def _within(self, schema: Schema, depth: int, level: int) -> Iterator[float]:
         for name, inner in schema.items():
@@ -284,18 +332,22 @@ class ValidationCost:
                     yield inf
             elif name in _BY_NAME and isinstance(inner, Mapping):
                 yield self.of([*inner.values()], below, level)
+            elif name == "enum" and isinstance(inner, list):
+                yield len(inner) / 10
             elif name not in _NEVER_APPLIED:
                 yield self.of(inner, below, level)
 
 
-_MAX_LEVEL = 200
+_MAX_LEVEL = 400  # lists count too
+_MAX_COST_STEPS = 500_000  # values times depth
+_UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 # Keywords whose schemas apply to the values within a value, those that hold schemas by name, and those that hold none.
 _APPLIED_BELOW = frozenset((
     *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties", "patternProperties"),
     *("additionalProperties", "unevaluatedProperties", "propertyNames"),
 ))  # fmt: skip
 _BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
-_NEVER_APPLIED = frozenset(("$defs", "definitions", "enum", "const", "default", "examples"))
+_NEVER_APPLIED = frozenset(("$defs", "definitions", "const", "default", "examples", "required"))
 
 
 @dataclass(slots=True)
@@ -306,15 +358,22 @@ class CompiledSchema:
     cost: ValidationCost
     memory: dict[Any, Any] = field(default_factory=dict)  # what generating instances found out about its parts
     _part_validators: dict[str, Any] = field(default_factory=dict)
+    _sizes: dict[int, int] | None = None  # by the identity of lists and objects
     _registry: Any = None
 
-    def affordable(self, value: Json) -> bool:
-        """Whether validating a value does not block the server."""
-        depth, size = depth_and_size(value)
-        return size * self.cost.of(self.document.root, depth) <= _MAX_COST
+    def cost_of(self, depth: int, size: int) -> float:
+        """An upper bound of the schemas that are tried to validate a value of this depth and size."""
+        return size * self.cost.of(self.document.root, depth)
+
+    def size_of(self, listed: Json) -> int:
+        """The size of what `enum` or `const` of a part holds; only the length of other lists."""
+        if self._sizes is None:
+            stated = (part[keyword] for part in self.document.schemas for keyword in _LISTING if keyword in part)
+            self._sizes = {id(value): depth_and_size(value)[1] for value in stated if isinstance(value, Mapping | list)}
+        return self._sizes.get(id(listed)) or (len(listed) if isinstance(listed, list) else 1)
 
     def allows(self, schema: Json, value: Json) -> bool:
-        """Whether a part of the schema allows a value; True where only the whole schema can tell."""
+        """Whether a part of the schema allows a value, at a cost; True where only the whole schema can tell."""
         if isinstance(schema, bool) or not schema:
             return schema is not False
         pointer = self.document.pointers.get(id(schema))
@@ -324,7 +383,7 @@ class CompiledSchema:
         if pointer not in self._part_validators:
             self._part_validators[pointer] = self._part_validator(pointer)
         validator = self._part_validators[pointer]
-        return validator is None or (self.affordable(value) and bool(validator.is_valid(value)))
+        return validator is None or bool(validator.is_valid(value))
 
     def _part_validator(self, pointer: str) -> Any:
         from jsonschema_rs import Registry, ValidationError, validator_for  # slow to import; only schemas need it
@@ -333,7 +392,9 @@ class CompiledSchema:
             if self._registry is None:
                 self._registry = Registry([(_HERE, _readable(self.document.root))], retriever=_refuse_to_fetch)
             uri = f"{_HERE}#{quote(pointer[1:], safe='/~$')}"
-            return validator_for({"$ref": uri}, registry=self._registry, validate_formats=True)
+            return validator_for(
+                {"$ref": uri}, registry=self._registry, validate_formats=True, pattern_options=_pattern_options()
+            )
         except (ValidationError, ValueError):
             return None
 
@@ -348,30 +409,52 @@ def compile_schema(schema: Json) -> CompiledSchema:
     cached = CACHE.schemas
     found = cached.get(key)
     if found is None:
-        document = SchemaDocument(schema)
-        cached[key] = found = CompiledSchema(
-            document, _validator(document), MinDepths(document), ValidationCost(document)
-        )
-        while len(cached) > 1 and (len(cached) > _MAX_CACHED or sum(map(len, cached)) > _MAX_CACHED_BYTES):
+        cached[key] = found = _compiled(SchemaDocument(schema))
+        while len(cached) > 1 and (len(cached) > _MAX_CACHED or _weight_of(cached) > _MAX_CACHED_BYTES):
             cached.popitem(last=False)
     else:
         cached.move_to_end(key)
     return found
 
 
+def _compiled(document: SchemaDocument) -> CompiledSchema:
+    cost = ValidationCost(document)
+    if cost.of_compiling() > _MAX_COMPILING and document.dangling_reference() is None:
+        raise UnsatisfiableError("it has too many alternatives for its unevaluated properties or items", "#")
+    return CompiledSchema(document, _validator(document), MinDepths(document), cost)
+
+
+def _weight_of(cached: Mapping[bytes, CompiledSchema]) -> int:
+    """Bytes of the schemas; their patterns count by the memory that they take."""
+    return sum(len(key) + 2 * compiled.document.pattern_work for key, compiled in cached.items())
+
+
 def text_validator(constraints: Mapping[str, Json]) -> Any:
     """A validator of keywords for strings; None if it cannot read them."""
-    return _text_validator(to_json(constraints))
+    written = to_json(constraints)
+    stated = (part.get("pattern") for part in constraints.get("allOf", (constraints,)))
+    large = sum(pattern_work(pattern) for pattern in stated if isinstance(pattern, str)) > _LARGE_PATTERN
+    return (_large_text_validator if large else _text_validator)(written)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _text_validator(constraints: bytes) -> Any:
     from jsonschema_rs import validator_for  # slow to import, and only schemas need it
 
     try:
-        return validator_for(constraints.decode(), validate_formats=True)
+        return validator_for(constraints.decode(), validate_formats=True, pattern_options=_pattern_options())
     except ValueError:
         return None
+
+
+_large_text_validator = lru_cache(maxsize=4)(_text_validator.__wrapped__)
+
+
+@cache
+def _pattern_options() -> Any:
+    from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
+
+    return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -384,7 +467,12 @@ def _validator(document: SchemaDocument) -> Any:
     from jsonschema_rs import ValidationError, validator_for  # slow to import, and only schemas need it
 
     try:
-        return validator_for(_readable(document.root), retriever=_refuse_to_fetch, validate_formats=True)
+        return validator_for(
+            _readable(document.root),
+            retriever=_refuse_to_fetch,
+            validate_formats=True,
+            pattern_options=_pattern_options(),
+        )
     except ValidationError as error:
         steps = "".join(f"/{escape(step)}" for step in error.instance_path)
         dangling = None if steps else document.dangling_reference()
@@ -432,6 +520,10 @@ class _Cache(local):
 CACHE = _Cache()
 _MAX_CACHED = 128
 _MAX_CACHED_BYTES = 1_000_000
-_MAX_COST = 5_000_000  # schemas tried: about half a second
+MAX_COST = 3_000_000  # schemas tried: some 50 ms
+_MAX_COMPILING = 10_000  # schemas written out: some 100 ms
+_MAX_BACKTRACKS = 100_000  # some 15 ms
+_LARGE_PATTERN = 1_000
+_LISTING = ("enum", "const")
 _MAX_LINE = 240
 _HERE = "mockserver:schema"

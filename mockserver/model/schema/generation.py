@@ -5,11 +5,19 @@ Rules out what is impossible at first sight, and looks up what the prompt says o
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.schema.document import CompiledSchema, UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.document import (
+    MAX_COST,
+    CompiledSchema,
+    UnsatisfiableError,
+    WorkLimitError,
+    depth_and_size,
+    escape,
+)
 from mockserver.model.schema.keywords import (
     EXCLUDED,
     Part,
@@ -57,6 +65,7 @@ class Generation:
     work_left: int  # steps that the attempt may still cost
     rejections: Mapping[str, int] = field(default_factory=dict)  # by JSON pointer
     minimal: bool = False  # leave out all that is optional
+    known_evidence: dict[Any, tuple[Any, float]] = field(default_factory=dict)  # by what is left to say, and schemas
     strict: bool = False  # whether `not`, the other options of `oneOf` and an unmet `if` are choices of what to violate
 
     def spend(self, steps: int) -> None:
@@ -76,17 +85,25 @@ class Generation:
         return self.seed.fraction(label, location.pointer, str(location.rejections))
 
     def fits(self, schemas: Sequence[Json], value: Json) -> bool:
+        depth, size = depth_and_size(value)
+        self.spend(size // _VALUES_PER_STEP)
+        cost = self.compiled.cost_of(depth, size)
+        if cost > MAX_COST:
+            return all(schema is True or schema == {} for schema in schemas)
+        self.spend(int(cost) * len(schemas) // VALIDATED_PER_STEP)
         return all(self.compiled.allows(schema, value) for schema in schemas)
 
     def flatten(self, schemas: Sequence[Json]) -> Parts:
-        """Add all that schemas refer to. Raises UnsatisfiableError."""
+        """Add all that schemas refer to; many of them count as work. Raises UnsatisfiableError."""
         key = tuple(map(_identity, schemas))
         memory = self.compiled.memory
         if key not in memory:
             if len(memory) > _MAX_MEMORY:
                 memory.clear()
             memory[key] = schemas, flatten(self.compiled.document, schemas)  # no other object gets their identity
-        return memory[key][1]  # type: ignore[no-any-return]
+        parts: Parts = memory[key][1]
+        self.spend(len(parts) // _PARTS_PER_STEP)
+        return parts
 
     def possible(self, schemas: Sequence[Json]) -> Parts | None:
         """The schemas, flattened; None if they allow nothing."""
@@ -106,7 +123,8 @@ class Generation:
         values = listed_values(parts)
         if values is None:
             return None
-        self.spend((len(values) + sum(len(part.get(EXCLUDED, ())) for part in parts)) // _VALUES_PER_STEP)
+        stated = (part[keyword] for part in parts for keyword in ("enum", "const", EXCLUDED) if keyword in part)
+        self.spend((len(values) + sum(map(self.compiled.size_of, stated))) // _VALUES_PER_STEP)
         allowed = allowed_types(parts)
         return [value for value in values if has_type(value, allowed)]
 
@@ -117,7 +135,7 @@ class Generation:
         left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(self._choices(parts)))]
         found, stuck = False, "#"
         while left:
-            self.spend(1 + len(left[-1][0]) // _PARTS_PER_STEP)
+            self.spend(1 + (len(left[-1][0]) + len(left[-1][2])) // _PARTS_PER_STEP)
             parts, option, further = left.pop()
             widened = self._with_option(parts, option)
             if widened is None:
@@ -128,6 +146,7 @@ class Generation:
                 yield widened
                 continue
             part, keyword, options = further[0]
+            self.spend(len(options) // _PARTS_PER_STEP)
             stuck = f"{self.compiled.document.pointer(part)}/{keyword}"
             left += [(widened, option, further[1:]) for option in reversed(order(keyword, options))]
         if not found:
@@ -161,7 +180,9 @@ class Generation:
             return False
         if values or allowed != ("object",) or depth <= 0:
             return True
-        inner = (self.possible(self.property_schemas(parts, name)) for name in required_names(parts))
+        required = required_names(parts)
+        self.spend(len(required) * (_NAME_IN_PARTS + len(parts)) // _PARTS_PER_STEP)
+        inner = (self.possible(self.property_schemas(parts, name)) for name in required)
         return all(each is not None and (len(each) < 2 or self._can_hold(each, depth - 1)) for each in inner)
 
     def _with_option(self, parts: Parts, option: Option) -> Parts | None:
@@ -174,14 +195,14 @@ class Generation:
         widened = (*parts, *(part for part in more if id(part) not in seen))
         return widened if self._can_hold(widened) else None
 
-    def _conflict(self, parts: Parts) -> UnsatisfiableError:
+    def _conflict(self, parts: Parts, depth: int = 10) -> UnsatisfiableError:
         pointer = self.compiled.document.pointer(parts[0]) if parts else "#"
         for name in required_names(parts):
             inner = self.possible(self.property_schemas(parts, name))
             if inner is None:
                 return UnsatisfiableError(f"the property {name!r} is required, and nothing is allowed there", pointer)
-            if len(inner) > 1 and not self._can_hold(inner):
-                return self._conflict(inner)
+            if depth and len(inner) > 1 and not self._can_hold(inner):
+                return self._conflict(inner, depth - 1)
         return UnsatisfiableError("what is demanded excludes each other", pointer)
 
 
@@ -217,6 +238,7 @@ def with_prompt_values(generation: Generation, parts: Parts, location: Location)
     def fits(name: str, value: Json) -> bool:
         return generation.fits(generation.property_schemas(parts, name), value)
 
+    _spend_on_mentions(generation, len(properties))
     values, generation.said = generation.said.assigned(properties, fits, required=required_names(parts))
     fixed = {
         name: {"const": value}
@@ -247,14 +269,29 @@ def whole_value(generation: Generation, schema: Json) -> tuple[Json, ...]:
 
 def evidence(generation: Generation, schemas: Sequence[Json]) -> float:
     """How many of a schema's properties the prompt mentions: 0 for none, 1 for all."""
-    if generation.said is NOTHING:
+    said = generation.said
+    if said is NOTHING:
         return 0
-    parts = generation.possible(schemas)
-    properties = property_views(generation, parts) if parts else {}
-    if properties or not parts:
-        return generation.said.evidence(properties) if properties else 0
+    generation.spend(1)
+    key = (id(said), *map(_identity, schemas))
+    known = generation.known_evidence
+    if key not in known:
+        known[key] = (said, schemas), 0  # of a schema that leads to itself; nothing else gets the identity of these
+        known[key] = (said, schemas), _evidence(generation, generation.possible(schemas) or ())
+    return known[key][1]
+
+
+def _evidence(generation: Generation, parts: Parts) -> float:
+    properties = property_views(generation, parts)
+    if properties:
+        _spend_on_mentions(generation, len(properties))
+        return generation.said.evidence(properties)
     options = [option for part in parts for key in ("anyOf", "oneOf") for option in part.get(key, ())]
     return max((evidence(generation, (option,)) for option in options[:_MAX_OPTIONS]), default=0)
+
+
+def _spend_on_mentions(generation: Generation, properties: int) -> None:
+    generation.spend(min(_MAX_PAIRS, properties * len(generation.said.found)) // _PAIRS_PER_STEP)
 
 
 def evidence_within(generation: Generation, schemas: Sequence[Json]) -> float:
@@ -290,6 +327,8 @@ _MAX_OPTIONAL_DEPTH = 4
 _MAX_EXCLUDED_OPTIONS = 40
 _MAX_MEMORY = 4_000
 _PARTS_PER_STEP, _PATTERNS_PER_STEP, _VALUES_PER_STEP = 40, 10, 50
+_NAME_IN_PARTS, _PAIRS_PER_STEP, VALIDATED_PER_STEP = 4, 20, 2_000
+_MAX_PAIRS = 12_000  # of a property and a mention that are looked at
 _MAX_OPTIONS = 8
 _MAX_PROPERTIES = 200
 _RESOLVED = frozenset(("$ref", "allOf", "$dynamicRef", "$recursiveRef", "$defs", "definitions"))

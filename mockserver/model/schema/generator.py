@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.seed import Random
 from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.patterns import sample
-from mockserver.model.schema.document import UnsatisfiableError
+from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, pattern_work
 from mockserver.model.schema.generation import (
     Generation,
     Location,
@@ -95,6 +95,8 @@ def _value_of_type(generation: Generation, kind: str, parts: Parts, location: Lo
         case "array":
             return _make_array(generation, parts, location)
         case "string":
+            patterns = (part["pattern"] for part in parts if isinstance(part.get("pattern"), str))
+            generation.spend(sum(map(pattern_work, patterns)) // _PATTERN_WORK_PER_STEP)
             text = make_text(parts, location.hints, partial(_attempt, generation, location))
             generation.spend(len(text) // _CHARACTERS_PER_STEP)
             return text
@@ -113,8 +115,9 @@ def _value_of_type(generation: Generation, kind: str, parts: Parts, location: Lo
     return None
 
 
-def _attempt(generation: Generation, location: Location, attempt: int) -> Random:
-    generation.spend(10 * attempt)
+def _attempt(generation: Generation, location: Location, attempt: int, rejected: int) -> Random:
+    """The stream of an attempt at a text; characters that were rejected before count as work."""
+    generation.spend(10 * attempt + rejected // _REJECTED_PER_STEP)
     return generation.stream(location, f"text {attempt}")
 
 
@@ -209,10 +212,10 @@ def _descriptions(parts: Parts) -> tuple[str, ...]:
 
 def _make_object(generation: Generation, parts: Parts, location: Location) -> dict[str, Json]:
     least, most = lower_limit(parts, "minProperties"), upper_limit(parts, "maxProperties")
-    if least > _MAX_PROPERTIES:
-        why = f"an object of {least:,} properties is not made, only up to {_MAX_PROPERTIES:,}"
+    if least > MAX_PROPERTIES:
+        why = f"an object of {least:,} properties is not made, only up to {MAX_PROPERTIES:,}"
         raise UnsatisfiableError(why, "minProperties")
-    return _Object(generation, parts, location, least, _MAX_PROPERTIES if most is None else most).make()
+    return _Object(generation, parts, location, least, MAX_PROPERTIES if most is None else most).make()
 
 
 @dataclass(slots=True)
@@ -227,7 +230,7 @@ class _Object:
         required = self._with_dependents(required_names(self.parts))
         if len(required) > self.most:
             stated = upper_limit(self.parts, "maxProperties") is not None
-            keyword, why = ("maxProperties", "allowed") if stated else ("required", f"made, {_MAX_PROPERTIES:,}")
+            keyword, why = ("maxProperties", "allowed") if stated else ("required", f"made, {MAX_PROPERTIES:,}")
             raise UnsatisfiableError(f"more properties are required than are {why}", keyword)
         known = property_names(self.parts)
         chosen = self._choose(known, required)
@@ -277,16 +280,18 @@ class _Object:
         return self.generation.property_schemas(self.parts, name)
 
     def _with_dependents(self, names: Sequence[str]) -> tuple[str, ...]:
-        found = dict.fromkeys(names)
+        found, looked_at = dict.fromkeys(names), 0
         left = list(names)
         while left:
             name = left.pop()
             for part in self.parts:
                 for keyword in ("dependentRequired", "dependencies"):
                     dependents = part.get(keyword, {}).get(name, ())
+                    looked_at += len(dependents)
                     new = [one for one in dependents if one not in found] if isinstance(dependents, list) else []
                     found |= dict.fromkeys(new)
                     left += new
+        self.generation.spend(looked_at // _NAMES_PER_STEP)
         return tuple(found)
 
     def _add_properties(self, values: dict[str, Json], known: Sequence[str]) -> None:
@@ -435,7 +440,6 @@ def _by_depth(values: Sequence[float], location: Location) -> float:
     return values[min(location.depth, len(values) - 1)]
 
 
-_MAX_PROPERTIES = 2_000
 _MAX_ITEMS = 1_000
 _MAX_ITEM_ATTEMPTS = 30
 _MAX_MISSES = 24
@@ -448,4 +452,6 @@ _MAX_LISTED = 50
 _MAX_NUMBERS = 4  # made again if they are excluded
 _MAX_EXAMPLES = 4
 _MAX_DESCRIPTION = 80
-_CHARACTERS_PER_STEP = 50
+_CHARACTERS_PER_STEP, _REJECTED_PER_STEP = 50, 5
+_PATTERN_WORK_PER_STEP = 100
+_NAMES_PER_STEP = 50

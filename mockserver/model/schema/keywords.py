@@ -28,7 +28,7 @@ def flatten(document: SchemaDocument, schemas: Sequence[Json]) -> Parts:
             raise UnsatisfiableError("nothing is allowed here")
         if schema is True or id(schema) in found:
             continue
-        targets = [*document.targets(schema)]
+        targets = document.targets(schema)
         alone = document.ignores_siblings_of_ref and targets
         found[id(schema)] = {key: schema[key] for key in _ANNOTATIONS if key in schema} if alone else schema
         left += reversed(targets if alone else [*targets, *schema.get("allOf", ())])

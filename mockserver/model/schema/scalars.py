@@ -25,7 +25,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 Draw = Callable[[Random], str]
 Range = tuple[float, float]
-Streams = Callable[[int], Random]  # a random stream for each attempt
+Streams = Callable[[int, int], Random]  # a random stream for each attempt; the last one made this many characters
 
 
 def _is_number(value: Json) -> bool:
@@ -104,7 +104,10 @@ def _to_json(number: Fraction, *, decimal: bool = False) -> Json:
     """An integer if the number is whole, unless it must look `decimal`."""
     if number.denominator == 1 and not (decimal and abs(number) < _MAX_EXACT):
         return number.numerator
-    return float(number)
+    try:
+        return float(number)
+    except OverflowError:
+        raise UnsatisfiableError("the numbers that it allows are too large to be written") from None
 
 
 def make_text(parts: Parts, hints: tuple[str, ...], streams: Streams) -> str:
@@ -117,17 +120,27 @@ def make_text(parts: Parts, hints: tuple[str, ...], streams: Streams) -> str:
         raise UnsatisfiableError(
             f"a text of {shortest:,} characters is not made, only up to {_MAX_TEXT:,}", "minLength"
         )
-    for text in _candidates(parts, hints, streams, (shortest, longest)):
+    rejected = 0
+
+    def stream(attempt: int) -> Random:
+        nonlocal rejected
+        characters, rejected = rejected, 0
+        return streams(attempt, characters)
+
+    for text in _candidates(parts, hints, stream, (shortest, longest)):
         if _is_allowed(parts, text) and not is_excluded(parts, text):
             return text
+        rejected += len(text)
     raise UnsatisfiableError(*_complaint(parts))
 
 
-def _candidates(parts: Parts, hints: tuple[str, ...], streams: Streams, lengths: tuple[int, float]) -> Iterator[str]:
+def _candidates(
+    parts: Parts, hints: tuple[str, ...], stream: Callable[[int], Random], lengths: tuple[int, float]
+) -> Iterator[str]:
     patterns, formats = _texts(parts, "pattern"), _texts(parts, "format")
     content = next((part for part in parts if "contentEncoding" in part or "contentMediaType" in part), {})
     for attempt in range(_MAX_ATTEMPTS):
-        rng = streams(attempt)
+        rng = stream(attempt)
         yield from (FORMATS[name](rng) for name in formats if name in FORMATS)
         if attempt == 0 or not patterns:
             yield _encode(content, _plain(hints, rng, lengths))

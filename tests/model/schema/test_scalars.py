@@ -90,7 +90,7 @@ def test_any_bounds_give_a_number_or_an_error(bounds: Any, step: Any, whole: boo
 
 
 def texts(*parts: Any, hints: tuple[str, ...] = ()) -> list[str]:
-    return [make_text(parts, hints, lambda at, seed=seed: Seed(seed).stream(str(at))) for seed in range(10)]  # type: ignore[misc]
+    return [make_text(parts, hints, lambda at, _, seed=seed: Seed(seed).stream(str(at))) for seed in range(10)]  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
@@ -58,14 +59,14 @@ class Document:
         return _place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
 
 
-def read(text: str | bytes, file: str) -> Document:
-    """The YAML document in `text`; an empty one has the data None.
+def read(text: str | bytes, file: str, most: int = sys.maxsize) -> Document:
+    """The YAML document in `text`, of at most so many values; an empty one has the data None.
 
     Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
     text, problem = _decoded(text)
     lines = tuple(text.splitlines()) or ("",)
-    data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text)
+    data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text, most=most)
     if problems:
         places = (
             Mistake(words, _place(file, lines, line, column))

@@ -6,6 +6,7 @@ problems.
 
 import gc
 import re
+import sys
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -170,15 +171,15 @@ _Found = tuple[Json, Spot]
 _Keys = dict[str, tuple[int, int, Spot]]
 
 
-def parse(text: str, *, binary: bool = False) -> tuple[Json, Spot, Sequence[Problem]]:
+def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[Json, Spot, Sequence[Problem]]:
     """The value of the document in `text`, the position of every part, and every problem.
 
-    `binary`: accept the tag `!!binary`, which gives bytes.
+    `binary`: accept the tag `!!binary`, which gives bytes. `most`: values, after which nothing is read.
     """
     if problem := unprintable(text):
         return None, NOWHERE, (problem,)
     with collector_at_rest():
-        parser = _Parser(text, binary=binary)
+        parser = _Parser(text, binary=binary, most=most)
         data, spot = parser.document()
     return data, spot, parser.problems
 
@@ -207,9 +208,10 @@ class _Stop(Exception):  # noqa: N818  # a signal
 
 
 class _Parser:
-    def __init__(self, text: str, *, binary: bool) -> None:
+    def __init__(self, text: str, *, binary: bool, most: int) -> None:
         self.text = text
         self.binary = binary
+        self.most = most
         self.events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
         self.problems: list[Problem] = []
         self.anchors: dict[str, tuple[Json, Spot, int] | None] = {}  # None while it is being read
@@ -243,6 +245,9 @@ class _Parser:
             return self.alias(event)
         anchor, before = event.anchor, self.values
         self.values += 1
+        if self.values > self.most:
+            self.refuse(f"there are more than {self.most:,} values in this text; split it", event)
+            raise _Stop
         if anchor is None:
             return self.plain(event, depth)
         self.anchors[anchor] = None

@@ -5,6 +5,7 @@ anything that is changed while it is used keeps one of it for each thread, or a 
 """
 
 import os
+import re
 import sys
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections.abc import Callable, Generator
@@ -39,7 +40,14 @@ async def on_thread(work: Callable[[], T]) -> T:
 
 
 def is_large(call: Call) -> bool:
-    return len(call.http.body) > LARGE or sum(len(message.text) for message in call.messages) > LARGE
+    """Return whether work for a call may take long, by what it works on: of many prompts that is one at a time."""
+    if sum(len(message.text) for message in call.messages) > LARGE:
+        return True
+    if call.prompts:
+        return len(call.prompts) > 1 and len(call.http.body) > LARGE
+    if len(call.http.body) > LARGE:
+        return True
+    return bool(call.tools or call.options.schema) and _COSTLY.search(call.http.body) is not None
 
 
 def is_long(call: Call, outcome: Outcome) -> bool:
@@ -123,6 +131,8 @@ if sys.platform != "win32":
 IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar(
     "by hand", default=False
 )  # coroutines are stepped by hand, without a loop
+# In schemas and grammars, what may take long however short it is; an escaped letter may be a part of it.
+_COSTLY = re.compile(rb'(?:[rR]ef|pattern|grammar|Items|Length|Properties|Contains|Of)"|\\\\u00[0-7]')
 THREADS = 4  # no faster than one, but shares the time fairly
 LARGE = 8_192  # bytes of a request, or characters of a conversation
 LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors

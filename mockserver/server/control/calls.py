@@ -198,19 +198,28 @@ async def listed(asked: ControlRequest) -> Response:
     limit = asked.number("limit")
     whole, shown = asked.switch("bodies"), list[Json]()
     for row in fitting if limit is None else fitting[max(0, len(fitting) - limit) :]:
-        more = bodies(row) if whole else {}
-        shown.append(masked({**summary(row, tries[row.seq]), **more}, of_row(row, body=whole)))
+        work = partial(_shown, row, tries[row.seq], whole=whole)
+        shown.append(await on_thread(work) if whole else work())
         if not len(shown) % _TURN:
             await sleep(0)
-    return json_response({"calls": shown})
+    return await on_thread(partial(json_response, {"calls": shown}))
+
+
+def _shown(row: Exchange, attempt: int, *, whole: bool) -> Json:
+    more = bodies(row) if whole else {}
+    return masked({**summary(row, attempt), **more}, of_row(row, body=whole))
 
 
 async def one(asked: ControlRequest) -> Response:
     row = kept(asked, number(asked.item, "the number of a call"))
     rows = asked.live.journal.rows(row.namespace)
     attempt = attempts([other for other in rows if other.seq <= row.seq])[row.seq]
-    whole = {**summary(row, attempt), **await _detail(row, attempt, asked.live), **bodies(row)}
-    return json_response(masked(whole, of_row(row)))
+    whole = {
+        **summary(row, attempt),
+        **await _detail(row, attempt, asked.live),
+        **await on_thread(partial(bodies, row)),
+    }
+    return await on_thread(lambda: json_response(masked(whole, of_row(row))))
 
 
 async def forget(asked: ControlRequest) -> Response:
@@ -243,8 +252,8 @@ async def explain(asked: ControlRequest) -> Response:
     secrets: Secrets | None = None
     try:
         reached, before = _reached(asked.content(), asked)
-        secrets = of_request(reached.http)
-        call = reached.call(strict=asked.live.settings.strict)
+        secrets = await on_thread(partial(of_request, reached.http))
+        call = await on_thread(partial(reached.call, strict=asked.live.settings.strict))
     except ConfigError as error:
         words = str(error.mistakes[0])
         raise RefusedError(400, words if secrets is None else secrets.text(words)) from error

@@ -222,7 +222,7 @@ class _Outline(Document):
 
 def _document(asked: ControlRequest) -> Document:
     try:
-        document = read(asked.body, FILE) if "yaml" in asked.kind else Document.of(asked.content(), FILE)
+        document = read(asked.body, FILE, MOST_VALUES) if "yaml" in asked.kind else Document.of(asked.content(), FILE)
     except MockserverError as error:
         raise refused(error.mistakes) from error
     data = document.data
@@ -238,6 +238,8 @@ def _named(document: Document, named: int) -> tuple[Document, int]:
     listed = document.data.get("rules") if isinstance(document.data, Mapping) else None
     if not isinstance(listed, list):
         return document, 0
+    if len(listed) > MOST:
+        raise RefusedError(409, f"a namespace has at most {MOST} rules of its own, and the body holds {len(listed)}")
     rules, given = list[Json](), 0
     for rule in listed:
         if isinstance(rule, Mapping) and rule.get("name") is None:
@@ -257,6 +259,7 @@ def _placed(document: Document, error: MockserverError, profiles: Profiles) -> S
 
 
 MOST = 10_000  # rules that a namespace may have of its own
+MOST_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables
 
 
 async def list_rules(asked: ControlRequest) -> Response:
@@ -266,7 +269,7 @@ async def list_rules(asked: ControlRequest) -> Response:
         counts = rule.counts or "attempt" in rule.when.uses
         more = {"added": at < len(own.rules), "hits": hits[rule.source], "counts": counts, "spec": rule.spec}
         shown.append({"name": rule.name, "source": rule.source, **more})
-    return json_response({"rules": shown})
+    return await on_thread(partial(json_response, {"rules": shown}))
 
 
 async def add_rules(asked: ControlRequest) -> Response:
@@ -277,10 +280,12 @@ async def add_rules(asked: ControlRequest) -> Response:
         _check_names(rules, live.namespaces.get(name), live.engine.rules, replace=replaces)
         space, names = live.namespaces.touch(name), [rule.name for rule in rules]
         await live.forget_evicted()
-        gone = [rule for rule in space.rules if rule.name in names]
+        own = frozenset(names)
+        gone = [rule for rule in space.rules if rule.name in own]
         space.named += named
-        space.rules = (*rules, *(rule for rule in space.rules if rule.name not in names))
+        space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
         await _uncount(asked, gone)
+        await on_thread(partial(space.engine, live.engine))  # indexes the rules, which the next call needs
         return json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
 
 

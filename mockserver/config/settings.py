@@ -89,6 +89,11 @@ class Settings(BaseModel):
         description="How many bytes of calls the journal keeps for each namespace; the oldest go first.",
     )
     max_body: Size = Field(10_000_000, ge=1, description="The largest request body, in bytes or as 10MB.")
+    max_unsent: Size = Field(
+        256_000_000,
+        ge=1,
+        description="How many bytes large requests and answers may take until clients have read them; beyond it, 503.",
+    )
     cassette: str | None = Field(
         None, min_length=1, description="The cassette to replay if no rule matches, and to record into."
     )

@@ -135,6 +135,7 @@ class Exchange:
     unweighed: int = 0  # kept bytes that the journal does not count yet
     weight: int = 0  # kept bytes that it counts
     kept: bool = True  # the journal has room for it
+    held: int = 0  # bytes of `max_unsent` that it takes until it is closed
 
     @property
     def source(self) -> str:

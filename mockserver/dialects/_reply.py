@@ -52,8 +52,10 @@ def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
             yield from _pieces(inner, depth + 1)
         yield b"}"
     else:
+        yield b"["
         for at, each in enumerate(value):
-            yield b"," if at else b"["
+            if at:
+                yield b","
             yield from _pieces(each, depth + 1)
         yield b"]"
 
@@ -62,7 +64,7 @@ def _has_long(value: Json, depth: int) -> bool:
     if type(value) is dict:
         return depth < MAX_DEPTH and any(_has_long(inner, depth + 1) for inner in value.values())
     if type(value) is LazySequence or (type(value) is list and len(value) > FEW):
-        return len(value) > 0
+        return True
     return type(value) is list and depth < MAX_DEPTH and any(_has_long(inner, depth + 1) for inner in value)
 
 

@@ -352,9 +352,8 @@ def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | 
 def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
     size = call.options.dimensions or dimensions_of(call.model)
     own = stated.document if isinstance(stated.document, tuple) else None
-    vectors = LazySequence(
-        lambda: (own or embedding(prompt.text, size, author.seed) for prompt in call.prompts), len(call.prompts)
-    )
+    texts = [prompt.text for prompt in call.prompts]
+    vectors = LazySequence(lambda: (own or embedding(text, size, author.seed) for text in texts), len(texts))
     tokens = stated.usage.get("prompt", call.prompt_tokens)
     return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
 

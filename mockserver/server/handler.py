@@ -25,6 +25,7 @@ from mockserver.delivery.drive import (
     CUT,
     FAST_PATH,
     IN_PROCESS,
+    MAX_WRITE,
     STOPPED,
     WIRE,
     Line,
@@ -41,7 +42,7 @@ from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page
 from mockserver.server.cassette_store import replayed
 from mockserver.server.control.requests import of_request
-from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation
+from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import DEFAULT, Live, Prepared
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
@@ -49,6 +50,9 @@ from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_b
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
+TOKEN_COST = 100  # bytes that a token of an answer takes
+PROMPT_COST = 5_000  # the same of a prompt among many
+MANY_CHOICES = 16  # of an answer that is planned when few others are
 MAX_CACHED_TOKENS = 512  # tokens of a stream whose frames are cached
 MAX_CACHED = 65_536  # bytes of a request and its answer together that are cached
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
@@ -57,6 +61,7 @@ STOPPING = Failure("overloaded", "The server is stopping.")
 
 log = logging.getLogger("mockserver")
 T = TypeVar("T")
+TakeBytes = Callable[[int], None]  # counts bytes that a request takes; raises Failure if all take too many
 
 
 @dataclass(slots=True, eq=False)
@@ -100,10 +105,17 @@ class Handler:
         finally:
             if reservation is not None:
                 reservation.release()
+            if exchange.held:
+                live.unsent.release(exchange)
             journal.close(exchange, ended)
 
-    async def respond(self, http: HttpRequest, reservation: Reservation | None = None) -> Prepared:
-        """Parse a request, reserve what it takes, plan, settle and render. No limits apply without a reservation."""
+    async def respond(
+        self, http: HttpRequest, reservation: Reservation | None = None, take: TakeBytes | None = None
+    ) -> Prepared:
+        """Parse a request, reserve what it takes, plan, settle and render. No limits apply without a reservation.
+
+        `take` counts the bytes that a decoded body and the answer take, if these are many.
+        """
         if http.method == "OPTIONS" and self.operations:
             allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
             return Prepared(Plan(RenderedOutcome(), "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
@@ -112,18 +124,21 @@ class Handler:
         try:
             operation, key = self.operation(http.method), self.dialect.credential(http)
             check_key(key, settings.keys)
-            parse = lambda: operation.parse(decoded(http, settings.max_body), settings.strict)  # noqa: E731
+            parse = lambda: operation.parse(_plain(http, settings.max_body, take), settings.strict)  # noqa: E731
             call = await _run(parse, large=len(http.body) > LARGE)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
             if reservation is None or call.operation not in LIMITED:
-                plan, charge = await _planned(engine, call), None
+                plan, charge = await self._planned(engine, call, take), None
             else:
                 charge, tokenized = await _reserve(reservation, engine, call, key)
-                plan = await _planned(engine, tokenized)
+                plan = await self._planned(engine, tokenized, take)
                 charge = await reservation.settle(charge, plan.outcome)
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
+            made = not isinstance(plan.outcome, Raw | Recorded)  # rules and cassettes keep theirs
+            if take is not None and made and len(prepared.reply.body) > MAX_WRITE:
+                take(len(prepared.reply.body))
             if reservation is not None and charge is not None:
                 names, reply = {name for name, _ in reservation.headers}, prepared.reply
                 others = tuple(header for header in reply.headers if header[0] not in names)
@@ -131,6 +146,16 @@ class Handler:
         except Failure as failure:
             return await _run(partial(self._refused, http, failure, call), large=len(http.body) > LARGE)
         return prepared
+
+    async def _planned(self, engine: Engine, call: Call, take: TakeBytes | None) -> Plan:
+        """Plan an answer; of those with many choices few at once, as only then their size is known."""
+        if call.options.n * len(call.prompts or ".") <= MANY_CHOICES or take is None:
+            return await _planned(engine, call)
+        async with self.live.planning:
+            plan = await _planned(engine, call)
+            tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0
+            take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
+            return plan
 
     def _open(self, scope: Scope, namespace: str, journal: Journal) -> Exchange:
         exchange = journal.open(scope["method"], path_of(scope), self.dialect.name, namespace)
@@ -145,8 +170,11 @@ class Handler:
     ) -> Prepared:
         """The reply that an equal request got, if it is cacheable, else a new one."""
         live, namespace = self.live, exchange.namespace
+        take = partial(live.unsent.take, exchange, limit=live.settings.max_unsent)
         try:
-            body = await read_body(receive, live.settings.max_body, scope["headers"])
+            body = await read_body(receive, live.settings.max_body, scope["headers"], take)
+            if len(body) > LARGE or live.unsent.held > live.settings.max_unsent:
+                take(parsed_size(body))
         except Failure as failure:
             return self._refused(snapshot(scope, b"", namespace), failure, None)
         exchange.asked = monotonic()
@@ -161,7 +189,7 @@ class Handler:
                 if not in_process:  # no page reaches a client in this process
                     check_page(http, live.settings)
                 await self._use(namespace)
-                prepared = await self._guarded(http, reservation)
+                prepared = await self._guarded(http, reservation, None if in_process else take)
                 if isinstance(prepared.plan.outcome, Forward) and not in_process:
                     check_page(http, live.settings, forwarded=True)
             except Failure as failure:
@@ -190,9 +218,9 @@ class Handler:
         if self.live.namespaces.evicted:
             await self.live.forget_evicted()
 
-    async def _guarded(self, http: HttpRequest, reservation: Reservation | None) -> Prepared:
+    async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:
         try:
-            return await self.respond(http, reservation)
+            return await self.respond(http, reservation, take)
         except ClientLeftError:
             raise
         except Exception as error:
@@ -269,6 +297,20 @@ async def _run(work: Callable[[], T], *, large: bool) -> T:
     return await on_thread(work) if large else work()
 
 
+def _plain(http: HttpRequest, limit: int, take: TakeBytes | None) -> HttpRequest:
+    plain = decoded(http, limit)
+    if plain is not http and take is not None and len(plain.body) > LARGE:
+        take(parsed_size(plain.body))
+    return plain
+
+
+async def _planned(engine: Engine, call: Call) -> Plan:
+    try:
+        return await engine.plan(call)
+    except Failure as failure:
+        return Plan(failure, "invalid")
+
+
 async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: str | None) -> tuple[Charge, Call]:
     """Reserve what a call takes; return it with its tokens if limits count them. Raises Failure, ClientLeftError."""
     engine.policy.models.admit(call.model)
@@ -329,13 +371,6 @@ def _with_source(limits: Headers, prepared: Prepared, exchange: Exchange, settin
         return limits
     source = _printable(prepared.plan.source)
     return (*limits, ("x-mockserver-source", source), ("x-mockserver-call", str(exchange.seq)))
-
-
-async def _planned(engine: Engine, call: Call) -> Plan:
-    try:
-        return await engine.plan(call)
-    except Failure as failure:
-        return Plan(failure, "invalid")
 
 
 def timed_by(http: HttpRequest) -> bool | None:

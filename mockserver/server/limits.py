@@ -7,12 +7,14 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any
 
 from starlette.types import Receive
 
 from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.call import fingerprint
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
 from mockserver.core.protocols import Buckets, Draw
@@ -97,6 +99,40 @@ class Concurrency:
     @property
     def _limit(self) -> float:
         return math.inf if self.limits.concurrent is None else self.limits.concurrent
+
+
+class Unsent:
+    """Bytes that requests and answers take until their clients have read them: the setting `max_unsent` bounds them."""
+
+    __slots__ = ("_lock", "held")
+
+    def __init__(self) -> None:
+        self.held, self._lock = 0, Lock()
+
+    def take(self, exchange: Exchange, size: int, *, limit: int) -> None:
+        """Take more for an exchange, on any thread. Raises Failure if that is too much, unless it is the only one."""
+        with self._lock:
+            if self.held + size > limit and self.held > exchange.held:
+                raise Failure("overloaded", _UNREAD, retry_after=1.0)
+            self.held += size
+            exchange.held += size
+
+    def add(self, size: int) -> None:
+        """Count bytes that are written and unread; less than 0: that are read."""
+        with self._lock:
+            self.held += size
+
+    def release(self, exchange: Exchange) -> None:
+        self.add(-exchange.held)
+        exchange.held = 0
+
+
+def parsed_size(body: bytes) -> int:
+    """Roughly how many bytes a JSON body takes once it is parsed."""
+    return 3 * len(body) + 40 * body.count(b",") + 60 * body.count(b"[") + 400 * body.count(b"{")
+
+
+_UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it. Please try again later."
 
 
 class Limiter:

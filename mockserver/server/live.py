@@ -5,7 +5,7 @@ go by its name in places of their own; `Namespaces.evicted` names those that mus
 """
 
 import logging
-from asyncio import Lock
+from asyncio import Lock, Semaphore
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, load
 from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player, check, file_of, named_in
-from mockserver.server.limits import Charge, Limiter
+from mockserver.server.limits import Charge, Limiter, Unsent
 from mockserver.server.recorder import recording_policy
 from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.in_memory import MAX_NAMESPACES, MemoryBuckets, MemoryShelf, MemoryStore
@@ -48,6 +48,7 @@ LONGEST = 100  # characters of a name
 
 
 MAX_ENTRIES = 256
+PLANNED = 2  # calls with many choices that are planned at once
 Value = TypeVar("Value")
 
 
@@ -191,6 +192,8 @@ class Live:
     upstreams: UpstreamClient = field(default_factory=UpstreamClient)
     keep: Keep | None = None  # None: nothing is recorded
     changing: Lock = field(default_factory=Lock)  # held while rules are compiled and swapped in
+    unsent: Unsent = field(default_factory=Unsent)
+    planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     made_token: str = field(default_factory=token)  # for control paths that need one if none is set
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by

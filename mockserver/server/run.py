@@ -137,7 +137,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Config(
         with_cors(DefaultDialect(live, lifespan), live.settings.cors),
-        http=protocol_factory(refusal(live)),  # type: ignore[arg-type]  # a factory instead of a class
+        http=protocol_factory(refusal(live), unread=live.unsent),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",
         log_config=None,

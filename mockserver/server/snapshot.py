@@ -48,8 +48,13 @@ def path_of(scope: Scope) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-async def read_body(receive: Receive, limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
-    """The whole body. Raises Failure (`too_large`), if announced before reading; ClientLeftError if it never ends."""
+async def read_body(
+    receive: Receive,
+    limit: int,
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    take: Callable[[int], None] = lambda size: None,
+) -> bytes:
+    """The whole body; `take` is called with the size of each part. Raises Failure (`too_large`), ClientLeftError."""
     too_large = f"The request body is larger than {limit} bytes."
     for name, value in headers:
         if name == b"content-length" and value.isdigit() and len(value) < 20 and int(value) > limit:
@@ -63,6 +68,7 @@ async def read_body(receive: Receive, limit: int, headers: Iterable[tuple[bytes,
         if not message.get("more_body"):
             return b"".join([*pieces, piece]) if pieces else piece
         pieces.append(piece)
+        take(len(piece))
     raise ClientLeftError
 
 

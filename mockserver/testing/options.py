@@ -113,6 +113,7 @@ class ServerOptions(TypedDict, total=False):
     background_polls: int
     journal_calls: int
     max_body: int | str
+    max_unsent: int | str
     source_headers: bool
 
 

@@ -2,7 +2,7 @@
 
 from asyncio import sleep
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -25,6 +25,7 @@ from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
     json_response,
+    list_response,
     masked,
     number,
     of_request,
@@ -196,13 +197,19 @@ async def listed(asked: ControlRequest) -> Response:
     tries = attempts(rows)
     fitting = [row for row in rows if all(FILTERS[name](row, asked) for name in asked.query if name in FILTERS)]
     limit = asked.number("limit")
-    whole, shown = asked.switch("bodies"), list[Json]()
-    for row in fitting if limit is None else fitting[max(0, len(fitting) - limit) :]:
-        work = partial(_shown, row, tries[row.seq], whole=whole)
-        shown.append(await on_thread(work) if whole else work())
-        if not len(shown) % _TURN:
-            await sleep(0)
-    return await on_thread(partial(json_response, {"calls": shown}))
+    whole = asked.switch("bodies")
+    latest = fitting if limit is None else fitting[max(0, len(fitting) - limit) :]
+
+    async def shown() -> AsyncIterator[Json]:
+        for at, row in enumerate(latest):
+            work = partial(_shown, row, tries[row.seq], whole=whole)
+            yield await on_thread(work) if whole else work()
+            if not at % _TURN:
+                await sleep(0)
+
+    if whole:
+        return list_response("calls", shown())
+    return await on_thread(partial(json_response, {"calls": [each async for each in shown()]}))
 
 
 def _shown(row: Exchange, attempt: int, *, whole: bool) -> Json:

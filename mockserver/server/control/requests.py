@@ -2,11 +2,11 @@
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.cassettes.redaction.redact import Secrets, secrets_of
@@ -81,8 +81,25 @@ class RefusedError(Exception):
 
 
 def json_response(content: Json, status: int = 200) -> Response:
-    text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
-    return Response(text.encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json")
+    return Response(_text(content).encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json")
+
+
+def _text(content: Json) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2, default=str)
+
+
+def list_response(name: str, items: AsyncIterable[Json]) -> Response:
+    """A table with one list, made as it is sent; the bytes are those of `json_response`."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        mark = f'{{\n  "{name}": ['
+        async for item in items:
+            shown = _text(item).replace("\n", "\n    ")
+            yield f"{mark}\n    {shown}".encode("utf-8", "backslashreplace")
+            mark = ","
+        yield b"\n  ]\n}\n" if mark == "," else f"{mark}]\n}}\n".encode()
+
+    return StreamingResponse(pieces(), media_type="application/json")
 
 
 def number(word: str, what: str) -> int:

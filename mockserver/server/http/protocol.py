@@ -15,11 +15,12 @@ from starlette.types import ASGIApp
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import COMPLETE, FAST_PATH, WIRE
+from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, WIRE
 from mockserver.dialects import discover
 from mockserver.server.http import parser
 from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Deadlines, DeadlineWatch, Refuse, RequestParser
 from mockserver.server.http.request_cycle import RequestCycle
+from mockserver.server.limits import Unsent
 from mockserver.server.live import DEFAULT, Live, allowed
 from mockserver.server.routes import owner
 
@@ -51,6 +52,8 @@ def _parted(path: str) -> tuple[str, str]:
     return (namespace, f"/{rest}") if allowed(namespace) else (DEFAULT, path)
 
 
+MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
+MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
 PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
 
 log = logging.getLogger("mockserver")
@@ -59,9 +62,10 @@ log = logging.getLogger("mockserver")
 def protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
+    unread: Unsent | None = None,
 ) -> Callable[..., "ConnectionProtocol"]:
     """What uvicorn takes as `http`: makes the protocol of each connection, all under one deadline watch."""
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines))
+    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent())
 
 
 class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
@@ -73,19 +77,36 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     _leaving = False  # nothing more is to be written
     _waiting = 0  # bytes that the client had not taken when last looked at
 
-    def __init__(self, deadline_watch: DeadlineWatch, **uvicorn: Any) -> None:
+    _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
+
+    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch = deadline_watch
+        self.deadline_watch, self._unread = deadline_watch, unread
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=MAX_BUFFERED)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.write = transport.write
         self.lent = {WIRE: self, FAST_PATH: self}
         self.deadline_watch.enter(self)
         self.due = self.loop.time() + self.deadline_watch.deadlines.head
 
+    def pause_writing(self) -> None:
+        self._stalled = self.transport.get_write_buffer_size() + MAX_HELD
+        self._unread.add(self._stalled)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._taken()
+        super().resume_writing()
+
+    def _taken(self) -> None:
+        self._unread.add(-self._stalled)
+        self._stalled = 0
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._taken()
         self.deadline_watch.leave(self)
         self._leaving = self.deaf = True
         self.pipeline.clear()

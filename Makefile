@@ -6,12 +6,15 @@ BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile once
 
+NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
+
 .PHONY: setup serve fmt check test slow browser quick frameworks fuzz crash cover bench tour lock lock-frameworks
 
 setup: .venv/ready
 
 .venv/ready: pyproject.toml constraints.txt tests/previous.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
+	@$(NEW_ENOUGH)
+	@echo "Installing what the tests need, once (about 350 MB; some minutes) ..."
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
@@ -25,8 +28,19 @@ setup: .venv/ready
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-serve: setup
-	$(BIN)/mockserver serve rules.yaml
+# What serving needs, about 100 MB; in .venv there is more than that, if it was made.
+SERVING := $(if $(wildcard .venv/ready),.venv,.venv-serve)
+
+.venv-serve/ready: constraints-serve.txt
+	@$(NEW_ENOUGH)
+	@echo "Installing what the server needs, once (about 100 MB; half a minute) ..."
+	@$(PYTHON) -m venv .venv-serve
+	@.venv-serve/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@.venv-serve/bin/python -m compileall -q mockserver
+	@touch $@
+
+serve: $(SERVING)/ready
+	$(SERVING)/bin/python -m mockserver serve rules.yaml
 
 fmt: setup
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
@@ -72,6 +86,9 @@ lock: setup  # the newest version of everything, with hashes
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	  --all-extras --all-build-deps --allow-unsafe --no-annotate --no-emit-options \
 	  --output-file constraints.txt pyproject.toml
+	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --strip-extras \
+	  --allow-unsafe --no-annotate --no-emit-options --constraint constraints.txt \
+	  --output-file constraints-serve.txt pyproject.toml
 
 lock-frameworks: setup
 	CUSTOM_COMPILE_COMMAND="make lock-frameworks" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \

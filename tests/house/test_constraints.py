@@ -31,6 +31,11 @@ def frameworks() -> Iterator[str]:
     yield from (line for line in FRAMEWORKS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
 
 
+def serving() -> Iterator[str]:
+    """What mockserver needs, without its extras."""
+    yield from PROJECT["dependencies"]
+
+
 def previous() -> Iterator[str]:
     """What has another version for some of the tests."""
     yield "pytest"
@@ -38,6 +43,7 @@ def previous() -> Iterator[str]:
 
 LOCKS = {
     "constraints.txt": project,
+    "constraints-serve.txt": serving,
     "tests/frameworks/constraints.txt": frameworks,
     "tests/previous.txt": previous,
 }

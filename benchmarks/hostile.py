@@ -81,6 +81,14 @@ def _inputs(n: int) -> bytes:
     return post("/v1/embeddings", json.dumps({"model": "text-embedding-3-large", "input": ["a"] * n}).encode())
 
 
+def _choices(n: int) -> bytes:
+    return _chat(text="Write a story of 3000 words", n=n, logprobs=True, top_logprobs=20)
+
+
+def _values(n: int) -> bytes:
+    return _chat(metadata={}, unknown=[[]] * n)
+
+
 def _yaml(n: int) -> bytes:
     return post("/__mockserver__/api/rules", b"- a\n" * n).replace(b"application/json", b"application/yaml")
 
@@ -96,6 +104,8 @@ KINDS: Mapping[str, tuple[Make, int]] = {
     "optional parts of a grammar": (_grammar, 3_000),
     "prompts": (_prompts, 2_000),
     "inputs of embeddings": (_inputs, 2_048),
+    "choices with log probabilities": (_choices, 32),
+    "values of an unknown field": (_values, 2_000_000),
     "letters of a prompt": (lambda n: _chat(text="a b " * (n // 4)), 4_000_000),
     "lines of YAML to the control API": (_yaml, 250_000),
 }

@@ -19,7 +19,7 @@ from mockserver.dialects._errors import duration
 from mockserver.wire.chat import ChatLayout, Extra, chunks, completion
 
 LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
-MAX_DEPTH = 8  # of a part of a body that is made as it is sent
+MAX_DEPTH = 5  # of a part of a body that is made as it is sent
 DONE = Frame(b"[DONE]", part="end")
 STREAM_HEADERS: Headers = (
     ("content-type", "text/event-stream; charset=utf-8"),
@@ -61,11 +61,14 @@ def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
 
 
 def _has_long(value: Json, depth: int) -> bool:
-    if type(value) is dict:
-        return depth < MAX_DEPTH and any(_has_long(inner, depth + 1) for inner in value.values())
-    if type(value) is LazySequence or (type(value) is list and len(value) > FEW):
+    """Whether it has a list of the body's own that is long, or one that is made as it is sent."""
+    if type(value) is LazySequence:
         return True
-    return type(value) is list and depth < MAX_DEPTH and any(_has_long(inner, depth + 1) for inner in value)
+    if type(value) is list and len(value) > FEW:
+        return depth == 1
+    if depth < MAX_DEPTH and type(value) is dict:
+        return any(_has_long(inner, depth + 1) for inner in value.values())
+    return depth < MAX_DEPTH and type(value) is list and any(_has_long(inner, depth + 1) for inner in value)
 
 
 def _small(body: Mapping[str, Json]) -> bytes | None:

@@ -5,7 +5,8 @@ the file. Files are locked themselves, so nothing else remains. filelock locks a
 takes 0.2 s to import to replace some twenty lines.
 
 Large cassettes have an index in a folder next to them: their episodes as JSON, which loads many times faster than YAML.
-A stale, broken or missing index is made again; if it cannot be written, cassettes are read as YAML.
+A stale, broken or missing index is made again; if it cannot be written, cassettes are read as YAML. One that came with
+a checkout is not believed, as nobody has reviewed it: it could hold other episodes than the cassette.
 """
 
 import json
@@ -31,7 +32,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Episode
 from mockserver.core.json import parsed
-from mockserver.core.seed import monotonic
+from mockserver.core.seed import monotonic, wall
 
 try:
     import fcntl
@@ -61,7 +62,7 @@ class LockedFile:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self._open = True
+        self._open, self._process = True, os.getpid()
 
     @property
     def status(self) -> os.stat_result:
@@ -84,6 +85,8 @@ class LockedFile:
     def close(self) -> None:
         if self._open:
             self._open = False
+            if fcntl is not None and os.getpid() == self._process:
+                fcntl.flock(self.descriptor, fcntl.LOCK_UN)  # a process forked meanwhile would keep it locked
             os.close(self.descriptor)
 
 
@@ -201,7 +204,7 @@ def write_note(path: Path, pending: PendingAppend) -> None:
 def read_note(path: Path) -> PendingAppend | None:
     """The note for a file; None if there is no complete one, as the file is then untouched."""
     try:
-        head, _, document = note_path(path).read_bytes().partition(b"\n")
+        head, _, document = read_regular(note_path(path))[0].partition(b"\n")
     except OSError:
         return None
     said = parsed(head.decode("latin-1"))
@@ -214,6 +217,15 @@ def read_note(path: Path) -> PendingAppend | None:
 def drop_note(path: Path) -> None:
     with suppress(OSError):
         note_path(path).unlink(missing_ok=True)
+
+
+def read_regular(path: Path) -> tuple[bytes, os.stat_result]:
+    """The content and state of a file of ours. Raises OSError for a link, which may lead to a file without end."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | PLAIN), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is no file")
+        return file.read(), status
 
 
 def write_file(path: Path, data: bytes, mode: int = os.O_TRUNC) -> None:
@@ -458,24 +470,28 @@ _LONGEST_PART = 200  # bytes, which leaves room for the names of related files
 _LONGEST_NAME = 1000
 
 
-FORMAT = 2  # increases when the reading of files or this format changes
+FORMAT = 3  # increases when the reading of files or this format changes
 FOLDER = ".index"
 MIN_SIZE = 50_000  # bytes of a cassette
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The episodes of a file, or of its start, and the length and hash of that."""
+    """The episodes of a file, or of its start, and the length and hash of that.
+
+    `written` is the time in nanoseconds that the index file has, which no checkout can give it.
+    """
 
     format: int
     size: int
     lines: int
     sha256: str
     episodes: tuple[Episode, ...]
+    written: int = 0
 
     @classmethod
-    def of(cls, data: bytes, found: tuple[Episode, ...]) -> "Index":
-        return cls(FORMAT, len(data), data.count(b"\n"), sha256(data).hexdigest(), found)
+    def of(cls, data: bytes, found: tuple[Episode, ...], written: int = 0) -> "Index":
+        return cls(FORMAT, len(data), data.count(b"\n"), sha256(data).hexdigest(), found, written)
 
     def begins(self, data: bytes) -> bool:
         """Whether it is of the start of a file with these bytes, which whole documents follow, if anything."""
@@ -499,7 +515,8 @@ def indexed(path: Path, data: bytes, file: str) -> tuple[Episode, ...]:
         position = ReadPosition(len(index.episodes), index.lines)
         found = (*index.episodes, *(entry.episode for entry in following(data[index.size :], file, position)))
     with suppress(OSError, ValueError):
-        _write(place, _adapter().dump_json((Index.of(data, found),)))
+        written = int(wall() * 1e6) * 1000
+        _write(place, _adapter().dump_json((Index.of(data, found, written),)), written)
     return found
 
 
@@ -510,12 +527,16 @@ def index_of(path: Path) -> Path:
 
 def _read(index: Path) -> Index | None:
     with suppress(OSError, ValueError), collector_at_rest():
-        return _adapter().validate_json(index.read_bytes())[0]
+        content, status = read_regular(index)
+        found = _adapter().validate_json(content)[0]
+        return found if found.written == status.st_mtime_ns else None
     return None
 
 
-def _write(index: Path, content: bytes) -> None:
+def _write(index: Path, content: bytes, written: int) -> None:
     folder = index.parent
+    if folder.is_symlink():
+        return
     if not folder.exists():
         folder.mkdir(0o700)
     with suppress(FileExistsError):
@@ -524,6 +545,7 @@ def _write(index: Path, content: bytes) -> None:
         try:
             fresh.write(content)
             fresh.close()
+            os.utime(fresh.name, ns=(written, written))
             os.replace(fresh.name, index)
         except BaseException:
             Path(fresh.name).unlink(missing_ok=True)

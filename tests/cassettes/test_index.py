@@ -1,6 +1,8 @@
 """The compiled index: the very episodes, made anew whenever it does not fit, and never missed."""
 
 import json
+import os
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -30,9 +32,11 @@ def through(path: Path, data: bytes = DATA) -> tuple[Episode, ...]:
 
 
 def marked(path: Path) -> None:
-    text = index_of(path).read_text()
+    index, text = index_of(path), index_of(path).read_text()
     assert '"gpt-4o"' in text
-    index_of(path).write_text(text.replace('"gpt-4o"', '"marked"'))
+    written = index.stat().st_mtime_ns
+    index.write_text(text.replace('"gpt-4o"', '"marked"'))
+    os.utime(index, ns=(written, written))
 
 
 def test_what_was_added_is_read_alone(tmp_path: Path) -> None:
@@ -68,6 +72,31 @@ def test_the_index_holds_the_very_episodes_for_their_user_only(tmp_path: Path) -
         ".gitignore": 0o600,
         "a.yaml.json": 0o600,
     }
+
+
+def test_an_index_that_comes_with_a_checkout_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "mine" / "a.yaml"
+    path.parent.mkdir()
+    through(path)
+    marked(path)
+    theirs = tmp_path / "theirs" / "a.yaml"
+    index_of(theirs).parent.mkdir(parents=True)
+    shutil.copyfile(index_of(path), index_of(theirs))  # the content alone, as git does
+    assert through(theirs) == ALL
+    os.replace(index_of(path), tmp_path / "elsewhere")
+    index_of(path).symlink_to(tmp_path / "elsewhere")
+    assert through(path) == ALL
+
+
+def test_a_link_in_place_of_a_note_or_of_the_index_s_folder_is_not_followed(tmp_path: Path) -> None:
+    path, outside = tmp_path / "tapes" / "a.yaml", tmp_path / "outside"
+    path.parent.mkdir()
+    outside.mkdir()
+    path.write_bytes(DATA)
+    (path.parent / ".index").symlink_to(outside)
+    store.note_path(path).symlink_to("/dev/zero")
+    assert store.CassetteFile(path).load() == ALL
+    assert list(outside.iterdir()) == []
 
 
 HASHED = {

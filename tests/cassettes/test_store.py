@@ -1,6 +1,8 @@
 """Cassettes on disk: appended, rewritten, locked and repaired."""
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -229,6 +231,18 @@ def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
             assert not inside.wait(0.05)
         waiting.result(10)
     assert inside.is_set()
+
+
+def test_a_process_that_inherits_an_open_file_does_not_keep_it_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.1)
+    path = tmp_path / "a.yaml"
+    path.touch()
+    with locked(path, alone=True) as held:
+        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(held.descriptor,))
+    with locked(path, alone=True):
+        child.communicate(b"\n")
 
 
 def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -17,6 +17,7 @@ from typing import Any
 from load import cpu_seconds, free_port, post, server
 
 PATIENCE = 20  # seconds
+ASKED = "What is the weather in Oslo on Monday? "
 Make = Callable[[int], bytes]
 
 
@@ -61,9 +62,7 @@ def _required(n: int) -> bytes:
 
 
 def _tools(n: int) -> bytes:
-    shape = {"type": "object", "properties": {"city": {"type": "string"}, "date": {"type": "string"}}}
-    tools = [{"type": "function", "function": {"name": f"tool_{i}", "parameters": shape}} for i in range(n)]
-    return _chat(text="What is the weather in Oslo on Monday? " * 200, tools=tools)
+    return _chat(text=ASKED * 200, tools=[_tool(f"tool_{i}") for i in range(n)])
 
 
 def _grammar(n: int) -> bytes:
@@ -73,8 +72,8 @@ def _grammar(n: int) -> bytes:
     return _chat(tools=[tool], tool_choice={"type": "custom", "custom": {"name": "x"}})
 
 
-def _prompts(n: int) -> bytes:
-    return post("/v1/completions", json.dumps({"model": "gpt-4o", "prompt": ["Say hi"] * n}).encode())
+def _completions(prompts: Sequence[str]) -> bytes:
+    return post("/v1/completions", json.dumps({"model": "gpt-4o", "prompt": prompts}).encode())
 
 
 def _inputs(n: int) -> bytes:
@@ -89,8 +88,62 @@ def _values(n: int) -> bytes:
     return _chat(metadata={}, unknown=[[]] * n)
 
 
-def _yaml(n: int) -> bytes:
-    return post("/__mockserver__/api/rules", b"- a\n" * n).replace(b"application/json", b"application/yaml")
+def _yaml(text: bytes) -> bytes:
+    return post("/__mockserver__/api/rules", text).replace(b"application/json\r\na", b"application/yaml\r\na")
+
+
+def _tool(name: str, about: str = "", *properties: str) -> dict[str, Any]:
+    shape = {"type": "object", "properties": {each: {"type": "string"} for each in properties or ("city", "date")}}
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": shape}}
+
+
+def _named_tools(n: int) -> bytes:
+    orders = {"role": "system", "content": "You must call tool_1. Use tool_7 when asked. " * 400}
+    said = {"role": "user", "content": "Do it please"}
+    return _chat(messages=[orders, said], tools=[_tool(f"tool_{i}") for i in range(n)])
+
+
+def _described_tools(n: int) -> bytes:
+    tools = [_tool(f"t{i}", "Get the weather in a city") for i in range(n)]
+    return _chat(text=ASKED * 100, tools=tools, tool_choice="required")
+
+
+def _properties(n: int) -> bytes:
+    names = [f"property_{i}" for i in range(n)]
+    return _chat(text=ASKED * 50, tools=[_tool("get_weather", "Get the weather", *names)])
+
+
+def _said(n: int) -> bytes:
+    return _chat(messages=[{"role": "user", "content": "hi"}] * n)
+
+
+def _results(n: int) -> bytes:
+    asked = [{"id": f"c{i}", "type": "function", "function": {"name": "t", "arguments": "{}"}} for i in range(n)]
+    results = [{"role": "tool", "tool_call_id": f"c{i}", "content": "x"} for i in range(n)]
+    said = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": asked}]
+    return _chat(messages=[*said, *results], tools=[_tool("t")])
+
+
+def _parts(n: int) -> bytes:
+    return _chat(messages=[{"role": "user", "content": [{"type": "text", "text": "hi"}] * n}])
+
+
+def _number(n: int) -> bytes:
+    said = b'{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"max_tokens":' + b"9" * n + b"}"
+    return post("/v1/chat/completions", said)
+
+
+def _deep(n: int) -> bytes:
+    said = b'{"model":"gpt-4o","messages":[{"role":"user","content":' + b"[" * n + b"]" * n + b"}]}"
+    return post("/v1/chat/completions", said)
+
+
+def _headers(n: int) -> bytes:
+    return _chat().replace(b"\r\nhost", b"\r\nx: y" * n + b"\r\nhost", 1)
+
+
+def _query(n: int) -> bytes:
+    return _chat().replace(b"completions ", b"completions?" + b"a=1&" * n + b" ", 1)
 
 
 # A request of each kind by its size, and the largest size that is tried; half and a quarter of it are tried first.
@@ -102,12 +155,32 @@ KINDS: Mapping[str, tuple[Make, int]] = {
     "required properties": (_required, 20_000),
     "tools with a long prompt": (_tools, 5_000),
     "optional parts of a grammar": (_grammar, 3_000),
-    "prompts": (_prompts, 2_000),
+    "prompts": (lambda n: _completions(["Say hi"] * n), 2_000),
     "inputs of embeddings": (_inputs, 2_048),
     "choices with log probabilities": (_choices, 32),
     "values of an unknown field": (_values, 2_000_000),
     "letters of a prompt": (lambda n: _chat(text="a b " * (n // 4)), 4_000_000),
-    "lines of YAML to the control API": (_yaml, 250_000),
+    "tools that a system prompt names": (_named_tools, 5_000),
+    "tools whose descriptions fit": (_described_tools, 2_000),
+    "properties of a tool": (_properties, 5_000),
+    "different prompts": (lambda n: _completions([f"Tell me about {i}" for i in range(n)]), 2_000),
+    "lines of YAML to the control API": (lambda n: _yaml(b"- a\n" * n), 250_000),
+    "tables of YAML to the control API": (lambda n: _yaml(b"rules:\n" + b"- {a: {b: {c: 1}}}\n" * n), 50_000),
+    "messages": (_said, 100_000),
+    "parts of a message": (_parts, 100_000),
+    "results of tools": (_results, 10_000),
+    "stop sequences": (lambda n: _chat(stop=["x"] * n), 100_000),
+    "keys of logit_bias": (lambda n: _chat(logit_bias={str(i): 1 for i in range(n)}), 100_000),
+    "keys of metadata": (lambda n: _chat(metadata={str(i): "x" for i in range(n)}), 100_000),
+    "unknown keys": (lambda n: _chat(**{f"k{i}": 1 for i in range(n)}), 100_000),
+    "choices": (lambda n: _chat(n=n), 128),
+    "digits of a number": (_number, 1_000_000),
+    "levels of content": (_deep, 100_000),
+    "headers": (_headers, 2_000),
+    "query parameters": (_query, 8_000),
+    "combining accents": (lambda n: _chat(text="a" + "\u0301" * n), 200_000),
+    "opening quotes": (lambda n: _chat(text="“" * n), 200_000),
+    "letters of a word": (lambda n: _chat(text="a" * n), 400_000),
 }
 
 

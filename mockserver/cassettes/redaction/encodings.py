@@ -11,6 +11,7 @@ from base64 import b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 MIN_BASE64 = 6  # letters of base64 that identify a value
@@ -105,14 +106,14 @@ class View:
             end = self.rights[last] + max(0, end - self.ends[last])
         return self.outer.span(start, end)
 
-    def unescaped(self, pattern: re.Pattern[bytes], meaning: "Meaning") -> "View | None":
+    def unescaped(self, escape: "Escape") -> "View | None":
         """The view without these escapes, or None if it has none."""
-        if pattern.search(self.data) is None:
+        if escape.letter not in self.data or escape.sign.search(self.data) is None:
             return None
         made, reached = bytearray(), 0
         starts, ends, lefts, rights = (array("I") for _ in range(4))
-        for match in pattern.finditer(self.data):
-            if (meant := meaning(match)) is not None:
+        for match in escape.pattern.finditer(self.data):
+            if (meant := escape.meaning(match)) is not None:
                 made += self.data[reached : match.start()]
                 starts.append(len(made))
                 made += meant
@@ -129,8 +130,8 @@ def views(data: bytes) -> Iterator[View]:
     yield view
     for _ in range(MAX_NESTED):
         before = view
-        for letter, pattern, meaning in ESCAPES:
-            if letter in view.data and (inner := view.unescaped(pattern, meaning)):
+        for escape in ESCAPES:
+            if inner := view.unescaped(escape):
                 view = inner
                 yield view
         if view is before:
@@ -141,8 +142,8 @@ def _hexadecimal(match: re.Match[bytes]) -> bytes:
     return bytes((int(match[1], 16),)) if match[1] else b""
 
 
-def _slash(match: re.Match[bytes]) -> bytes:
-    return _hexadecimal(match) or b"/"
+def _backslashed(match: re.Match[bytes]) -> bytes | None:
+    return _hexadecimal(match) or match[2]
 
 
 def _entity(match: re.Match[bytes]) -> bytes | None:
@@ -152,13 +153,25 @@ def _entity(match: re.Match[bytes]) -> bytes | None:
     return letter.encode() if len(letter) == 1 and letter.isascii() else None
 
 
+class Escape(NamedTuple):
+    """A kind of escapes: the letter with which each begins, a quick sign of them, and what each match means, if any."""
+
+    letter: bytes
+    sign: re.Pattern[bytes]
+    pattern: re.Pattern[bytes]
+    meaning: Callable[[re.Match[bytes]], bytes | None]
+
+
 MAX_NESTED = 3  # kinds of escapes within others; those of one kind within each other are taken off at once
-Meaning = Callable[[re.Match[bytes]], bytes | None]
-# Escapes of ASCII letters alone, as others have few forms, by the letter with which they begin. Repeats are bounded or
-# lack that letter, so that the time is linear. The last one is quoted-printable.
-ESCAPES: tuple[tuple[bytes, re.Pattern[bytes], Meaning], ...] = (
-    (b"\\", re.compile(rb"\\\\{0,63}(?:(?:u00|x)([2-7][0-9a-fA-F])|/)"), _slash),
-    (b"%", re.compile(rb"%(?:25)*([2-7][0-9a-fA-F]|0[aAdD])"), _hexadecimal),
-    (b"&", re.compile(rb"&(?:amp;)*(#[xX]0*[2-7][0-9a-fA-F]|#0*[0-9]{2,3}|[A-Za-z]{2,24}(?=;));?"), _entity),
-    (b"=", re.compile(rb"=(?:([2-7][0-9a-fA-F])|(?:\r|\\{1,64}r)?(?:\n|\\{1,64}n))"), _hexadecimal),
+_BACKSLASH = re.compile(rb"\\(?:(?:u00|x)[2-7]|/)")
+_BACKSLASHES = re.compile(rb"\\++(?:(?:u00|x)([2-7][0-9a-fA-F])|(/))?")  # all, so that none is read twice
+_PERCENT_SIGN = re.compile(rb"%(?:25)*([2-7][0-9a-fA-F]|0[aAdD])")
+_AMPERSAND = re.compile(rb"&(?:amp;)*(#[xX]0*[2-7][0-9a-fA-F]|#0*[0-9]{2,3}|[A-Za-z]{2,24}(?=;));?")
+_EQUALS = re.compile(rb"=(?:([2-7][0-9a-fA-F])|(?:\r|\\{1,64}r)?(?:\n|\\{1,64}n))")  # quoted-printable
+# Escapes of ASCII letters alone, as others have few forms.
+ESCAPES = (
+    Escape(b"\\", _BACKSLASH, _BACKSLASHES, _backslashed),
+    Escape(b"%", _PERCENT_SIGN, _PERCENT_SIGN, _hexadecimal),
+    Escape(b"&", _AMPERSAND, _AMPERSAND, _entity),
+    Escape(b"=", _EQUALS, _EQUALS, _hexadecimal),
 )

@@ -338,7 +338,7 @@ class ValidationCost:
                 yield self.of(inner, below, level)
 
 
-_MAX_LEVEL = 400  # lists count too
+_MAX_LEVEL = 300  # lists count too
 _MAX_COST_STEPS = 500_000  # values times depth
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 # Keywords whose schemas apply to the values within a value, those that hold schemas by name, and those that hold none.

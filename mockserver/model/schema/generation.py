@@ -5,6 +5,7 @@ Rules out what is impossible at first sight, and looks up what the prompt says o
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from mockserver.core.json import Json
@@ -124,7 +125,8 @@ class Generation:
         if values is None:
             return None
         stated = (part[keyword] for part in parts for keyword in ("enum", "const", EXCLUDED) if keyword in part)
-        self.spend((len(values) + sum(map(self.compiled.size_of, stated))) // _VALUES_PER_STEP)
+        share = _VALUES_COMPARED_PER_STEP if any(EXCLUDED in part for part in parts) else _VALUES_PER_STEP
+        self.spend((len(values) + sum(map(self.compiled.size_of, stated))) // share)
         allowed = allowed_types(parts)
         return [value for value in values if has_type(value, allowed)]
 
@@ -291,7 +293,7 @@ def _evidence(generation: Generation, parts: Parts) -> float:
 
 
 def _spend_on_mentions(generation: Generation, properties: int) -> None:
-    generation.spend(min(_MAX_PAIRS, properties * len(generation.said.found)) // _PAIRS_PER_STEP)
+    generation.spend(min(_MAX_PAIRS, properties * (1 + len(generation.said.found))) // _PAIRS_PER_STEP)
 
 
 def evidence_within(generation: Generation, schemas: Sequence[Json]) -> float:
@@ -312,23 +314,44 @@ def _view(generation: Generation, schemas: Sequence[Json]) -> Json:
     if isinstance(whole, dict):
         for keyword in ("anyOf", "oneOf"):
             if keyword in whole:
+                generation.spend(len(whole[keyword]) // _OPTIONS_PER_STEP)
                 whole[keyword] = [_merged(generation, (option,)) for option in whole[keyword]]
-    return whole
+    return _outlined(whole)
 
 
 def _merged(generation: Generation, schemas: Sequence[Json]) -> Json:
     parts = generation.possible(schemas)
     if parts is None:
         return False
-    return {key: value for part in reversed(parts) for key, value in part.items() if key not in _RESOLVED}
+    whole = {key: part[key] for part in reversed(parts) for key in _READ_FROM_VIEWS if key in part}
+    generation.spend(len(whole.get("enum", ())) // _VALUES_PER_STEP)
+    return whole
+
+
+def _outlined(schema: Json, levels: int = 2) -> Json:
+    """A schema without what nobody reads who looks for it in a text: of the properties within it, only the names."""
+    if isinstance(schema, list):
+        return [_outlined(option, levels) for option in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    outline = {key: value for key, value in schema.items() if key in _READ_FROM_VIEWS}
+    for key in outline.keys() & _HOLDING:
+        outline[key] = _outlined(outline[key], levels - 1) if levels else True
+    if isinstance(outline.get("properties"), Mapping):
+        outline["properties"] = dict.fromkeys(islice(outline["properties"], _MAX_PROPERTIES), True)
+    return outline
 
 
 _MAX_OPTIONAL_DEPTH = 4
 _MAX_EXCLUDED_OPTIONS = 40
 _MAX_MEMORY = 4_000
-_PARTS_PER_STEP, _PATTERNS_PER_STEP, _VALUES_PER_STEP = 40, 10, 50
-_NAME_IN_PARTS, _PAIRS_PER_STEP, VALIDATED_PER_STEP = 4, 20, 2_000
+_PARTS_PER_STEP, _PATTERNS_PER_STEP, _VALUES_PER_STEP, _VALUES_COMPARED_PER_STEP = 40, 10, 50, 15
+_NAME_IN_PARTS, _PAIRS_PER_STEP, _OPTIONS_PER_STEP, VALIDATED_PER_STEP = 4, 4, 4, 2_000
 _MAX_PAIRS = 12_000  # of a property and a mention that are looked at
 _MAX_OPTIONS = 8
 _MAX_PROPERTIES = 200
-_RESOLVED = frozenset(("$ref", "allOf", "$dynamicRef", "$recursiveRef", "$defs", "definitions"))
+_HOLDING = frozenset(("items", "prefixItems", "anyOf", "oneOf"))
+_READ_FROM_VIEWS = (
+    *("type", "enum", "const", "format", "title", "description", "properties", "minimum", "maximum"),
+    *_HOLDING,
+)

@@ -84,7 +84,7 @@ def listed_values(parts: Parts) -> list[Json] | None:
     if found is None:
         return None
     excluded = {json_key(value) for part in parts for value in part.get(EXCLUDED, ())}
-    return [value for value in found if json_key(value) not in excluded]
+    return [value for value in found if json_key(value) not in excluded] if excluded else found
 
 
 def is_excluded(parts: Parts, value: Json) -> bool:

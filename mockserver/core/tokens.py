@@ -69,7 +69,9 @@ class Approximate:
     def split(self, text: str) -> tuple[str, ...]:
         if len(text) <= _CACHED_LENGTH:
             return _remembered(text)
-        return _remembered_long(text) if len(text) <= _CACHED_LONG else tuple(_TOKEN.findall(text))
+        if len(text) <= _CACHED_LONG:
+            return _remembered_long(text)
+        return tuple([found[0] for found in _TOKEN.finditer(text)])  # in steps, between which other threads run
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; that of a huge one is extrapolated from its first part."""

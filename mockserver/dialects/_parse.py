@@ -156,7 +156,6 @@ def _is_suspicious(body: bytes) -> bool:
 
 _SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
-_STRINGS = re.compile(_STRING, re.DOTALL)
 _STRING_OR_ENDLESS = re.compile(
     _STRING + rb"|(?<![\d.])-?(?:\d{200}[\d.eE+-]*|\d[\d.]{0,400}[eE][+-]?\d{3}[\d]*)", re.DOTALL
 )
@@ -178,7 +177,8 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 def _deeper_than(limit: int, body: bytes) -> bool:
     if body.count(b"[") + body.count(b"{") <= limit:
         return False
-    brackets = _STRINGS.sub(b"", body).translate(_BRACKETS, _NO_BRACKETS)
+    pieces = body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')  # every other one is a string
+    brackets = b"".join(pieces[::2]).translate(_BRACKETS, _NO_BRACKETS)
     for _ in range(limit):  # each pass takes the innermost level away
         brackets = brackets.replace(b"[]", b"")
         if not brackets:

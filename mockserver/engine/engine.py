@@ -40,7 +40,7 @@ from mockserver.engine.counters import (
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
-from mockserver.model.budget import REQUEST_WORK, STEPS, Budget, RequestWork
+from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex
@@ -250,7 +250,7 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     """Generate an answer; other requests run between two choices."""
     if call.operation in DOCUMENT_OPERATIONS:
         return DocumentDraft()
-    budget, choices = Budget(), list[DraftChoice]()
+    budget, choices = AnswerWork(), list[DraftChoice]()
     generate = generator(call, seed, budget)
     # Fewer different choices for a large request, which bounds its time.
     different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
@@ -263,9 +263,9 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
 
 
-def generator(call: Call, seed: Seed, budget: Budget | None = None) -> Generate:
+def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Generate:
     """Return the generators for a call; each choice has its own seed."""
-    budget = budget or Budget()
+    budget = budget or AnswerWork()
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
         with budget.renewed():

@@ -17,7 +17,7 @@ class RequestWork:
         return self.left < 15_000  # one more instance may cost this
 
 
-class Budget:
+class AnswerWork:
     """The steps of a request's answers; each of several choices has its own `STEPS`."""
 
     __slots__ = ("left", "request", "spent")
@@ -56,4 +56,4 @@ def request_work() -> RequestWork:
 
 STEPS = 60_000
 REQUEST_WORK: ContextVar[RequestWork | None] = ContextVar("request work", default=None)
-_CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
+_CURRENT: ContextVar[AnswerWork | None] = ContextVar("budget", default=None)

@@ -12,7 +12,7 @@ from mockserver.config.yaml_reader import parse
 from mockserver.core.call import Call, Message, Tool, ToolChoice
 from mockserver.core.seed import Seed
 from mockserver.engine.engine import generator
-from mockserver.model.budget import STEPS, Budget, spend
+from mockserver.model.budget import STEPS, AnswerWork, spend
 from tests.kit.calls import call
 
 ANY = ToolChoice("required")
@@ -101,7 +101,7 @@ def test_yaml_is_read_up_to_its_limit() -> None:
 
 
 def test_what_is_spent_is_left_out_and_another_choice_has_its_own() -> None:
-    budget = Budget()
+    budget = AnswerWork()
     with budget.renewed():
         assert spend(STEPS)
         assert not spend(1)

@@ -124,6 +124,13 @@ class View:
         return View(bytes(made + self.data[reached:]), self, starts, ends, lefts, rights) if starts else None
 
 
+def has_escapes(data: bytes) -> bool:
+    for letter, search in _SIGNS:  # noqa: SIM110  # any() takes three times as long
+        if letter in data and search(data):
+            return True
+    return False
+
+
 def views(data: bytes) -> Iterator[View]:
     """The data, then without its escapes, layer by layer."""
     view = View(data)
@@ -175,3 +182,4 @@ ESCAPES = (
     Escape(b"&", _AMPERSAND, _AMPERSAND, _entity),
     Escape(b"=", _EQUALS, _EQUALS, _hexadecimal),
 )
+_SIGNS = tuple((escape.letter, escape.sign.search) for escape in ESCAPES)

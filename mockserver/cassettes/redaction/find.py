@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
-from mockserver.cassettes.redaction.encodings import View, in_any_case, in_base64, views
+from mockserver.cassettes.redaction.encodings import View, has_escapes, in_any_case, in_base64, views
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
@@ -210,11 +210,19 @@ class Credentials:
 
     def are_in(self, data: bytes) -> bool:
         """Whether bytes may hold one of them."""
-        return bool(self.values) and any(finder.find(view.data) for view in views(data) for finder in self._finders)
+        if not self.values:
+            return False
+        small = data.lower()
+        for finder in self._finders:
+            if finder.find(small):
+                return True
+        if not has_escapes(data):
+            return False
+        return any(finder.find(view.data.lower()) for view in views(data) for finder in self._finders)
 
     def data(self, data: bytes) -> bytes:
         """Bytes without any of them; the same object if none is in it."""
-        if not self.values or not (found := self.edits(data)):
+        if not self.are_in(data) or not (found := self.edits(data)):
             return data
         pieces, reached = list[bytes](), 0
         for start, end, instead in found:
@@ -273,13 +281,13 @@ class _Finder:
     automaton: "BytesAhoCorasick"
     patterns: tuple[_CredentialPattern, ...]
 
-    def find(self, data: bytes) -> Sequence[tuple[int, int, int]]:
-        found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(data.lower())
+    def find(self, small: bytes) -> Sequence[tuple[int, int, int]]:
+        found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(small)
         return found
 
     def edits(self, view: View) -> Iterator[Edit]:
         data, reached = view.data, 0
-        for number, start, end in self.find(data):
+        for number, start, end in self.find(data.lower()):
             pattern = self.patterns[number]
             if end <= reached or not pattern.matches(data[start:end]):
                 continue

@@ -129,15 +129,14 @@ class Handler:
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
             if reservation is None or call.operation not in LIMITED:
-                plan, charge = await self._planned(engine, call, take), None
+                plan, charge = await _planned_among_few(self.live, engine, call, take), None
             else:
                 charge, tokenized = await _reserve(reservation, engine, call, key)
-                plan = await self._planned(engine, tokenized, take)
+                plan = await _planned_among_few(self.live, engine, tokenized, take)
                 charge = await reservation.settle(charge, plan.outcome)
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
-            made = not isinstance(plan.outcome, Raw | Recorded)  # rules and cassettes keep theirs
-            if take is not None and made and len(prepared.reply.body) > MAX_WRITE:
+            if take is not None and _makes_large(plan, prepared.reply):
                 take(len(prepared.reply.body))
             if reservation is not None and charge is not None:
                 names, reply = {name for name, _ in reservation.headers}, prepared.reply
@@ -146,16 +145,6 @@ class Handler:
         except Failure as failure:
             return await _run(partial(self._refused, http, failure, call), large=len(http.body) > LARGE)
         return prepared
-
-    async def _planned(self, engine: Engine, call: Call, take: TakeBytes | None) -> Plan:
-        """Plan an answer; of those with many choices few at once, as only then their size is known."""
-        if call.options.n * len(call.prompts or ".") <= MANY_CHOICES or take is None:
-            return await _planned(engine, call)
-        async with self.live.planning:
-            plan = await _planned(engine, call)
-            tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0
-            take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
-            return plan
 
     def _open(self, scope: Scope, namespace: str, journal: Journal) -> Exchange:
         exchange = journal.open(scope["method"], path_of(scope), self.dialect.name, namespace)
@@ -246,14 +235,14 @@ class Handler:
         limits = () if reservation is None else reservation.headers
         _note(prepared, limits, exchange)
         if line.in_process is not None:
-            return await line.in_process.perform(self._actions(prepared, limits, exchange), exchange.note)
+            return await line.in_process.perform(_actions(self, prepared, limits, exchange), exchange.note)
         if prepared.pace is AT_ONCE and not prepared.plan.faults and fits(prepared.reply):
             more = _with_source(limits, prepared, exchange, self.live.settings)
             return await hand_over(prepared.reply, more, line, exchange.note)
         if prepared.pace is not AT_ONCE:
             waited = None if reservation is None else reservation.waited_until
             line.began = exchange.asked if waited is None else waited
-        return await drive(self._actions(prepared, limits, exchange), line, exchange.note)
+        return await drive(_actions(self, prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
         if line.in_process is not None:
@@ -271,30 +260,36 @@ class Handler:
         """Send a 503; False if the answer has begun, which then breaks off."""
         prepared = Prepared(Plan(RenderedOutcome(), "invalid"), self.dialect.fail(http, STOPPING, None))
         try:
-            await drive(self._actions(prepared, (), exchange), line, exchange.note)
+            await drive(_actions(self, prepared, (), exchange), line, exchange.note)
         except RuntimeError:  # the head was sent already
             return False
         _note(prepared, (), exchange)
         return True
 
-    def _actions(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
-        reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
-        more = _with_source(limits, prepared, exchange, self.live.settings)
-        actions = script(reply, _effective_pace(prepared, self.live, exchange.namespace), more, apart=bool(faults))
-        if not faults or call is None:
-            return actions
-        streamed, head = reply.frames is not None, exchange.method == "HEAD"
-        shape = self.operation(call.http.method).error if streamed else error_frame
 
-        def error(reason: str, frames: int) -> Frame:
-            """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
-            return shape(self.dialect.fail(call.http, Failure(reason), call), frames)
+def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
+    reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
+    more = _with_source(limits, prepared, exchange, handler.live.settings)
+    actions = script(reply, _effective_pace(prepared, handler.live, exchange.namespace), more, apart=bool(faults))
+    if not faults or call is None:
+        return actions
+    streamed, head = reply.frames is not None, exchange.method == "HEAD"
+    shape = handler.operation(call.http.method).error if streamed else error_frame
 
-        return apply_faults(actions, faults, error, streamed=streamed, head=head)
+    def error(reason: str, frames: int) -> Frame:
+        """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
+        return shape(handler.dialect.fail(call.http, Failure(reason), call), frames)
+
+    return apply_faults(actions, faults, error, streamed=streamed, head=head)
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:
     return await on_thread(work) if large else work()
+
+
+def _makes_large(plan: Plan, reply: Reply) -> bool:
+    """Whether a large body was made for this answer: rules and cassettes keep theirs anyway."""
+    return len(reply.body) > MAX_WRITE and not isinstance(plan.outcome, Raw | Recorded)
 
 
 def _plain(http: HttpRequest, limit: int, take: TakeBytes | None) -> HttpRequest:
@@ -302,6 +297,17 @@ def _plain(http: HttpRequest, limit: int, take: TakeBytes | None) -> HttpRequest
     if plain is not http and take is not None and len(plain.body) > LARGE:
         take(parsed_size(plain.body))
     return plain
+
+
+async def _planned_among_few(live: Live, engine: Engine, call: Call, take: TakeBytes | None) -> Plan:
+    """Plan an answer; of those with many choices few at once, as only then their size is known."""
+    if call.options.n * len(call.prompts or ".") <= MANY_CHOICES or take is None:
+        return await _planned(engine, call)
+    async with live.planning:
+        plan = await _planned(engine, call)
+        tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0
+        take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
+        return plan
 
 
 async def _planned(engine: Engine, call: Call) -> Plan:

@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.server.app import build_app
-from mockserver.server.handler import MAX_TRACEBACK, Handler, crash
+from mockserver.server.handler import MAX_TRACEBACK, crash
 from mockserver.server.live import Live
 from mockserver.server.routes import find, nearest, operation_at, owner, places
 from mockserver.server.snapshot import ClientLeftError, read_body, snapshot
@@ -139,7 +139,7 @@ async def test_a_bug_amid_an_answer_is_not_a_client_that_leaves(monkeypatch: pyt
         raise ZeroDivisionError
         yield
 
-    monkeypatch.setattr(Handler, "_actions", broken)
+    monkeypatch.setattr("mockserver.server.handler._actions", broken)
     live = local("rules: [{then: {text: a b, timing: {total: 1ms}}}]").live
     with pytest.raises(ZeroDivisionError):
         await Wire().ask(live)

@@ -188,3 +188,11 @@ def test_what_is_required_is_there_whenever_the_pattern_is_found(pattern: str, t
         return
     if found:
         assert all(piece in text for piece in literals(pattern))
+
+
+def test_a_schema_that_doubles_is_not_tried_on_what_a_client_sends() -> None:
+    links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
+    schema = {"$ref": "#/$defs/d0", "$defs": {**links, "d40": {"type": "integer"}}}
+    assert not PREDICATES["schema"].build(schema, PLAIN)("text")
+    with pytest.raises(UnfitError, match="too many alternatives for its unevaluated properties"):
+        PREDICATES["schema"].build({**schema, "unevaluatedProperties": False}, PLAIN)

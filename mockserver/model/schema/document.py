@@ -317,6 +317,11 @@ class ValidationCost:
             self._known[key] = 1 + sum(self._within(schema, depth, level + 1))
         return self._known[key]
 
+    def check_compiling(self) -> None:
+        """Raise UnsatisfiableError if the compiler would take too long."""
+        if self.of_compiling() > _MAX_COMPILING and self.document.dangling_reference() is None:
+            raise UnsatisfiableError("it has too many alternatives for its unevaluated properties or items", "#")
+
     def of_compiling(self) -> float:
         """What finding unevaluated properties and items costs the compiler: it writes out all that references reach."""
         unevaluated = (schema for schema in self.document.schemas if not _UNEVALUATED.isdisjoint(schema))
@@ -393,7 +398,7 @@ class CompiledSchema:
                 self._registry = Registry([(_HERE, _readable(self.document.root))], retriever=_refuse_to_fetch)
             uri = f"{_HERE}#{quote(pointer[1:], safe='/~$')}"
             return validator_for(
-                {"$ref": uri}, registry=self._registry, validate_formats=True, pattern_options=_pattern_options()
+                {"$ref": uri}, registry=self._registry, validate_formats=True, pattern_options=pattern_options()
             )
         except (ValidationError, ValueError):
             return None
@@ -419,8 +424,7 @@ def compile_schema(schema: Json) -> CompiledSchema:
 
 def _compiled(document: SchemaDocument) -> CompiledSchema:
     cost = ValidationCost(document)
-    if cost.of_compiling() > _MAX_COMPILING and document.dangling_reference() is None:
-        raise UnsatisfiableError("it has too many alternatives for its unevaluated properties or items", "#")
+    cost.check_compiling()
     return CompiledSchema(document, _validator(document), MinDepths(document), cost)
 
 
@@ -442,7 +446,7 @@ def _text_validator(constraints: bytes) -> Any:
     from jsonschema_rs import validator_for  # slow to import, and only schemas need it
 
     try:
-        return validator_for(constraints.decode(), validate_formats=True, pattern_options=_pattern_options())
+        return validator_for(constraints.decode(), validate_formats=True, pattern_options=pattern_options())
     except ValueError:
         return None
 
@@ -451,7 +455,7 @@ _large_text_validator = lru_cache(maxsize=4)(_text_validator.__wrapped__)
 
 
 @cache
-def _pattern_options() -> Any:
+def pattern_options() -> Any:
     from jsonschema_rs import FancyRegexOptions  # slow to import, and only schemas need it
 
     return FancyRegexOptions(backtrack_limit=_MAX_BACKTRACKS)
@@ -471,7 +475,7 @@ def _validator(document: SchemaDocument) -> Any:
             _readable(document.root),
             retriever=_refuse_to_fetch,
             validate_formats=True,
-            pattern_options=_pattern_options(),
+            pattern_options=pattern_options(),
         )
     except ValidationError as error:
         steps = "".join(f"/{escape(step)}" for step in error.instance_path)

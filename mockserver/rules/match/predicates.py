@@ -268,18 +268,36 @@ def _length(expected: Json, lens: Lens) -> Test:
 def _schema(expected: Json, _lens: Lens) -> Test:
     import jsonschema_rs  # slow to import, and few rules need it
 
+    from mockserver.model.schema import document
+
     try:
-        validator = jsonschema_rs.validator_for(expected, retriever=_no_retrieving)
+        cost = document.ValidationCost(document.SchemaDocument(expected))
+        cost.check_compiling()
+        validator = jsonschema_rs.validator_for(
+            expected, retriever=_no_retrieving, pattern_options=document.pattern_options()
+        )
+    except document.UnsatisfiableError as error:
+        raise UnfitError(f"not a usable JSON Schema: {error.why}") from None
     except ValueError as error:
         raise UnfitError(f"not a JSON Schema: {str(error).partition(chr(10))[0]}") from None
+    doubles = cost.of(expected, _DEEP) > _FEW_TRIED
 
     def validates(actual: Json) -> bool:
+        if actual is None:
+            return False
+        if doubles:
+            depth, size = document.depth_and_size(actual)
+            if size * cost.of(expected, depth) > document.MAX_COST:
+                return False
         try:
-            return actual is not None and bool(validator.is_valid(actual))
+            return bool(validator.is_valid(actual))
         except ValueError:  # not valid Unicode
             return False
 
     return validates
+
+
+_DEEP, _FEW_TRIED = 64, 10_000  # levels of a value, and schemas tried on each value within it
 
 
 def _no_retrieving(uri: str) -> Json:

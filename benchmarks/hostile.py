@@ -49,6 +49,15 @@ def _doubled(keyword: str) -> Make:
     return make
 
 
+def _unevaluated(n: int) -> bytes:
+    links = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2, "unevaluatedItems": False} for i in range(n)}
+    return _schema({"$ref": "#/$defs/d0", "$defs": {**links, f"d{n}": {"type": "array"}}})
+
+
+def _patterns(n: int) -> bytes:
+    return _schema({"type": "object", "properties": {f"p{i}": {"pattern": rf"(?=a)\w{{200}}{i}"} for i in range(n)}})
+
+
 def _nested(n: int) -> bytes:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(n):
@@ -151,6 +160,8 @@ KINDS: Mapping[str, tuple[Make, int]] = {
     "definitions that double by anyOf": (_doubled("anyOf"), 32),
     "definitions that double by oneOf": (_doubled("oneOf"), 32),
     "definitions that double by allOf": (_doubled("allOf"), 32),
+    "unevaluated items that double": (_unevaluated, 32),
+    "patterns of a schema": (_patterns, 400),
     "properties that double": (_nested, 10),
     "required properties": (_required, 20_000),
     "tools with a long prompt": (_tools, 5_000),

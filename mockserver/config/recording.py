@@ -83,7 +83,11 @@ def _upstreams(value: Json) -> Json:
 def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     for url in upstreams.values():
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
+        if "@" in url:  # not quoted: what is before it may be a password
+            raise PydanticCustomError(
+                "refused", f"give no user or password; {UPSTREAM_KEY}OPENAI holds a key for openai"
+            )
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise PydanticCustomError(
                 "expected", "http(s) addresses without a query, such as https://api.openai.com/v1"
             )

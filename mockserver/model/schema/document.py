@@ -91,8 +91,9 @@ class SchemaDocument:
 
     def _target(self, schema: Schema, reference: str, keyword: str) -> Json:
         found = self._find(schema, reference, keyword)
-        if keyword == "$dynamicRef" and isinstance(found, Mapping) and "$dynamicAnchor" in found:
-            return self._dynamic[found["$dynamicAnchor"]][0]  # the outermost
+        anchor = found.get("$dynamicAnchor") if isinstance(found, Mapping) else None
+        if keyword == "$dynamicRef" and isinstance(anchor, str):
+            return self._dynamic.get(anchor, [found])[0]  # the outermost
         return found
 
     def _find(self, schema: Schema, reference: str, keyword: str) -> Json:

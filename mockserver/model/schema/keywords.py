@@ -26,7 +26,7 @@ def flatten(document: SchemaDocument, schemas: Sequence[Json]) -> Parts:
         schema = left.pop()
         if schema is False:
             raise UnsatisfiableError("nothing is allowed here")
-        if schema is True or id(schema) in found:
+        if not isinstance(schema, Mapping) or id(schema) in found:  # a draft may not know the keyword that holds it
             continue
         targets = document.targets(schema)
         alone = document.ignores_siblings_of_ref and targets

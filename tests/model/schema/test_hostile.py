@@ -126,3 +126,25 @@ def _work_of(schema: Any) -> int:
     generation = Generation(compile_schema(schema), Seed(0), NOTHING, 10**6)
     make(generation, (generation.compiled.document.root,), Location())
     return 10**6 - generation.work_left
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/x", "$defs": {"x": {"$dynamicRef": "#/$defs/y", "y": {"$dynamicAnchor": {}}}}},
+        {"type": "array", "prefixItems": ["no schema"], "$schema": "http://json-schema.org/draft-04/schema#"},
+        {"contains": "no schema", "minItems": 1, "$schema": "http://json-schema.org/draft-04/schema#"},
+        {"allOf": [{"type": "number", "multipleOf": at + 0.1} for at in range(480)]},
+        {
+            "required": ["a"],
+            "type": "object",
+            "allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"type": "string"}}}],
+        },
+    ],
+    ids=lambda schema: str(schema)[:60],
+)
+def test_nonsense_is_no_error_of_the_server(schema: Any) -> None:
+    try:
+        made(schema)
+    except Failure as failure:
+        assert failure.reason == "bad_parameter"  # noqa: PT017  # either is right

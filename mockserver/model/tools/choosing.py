@@ -119,12 +119,11 @@ def offered_tools(tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[Offe
     for each in zip(names, about, strict=True):
         held.update(frozenset().union(*(keys(word) for part in each for word in part)))
     rarity = {key: 1 - log(count) / log(1 + len(tools)) for key, count in held.items()}
-    return tuple(_offered(*each, rarity, most) for each in zip(tools, names, about, strict=True))
+    return tuple(_offered(tool, own, rarity, most) for tool, *own in zip(tools, names, about, strict=True))
 
 
-def _offered(
-    tool: Tool, name: Sequence[str], about: Sequence[str], rarity: Mapping[str, float], most: int
-) -> OfferedTool:
+def _offered(tool: Tool, own_words: Sequence[Sequence[str]], rarity: Mapping[str, float], most: int) -> OfferedTool:
+    name, about = own_words
     properties = islice(properties_of(tool), most * _PROPERTIES)
     parameters = frozenset().union(*(keys(word) for each in properties for word in words(each[:_LONGEST])[:most]))
     own = frozenset().union(*map(keys, name))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from endurance import endurance
 from held import holding
+from hostile import hostile
 from limits import limits
 from load import Cost, free_port, measure, post, server
 from relay import relaying
@@ -191,6 +192,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "relay": relaying,
     "replay": lambda: replaying(chat),
     "suites": suites,
+    "hostile": hostile,
 }
 
 

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
-    "mockserver": (190, 44_100, "nothing yet"),
-    "tests": (364, 45_000, "nothing yet"),
+    "mockserver": (194, 45_200, "refusals of pages, budgets of work and memory, keys in any encoding: 1,000 lines"),
+    "tests": (371, 46_250, "the attacks that these refuse: 1,100 lines"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

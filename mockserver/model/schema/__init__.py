@@ -84,7 +84,11 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             work_left, work.left = work_left - spent, work.left - spent
         cost = compiled.cost_of(*depth_and_size(value))
         if cost > MAX_COST:
-            raise UnsatisfiableError("it takes too long to hold a value against it")
+            stuck = UnsatisfiableError("it takes too long to hold a value against it")
+            if minimal:
+                raise stuck
+            minimal = True  # a smaller value may do
+            continue
         work.left -= int(cost) // VALIDATED_PER_STEP
         if compiled.validator.is_valid(value):
             return value

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
@@ -156,3 +157,18 @@ def test_what_is_too_large_is_named_before_any_work(schema: Any, why: str) -> No
     with pytest.raises(Failure, match=rf"is not valid: .*{why}.* \(at #"):
         instance(schema, Seed(1))
     assert calls(schema) < 100 * 20_000
+
+
+def test_ordinary_schemas_are_answered() -> None:
+    options: list[Json] = [
+        {
+            "properties": {"type": {"const": f"t{at}"}, "children": {"type": "array", "items": {"$ref": "#"}}},
+            "required": ["type", "children"],
+        }
+        for at in range(30)
+    ]
+    tree: dict[str, Json] = {"anyOf": options}
+    names = {f"x{at}": {"pattern": r"^(?!-)[\w-]{1,63}(?<!-)(\.[\w-]{1,63})*$"} for at in range(60)}
+    for number in range(20):
+        assert isinstance(instance(tree, Seed(number)), dict)
+    assert instance({"type": "object", "properties": names}, Seed(1), mentions("")) is not None

@@ -76,7 +76,7 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             continue
         except WorkLimitError:
             if minimal:
-                stuck = stuck or UnsatisfiableError("it demands more than is made for one request")
+                stuck = stuck or UnsatisfiableError(f"it takes more work than one request may; {_INSTEAD}")
             minimal = True
             continue
         finally:
@@ -84,7 +84,7 @@ def _search(compiled: CompiledSchema, seed: Seed, said: Mentions) -> Json:
             work_left, work.left = work_left - spent, work.left - spent
         cost = compiled.cost_of(*depth_and_size(value))
         if cost > MAX_COST:
-            stuck = UnsatisfiableError("it takes too long to hold a value against it")
+            stuck = UnsatisfiableError(f"validating a value takes too long; {_INSTEAD}")
             if minimal:
                 raise stuck
             minimal = True  # a smaller value may do
@@ -111,6 +111,7 @@ def _sentence(error: UnsatisfiableError) -> str:
     return f"{error.why} (at {error.pointer or '#'})"
 
 
+_INSTEAD = "make it smaller, or answer with a rule"
 _MAX_ATTEMPTS = 8
 _MAX_WORK = 14_000  # steps for one instance, over all attempts
 _MAX_WORK_PER_ATTEMPT = 8_000

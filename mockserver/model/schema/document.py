@@ -153,7 +153,9 @@ class SchemaDocument:
         _check_count(self.references, _MAX_REFERENCES, "references", pointer)
         _check_count(len(required) if isinstance(required, list) else 0, MAX_PROPERTIES, "required properties", pointer)
         if self.pattern_work > _MAX_PATTERN_WORK:
-            raise UnsatisfiableError("its patterns are too large to compile", _shorten(pointer))
+            raise UnsatisfiableError(
+                "its patterns repeat too much to be compiled; give them lower counts", _shorten(pointer)
+            )
 
     def _add_names(self, schema: Schema, pointer: str, base: str) -> str:
         name = schema.get("id" if "/draft-04" in self.draft else "$id")
@@ -199,10 +201,10 @@ def _check_count(count: int, most: int, what: str, pointer: str) -> None:
 
 @lru_cache(maxsize=1024)
 def pattern_work(pattern: str) -> int:
-    """About how many microseconds compiling a pattern takes; each keeps some 100 bytes of memory."""
+    """About how many microseconds compiling a pattern takes; each keeps some 400 bytes of memory."""
     backtracks = _BACKTRACKS.search(pattern)
     if "\\p" in pattern.lower() or (backtracks and "\\w" in pattern.lower()):
-        each = 1_000  # a class of Unicode's letters is written out for each repeat
+        each = 250  # a class of Unicode's letters is written out for each repeat
     else:
         each = 50 if backtracks or _LARGE_CLASS.search(pattern) else 5
     return 50 + each * written_out(_UP_TO.sub(r"{\1}", pattern))
@@ -372,7 +374,8 @@ class CompiledSchema:
 
     def cost_of(self, depth: int, size: int) -> float:
         """An upper bound of the schemas that are tried to validate a value of this depth and size."""
-        return size * self.cost.of(self.document.root, depth)
+        costs = [self.cost.of(self.document.root, each) for each in range(depth + 1)]  # whatever came before
+        return size * costs[-1]
 
     def size_of(self, listed: Json) -> int:
         """The size of what `enum` or `const` of a part holds; only the length of other lists."""
@@ -434,7 +437,7 @@ def _compiled(document: SchemaDocument) -> CompiledSchema:
 
 def _weight_of(cached: Mapping[bytes, CompiledSchema]) -> int:
     """Bytes of the schemas; their patterns count by the memory that they take."""
-    return sum(len(key) + 2 * compiled.document.pattern_work for key, compiled in cached.items())
+    return sum(len(key) + 8 * compiled.document.pattern_work for key, compiled in cached.items())
 
 
 def text_validator(constraints: Mapping[str, Json]) -> Any:

@@ -15,7 +15,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
-from mockserver.model.schema.document import CACHE, SchemaDocument, ValidationCost
+from mockserver.model.schema.document import CACHE, SchemaDocument, ValidationCost, compile_schema
 
 Wrap = Callable[[Any], Any]
 SAID = mentions('Set a to "Oslo" and b to 42 for Ada Lovelace, with c and d')
@@ -149,7 +149,10 @@ def test_the_compiler_gets_no_schema_that_it_would_write_out(keyword: str) -> No
         ({"properties": {f"p{at}": {} for at in range(20_001)}}, "more than 20,000 parts"),
         ({"$defs": {f"p{at}": {"$ref": "#"} for at in range(6_000)}}, "more than 5,000 references"),
         ({"enum": [*range(200_000)]}, "more than 200,000 values"),
-        ({"properties": {f"p{at}": {"pattern": rf"(?=a)\w{{99}}{at}"} for at in range(9)}}, "patterns are too large"),
+        (
+            {"properties": {f"p{at}": {"pattern": rf"(?=a)\w{{99}}{at}"} for at in range(29)}},
+            "patterns repeat too much",
+        ),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -177,3 +180,10 @@ def test_ordinary_schemas_are_answered() -> None:
     for number in range(20):
         assert isinstance(instance({"anyOf": options}, Seed(number)), dict)
     assert instance({"type": "object", "properties": names}, Seed(1), mentions("")) is not None
+
+
+def test_the_cost_of_a_schema_is_the_same_whatever_was_asked_before() -> None:
+    back = {"properties": {"a": {"$ref": "#/$defs/d0"}}}
+    chain = [doubled(lambda next: {"allOf": [next]}, 100, back, title=title) for title in ("cold", "warm")]
+    cold, warm = map(compile_schema, chain)
+    assert [warm.cost_of(depth, 1) for depth in (1, 2, 3)][-1] == cold.cost_of(3, 1)

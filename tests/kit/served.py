@@ -54,6 +54,11 @@ class Served:
     def open_files(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def memory(self, what: str) -> int:
+        """Bytes that are resident: `VmRSS` now, `VmHWM` at most."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith(what)).split()[1]) * 1024
+
     @property
     def port(self) -> int:
         return int(self.address.rpartition(":")[2])

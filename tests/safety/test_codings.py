@@ -64,8 +64,8 @@ def test_a_bomb_costs_next_to_nothing(coding: str, server: Served) -> None:
     bomb = PACK[coding](bytes(500_000_000))
     with Raw(server.port) as line:
         assert line.send(post(PACK[coding](bytes(9_000_000)), f"content-encoding: {coding}")).hear().status == 400
-        before, began = server.resident, time.monotonic()
+        before, began = server.memory("VmRSS"), time.monotonic()
         assert line.send(post(bomb, f"content-encoding: {coding}")).hear().status == 413
         assert line.is_open()
-    assert server.resident - before < 60_000_000
+    assert server.memory("VmRSS") - before < 60_000_000
     assert time.monotonic() - began < 5

@@ -63,25 +63,19 @@ def asked(server: Served, request: bytes, *, to: str = "POST") -> Heard:
         return line.send(request).hear(to=to)
 
 
-def resident(pid: int, what: str) -> int:
-    """Bytes: `VmRSS` now, `VmHWM` at most."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(what)).split()[1]) * 1024
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOODS)
 def test_clients_that_do_not_read_cost_little(kind: str) -> None:
     request, clients = FLOODS[kind]
     with served(log="none", flags=["--max-unsent", str(MOST)]) as server, ExitStack() as open_lines:
         assert asked(server, embeddings(1)).status == 200
-        before = resident(server.pid, "VmRSS")
+        before = server.memory("VmRSS")
         lines = [open_lines.enter_context(Raw(server.port, receive_buffer=4096)) for _ in range(clients)]
         for line in lines:
             line.send(request)
         statuses = {line.socket.recv(12)[9:] for line in lines}  # each is being answered now
         assert asked(server, GET).status in (200, 503)
-        assert resident(server.pid, "VmHWM") - before < ALLOWED
+        assert server.memory("VmHWM") - before < ALLOWED
         assert statuses <= {b"200", b"400", b"503"}
 
 

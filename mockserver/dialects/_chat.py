@@ -30,6 +30,7 @@ from mockserver.dialects._fields import (
     union,
     with_checks,
 )
+from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
 
 TextPart = shape(type=literal("text"), text=str)
@@ -192,7 +193,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         operation="chat",
         model=chat.get("model") or "",
         http=http,
-        meaning=chat_fingerprint_fields(body),
+        meaning=chat_fingerprint_fields(body, dialect),
         raw=body,
         messages=tuple(map(_message, chat["messages"])),
         tools=tools,
@@ -329,19 +330,19 @@ def _format(answer: Body | None) -> tuple[str, Json]:
     return answer["type"], (answer.get("json_schema") or {}).get("schema")
 
 
-def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
+def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
     """What would change the answer (product rules: determinism): no transport, no bookkeeping, no ids.
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """
-    kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
+    kept = fields_with_meaning(body, dialect, "chat")
     kept["messages"] = _without_ids(body["messages"])
     if tools := kept.get("tools"):
         kept["tools"] = [_tool_with_schema_as_text(tool) for tool in tools]
     if functions := kept.get("functions"):
         kept["functions"] = [schema_as_text(function, "parameters") for function in functions]
     answer = kept.get("response_format")
-    if answer and answer["type"] == "json_schema" and answer.get("json_schema"):
+    if answer and answer.get("type") == "json_schema" and answer.get("json_schema"):
         kept["response_format"] = {**answer, "json_schema": schema_as_text(answer["json_schema"], "schema")}
     return kept
 
@@ -467,12 +468,6 @@ def _unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
-NOT_FINGERPRINTED = frozenset(
-    (
-        *("stream", "stream_options", "user", "safety_identifier", "metadata", "store", "service_tier"),
-        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
-    )
-)
 _CONTENT_KEYS = ("tool_calls", "function_call", "refusal", "audio")
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."

@@ -10,9 +10,10 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
-from mockserver.dialects._chat import NOT_FINGERPRINTED, ChatBody, stop_sequences, unmet_stream_options
+from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import STRING, body_shape, fields_of, integer, labelled, list_of, optional, union
+from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Complaint, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
@@ -73,7 +74,7 @@ def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
         operation="completions",
         model=parsed["model"],
         http=http,
-        meaning=completion_fingerprint_fields(body, prompts),
+        meaning=completion_fingerprint_fields(body, prompts, dialect),
         raw=body,
         messages=tuple(Message("user", prompt.text) for prompt in prompts),
         prompts=prompts,
@@ -108,10 +109,9 @@ def _numbers(numbers: Sequence[int]) -> Prompt:
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
-def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
-    kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
+def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt], dialect: str) -> dict[str, Json]:
     texts = [prompt.text for prompt in prompts]
-    return {**kept, "prompt": texts[0] if len(texts) == 1 else texts}
+    return {**fields_with_meaning(body, dialect, "completions"), "prompt": texts[0] if len(texts) == 1 else texts}
 
 
 def too_many(parsed: Body) -> str | None:

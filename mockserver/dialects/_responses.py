@@ -17,8 +17,9 @@ from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Optio
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
-from mockserver.dialects._chat import NOT_FINGERPRINTED, schema_as_text, tool_of, unmet_stream_options, with_ordinals
+from mockserver.dialects._chat import schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
+from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.dialects._responses_models import RESPONSE, RESPONSE_FIELDS
@@ -196,8 +197,8 @@ _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_
 _SILENT = frozenset({"reasoning"})
 
 
-def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
-    kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
+def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
+    kept = fields_with_meaning(body, dialect, "responses", _BOOKKEEPING)
     if isinstance(items := kept.get("input"), list):
         ordinals: dict[str, str] = {}
         kept["input"] = [with_ordinals(item, ordinals, _IDS) for item in items]
@@ -210,7 +211,7 @@ def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
 
 
 _IDS = ("id", "call_id", "approval_request_id")
-_BOOKKEEPING = NOT_FINGERPRINTED | {
+_BOOKKEEPING = BOOKKEEPING | {
     *("background", "background_options", "previous_response_id"),
     *("request_id", "priority", "cache_salt", "enable_response_messages"),
 }
@@ -252,7 +253,7 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         operation="responses",
         model=parsed.get("model") or "",
         http=http,
-        meaning=responses_fingerprint_fields(body),
+        meaning=responses_fingerprint_fields(body, spec.dialect),
         raw=body,
         messages=(*_instructions(parsed), *input_messages(parsed.get("input"))),
         has_instructions=bool(parsed.get("instructions")),

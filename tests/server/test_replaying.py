@@ -79,3 +79,17 @@ def test_faults_of_recorded_answers(tmp_path: Path, fault: str, left: bytes, spe
     with serving(tmp_path, f"rules: [{{name: bent, then: {{faults: [{{{fault}}}]}}}}]", replay_speed=speed) as client:
         heard, _ = client.ask("stream", stream=True)
         assert (heard.body, heard.headers["x-mockserver-source"]) == (left, "cassette chat.yaml#1")
+
+
+def test_defaults_that_a_recorded_or_a_live_request_states_change_nothing(tmp_path: Path) -> None:
+    stated = {"temperature": 1, "n": 1, "response_format": {"type": "text"}, "tool_choice": "none"}
+    recorded = folder(chat=[episode(chat("stated", **stated), '{"a":1}'), episode(chat("left out"), '{"a":2}')])
+    with serving(tmp_path, cassettes=str(recorded.path)) as client:
+        for more in (stated, {}):
+            for text, number in (("stated", 1), ("left out", 2)):
+                heard, _ = client.ask(text, **more)
+                assert (heard.body, heard.headers["x-mockserver-source"]) == (
+                    json.dumps({"a": number}, separators=(",", ":")).encode(),
+                    f"cassette chat.yaml#{number}",
+                )
+        assert client.ask("stated", temperature=0)[0].status == 404

@@ -45,6 +45,8 @@ def dialect_of(url: str, routes: DialectRoutes) -> str | None:
     host = (parts.hostname or "").lower()
     if is_loopback(host) or not host:
         path = _without_namespace(parts.path)
+        if path.startswith(_AZURE_OPENAI):
+            return "azure_openai"
         mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
         return next(mounted, "openai" if path.startswith("/v1/") else None)
     for pattern, path, dialect in _HOSTS:
@@ -69,6 +71,7 @@ def _without_namespace(path: str) -> str:
 
 
 _NAMESPACE = re.compile(r"^/ns/[^/]+/")
+_AZURE_OPENAI = "/azure/openai/"  # where azure and azure_openai have the same address
 # Hosts, the start of the path if a host serves several dialects, and the dialect.
 _HOSTS = tuple(
     (re.compile(host), path, dialect)

@@ -13,7 +13,7 @@ from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
 from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
-from mockserver.config.types import Hosts, Instant, Origins, Several, Size, Token
+from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, Token
 from mockserver.config.validation_errors import Wording, complaints
 from mockserver.core.json import Json
 from mockserver.core.plan import Timing
@@ -111,6 +111,12 @@ class Settings(BaseModel):
     upstream: Upstreams = Field(
         default_factory=dict,
         description="The provider's base URL, by dialect: openai=https://api.openai.com/v1.",
+    )
+    upstream_timeout: Duration = Field(
+        600,
+        gt=0,
+        json_schema_extra={"default": "10m"},
+        description="How long an upstream may stay silent: before its answer begins (then a 504), and during it.",
     )
     match: MatchSettings = Field(
         default_factory=MatchSettings,

@@ -187,7 +187,7 @@ _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/azure-openai",),
+    mounts=("/azure-openai", "/azure"),  # the same resource also serves the model inference API
     operations=(
         *_at("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
         *_dated(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),

@@ -86,17 +86,17 @@ class Relay:
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 
     async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Response":
-        from httpx2 import HTTPError, InvalidURL, Request
+        from httpx2 import HTTPError, InvalidURL, Request, Timeout
 
-        upstreams = self.live.upstreams
+        upstreams, seconds = self.live.upstreams, self.live.settings.upstream_timeout
         headers = [*way.headers(asked.headers), *upstreams.signed(asked.headers)]
         body = asked.body if asked.body or asked.method not in _BODILESS else None
         client = await upstreams.client()
         try:
             url = way.url(asked.path, scope["raw_path"], self.exchange.query)
-            trace = {"trace": self._trace}
-            request = Request(asked.method, url, headers=headers, content=body, extensions=trace)
-            async with asyncio.timeout(upstreams.patience.head):
+            extensions = {"trace": self._trace, "timeout": Timeout(seconds).as_dict()}  # also between two pieces
+            request = Request(asked.method, url, headers=headers, content=body, extensions=extensions)
+            async with asyncio.timeout(seconds):  # for the whole head
                 return await client.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = way.unreachable(error)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from operator import itemgetter
 
 from starlette.routing import BaseRoute, Route, Router, compile_path
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
@@ -54,10 +55,19 @@ class FastRouter(Router):
 
 
 def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
-    """The dialect that an unknown path belongs to: the one mounted in front of it, else the default."""
-    first = "/" + path.lstrip("/").partition("/")[0]
-    named = (d for d in dialects.values() for mount in d.mounts if mount == first or mount.startswith(first + "/"))
-    return next(named, dialects[default])
+    """The dialect that an unknown path belongs to: the one mounted in front of it, else the default.
+
+    Of several at one mount, it is the one that has operations below the next segment too.
+    """
+    path = "/" + path.lstrip("/")
+    first, second = ("/".join(path.split("/")[:deep]) for deep in (2, 3))
+    named = [
+        (any("/".join((mount + each.path).split("/")[:3]) == second for each in dialect.operations), dialect)
+        for dialect in dialects.values()
+        for mount in dialect.mounts
+        if mount == first or mount.startswith(first + "/")
+    ]
+    return max(named, key=itemgetter(0), default=(False, dialects[default]))[1]
 
 
 def nearest(method: str, path: str, known: Sequence[Endpoint]) -> str | None:

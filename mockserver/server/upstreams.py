@@ -30,17 +30,8 @@ MOST_CONNECTIONS, MOST_IDLE = 1000, 100
 Fields = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds until an upstream's answer begins, and between two pieces of it: as long as the official clients wait."""
-
-    head: float = 600.0
-    piece: float = 600.0
-
-
 @dataclass(slots=True, eq=False)
 class UpstreamClient:
-    patience: Timeouts = Timeouts()
     name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -55,13 +46,13 @@ class UpstreamClient:
     def _made(self) -> "AsyncClient":
         from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-        from httpx2 import AsyncClient, Limits, Timeout
+        from httpx2 import AsyncClient, Limits
 
         return AsyncClient(
             trust_env=True,
             follow_redirects=False,
             http2=False,
-            timeout=Timeout(self.patience.head, read=self.patience.piece, write=self.patience.piece),
+            timeout=None,  # each request has its own
             limits=Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_IDLE),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the client's are its own business
         )

@@ -96,6 +96,7 @@ class ServerOptions(TypedDict, total=False):
     record: Literal["none", "once", "new_episodes", "all"]
     record_errors: bool
     upstream: Mapping[str, str]
+    upstream_timeout: float | str
     match: Mapping[str, Any]
     scrub: Sequence[Mapping[str, Any]]
     allow_secrets: Sequence[str]

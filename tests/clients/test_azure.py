@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx2
 import pytest
 from azure.ai.inference import ChatCompletionsClient, EmbeddingsClient, load_client
 from azure.ai.inference.aio import ChatCompletionsClient as AsyncClient
@@ -28,6 +29,7 @@ from azure.core.exceptions import (
     ResourceNotFoundError,
 )
 from azure.core.pipeline.transport import AsyncioRequestsTransport
+from openai import AzureOpenAI, NotFoundError, OpenAI
 
 from tests.clients.conftest import STATUSES
 from tests.clients.payloads import TIME, WEATHER, ZONE
@@ -316,3 +318,23 @@ def test_the_server_sees_every_try(server: Served) -> None:
 
     last = numbers[-1]
     assert [server.logged(number)["status"] for number in range(last - 2, last + 1)] == [429, 429, 200]
+
+
+@pytest.mark.parametrize("namespace", [None, "one-address"])
+def test_one_address_serves_azure_openai_too(server: Served, connection: httpx2.Client, namespace: str | None) -> None:
+    base = server.base("azure", namespace)
+    with ChatCompletionsClient(base, KEY, retry_total=0) as client:
+        assert "prompt_filter_results" not in ask(client, "hello").as_dict()
+    own = {"api_key": "sk-test", "http_client": connection, "max_retries": 0}
+    made = (
+        AzureOpenAI(azure_endpoint=base, api_version="2024-10-21", **own),
+        AzureOpenAI(azure_endpoint=base, api_version="2024-10-21", azure_deployment="gpt-4o", **own),
+        OpenAI(base_url=f"{base}/openai/v1", **own),
+    )
+    for other in made:
+        said = other.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hello"}])
+        assert "prompt_filter_results" in said.model_dump()
+    with pytest.raises(NotFoundError, match="Resource not found") as caught:
+        made[2].get("/nothing", cast_to=object)
+    assert isinstance(caught.value.body, dict)
+    assert caught.value.body["code"] == "404"

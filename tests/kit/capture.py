@@ -71,6 +71,8 @@ def _check_response(captured: CapturedResponse, dialect: str) -> None:
 
 def _dialect(path: str) -> str:
     """Who speaks at a path; the bare ones are OpenAI's."""
+    if "/azure/openai/" in path:
+        return "azure_openai"
     found = (name for name, dialect in discover().items() for mount in dialect.mounts if f"{mount}/" in path)
     return next(found, "openai")
 

@@ -12,7 +12,6 @@ from mockserver.core.plan import Forward, Plan
 from mockserver.engine.engine import Engine
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.run import Running
-from mockserver.server.upstreams import Timeouts, UpstreamClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,6 @@ def relaying(
     upstream: Mapping[str, str] | str,
     *,
     cassette: str | None = "chat.yaml",
-    patience: Timeouts | None = None,
     environ: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> Iterator[Relaying]:  # size: what a server is made of
@@ -78,7 +76,6 @@ def relaying(
     live = start(Sources((), {"port": 0, "upstream": addresses, **settings}, environ or {}))
     stated = {each.name: getattr(live.engine, each.name) for each in fields(Engine) if each.init}
     live.engine = Forwarding(**stated, forward=Forward(cassette))
-    live.upstreams = UpstreamClient(patience or Timeouts())
     kept = Kept()
     live.keep = kept.keep
     with Running(live) as running:

@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from mockserver.server.upstreams import Timeouts
 from tests.kit.raw import Raw
 from tests.kit.relaying import relaying
 from tests.kit.scripts import ANSWER, DONE, HELLO, STREAM, base, ended
@@ -65,7 +64,7 @@ def test_a_client_that_leaves_once_all_was_said(up: Upstream) -> None:
 
 
 def test_an_upstream_that_stalls(up: Upstream) -> None:
-    with relaying(base(up, "stalled"), patience=Timeouts(piece=0.2)) as relay, Raw(relay.port) as raw:
+    with relaying(base(up, "stalled"), upstream_timeout="200ms") as relay, Raw(relay.port) as raw:
         came = raw.send(STREAM).rest()
         assert up.left() == "stalled"
     assert HELLO in came

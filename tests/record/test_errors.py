@@ -4,7 +4,6 @@ import socket
 
 import pytest
 
-from mockserver.server.upstreams import Timeouts
 from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
 from tests.kit.scripts import ANSWER, BODY, HI, base, failed, heard
@@ -49,7 +48,7 @@ SILENT["hung up"] = ("http", 502, "gave no answer: Server disconnected without s
 @pytest.mark.parametrize("script", SILENT)
 def test_an_upstream_that_does_not_answer(up: Upstream, script: str, caplog: pytest.LogCaptureFixture) -> None:
     scheme, status, told = SILENT[script]
-    with relaying(base(up, script).replace("http", scheme, 1), patience=Timeouts(head=0.2)) as relay:
+    with relaying(base(up, script).replace("http", scheme, 1), upstream_timeout="200ms") as relay:
         got = heard(relay, HI)
     assert got.status == status
     assert failed(got).startswith(f"The upstream of openai, 127.0.0.1:{up.port}, {told}")

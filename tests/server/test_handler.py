@@ -249,6 +249,8 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/v1/batches", None, "openai"),
         ("POST", "/v1/chat", "POST /v1/chat/completions", "openai"),
         ("POST", "/skytells", None, "skytells"),
+        ("POST", "/azure", None, "azure"),
+        ("GET", "/azure/openai/v1/files", "GET /azure/openai/v1/models", "azure_openai"),
     ],
 )
 def test_an_unknown_path_has_a_nearest_one_and_a_dialect(

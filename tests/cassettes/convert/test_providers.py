@@ -33,6 +33,12 @@ PLACES = [
         "/fireworks/inference/v1/chat/completions",
         "chat",
     ),
+    (
+        "http://localhost:8000/azure/openai/v1/chat/completions",
+        "azure_openai",
+        "/azure/openai/v1/chat/completions",
+        "chat",
+    ),
     ("http://localhost:8000/v1/chat/completions", "openai", "/openai/v1/chat/completions", "chat"),
     ("/tzafon/v1/chat/completions", "tzafon", "/tzafon/v1/chat/completions", "chat"),
 ]

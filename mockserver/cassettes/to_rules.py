@@ -219,7 +219,7 @@ def _choice(choice: ParsedChoice) -> dict[str, Json]:
     elif choice.finish not in ("", "tool_calls" if choice.calls else "stop"):
         if choice.finish not in _FINISHES:
             raise UnsupportedError(f"no rule can end with the reason {choice.finish}")
-        then["finish"] = _FINISHES[choice.finish]
+        then["finish"] = choice.finish
     if seen := _severities(choice.filters, besides=tripped.get("category")):
         then["annotate"] = {"completion": seen}
     return then
@@ -322,10 +322,7 @@ def _severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dic
 
 _ORDER = ("reasoning", "item", "text", "refusal", "call")  # in which a rule's keys are rendered
 _LISTS = {"tool_call": "tool_calls", "item": "items"}
-_FINISHES = {
-    **{reason: reason for reason in ("stop", "length", "tool_calls", "content_filter", "function_call")},
-    "error": "content_filter",  # as Fireworks' completions call it
-}
+_FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
 _MADE = frozenset(("id", "call_id", "container_id", "status", "created_by", "pending_safety_checks"))
 _SEVERITIES = ("low", "medium", "high")
 _HARMS = ("hate", "self_harm", "sexual", "violence")

@@ -224,7 +224,7 @@ class Choice:
     """One of the `n` choices: its parts in wire order and its finish reason."""
 
     parts: tuple[Part, ...]
-    finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call
+    finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call | error
     safety: Safety = ()
     logprobs: Sequence[Logprob] | None = None  # of the tokens of `echo`, then of the text
     echo: str = ""  # the repeated part of the prompt, before the parts

@@ -65,6 +65,7 @@ class Dialect:
 FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",
+    "finish_error": "finish reason `error`",
     "refusal": "refusals",
     "annotations": "citations",
     "custom_tools": "tools with free-text input",

@@ -174,6 +174,6 @@ TEXT_LAYOUT = TextLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
     choice=("text", "index", "logprobs", "finish_reason"),
     usage=("prompt_tokens", "completion_tokens", "total_tokens"),
-    finishes={"tool_calls": "stop", "function_call": "stop"},
+    finishes=dict.fromkeys(("tool_calls", "function_call", "error"), "stop"),
 )
 _FEWER = "You requested that the server return more choices than it will generate"

@@ -37,7 +37,6 @@ Part = union_by(
     labelled("<a refusal>", open_shape(type=literal("refusal"), refusal=str)),
     labelled("<a part>", open_shape(type=str)),
 )
-Content = text_or("<an array of objects>", list_of(Part))
 
 
 def _item_tag(item: Any) -> str:
@@ -48,14 +47,20 @@ def _item_tag(item: Any) -> str:
     return "<a reference>" if bare else "<a message>"
 
 
-# A message may come without its type; so may a reference to an item that the provider keeps.
-Item = union_by(
-    _item_tag,
-    labelled("<a message>", open_shape(role=literal("user", "assistant", "system", "developer"), content=Content)),
-    labelled("<an item>", open_shape(type=str)),
-    labelled("<a reference>", open_shape(id=str)),
-)
-Input = text_or("<an array of objects>", list_of(Item))
+def input_of(part: Any, **fields: Any) -> Any:
+    """A message may come without its type; so may a reference to an item that the provider keeps."""
+    content = text_or("<an array of objects>", list_of(part))
+    message = open_shape(role=literal("user", "assistant", "system", "developer"), content=content, **fields)
+    item = union_by(
+        _item_tag,
+        labelled("<a message>", message),
+        labelled("<an item>", open_shape(type=str)),
+        labelled("<a reference>", open_shape(id=str)),
+    )
+    return text_or("<an array of objects>", list_of(item))
+
+
+Input = input_of(Part)
 
 
 def _tool_tag(tool: Any) -> str:

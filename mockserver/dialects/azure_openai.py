@@ -199,7 +199,7 @@ DIALECT = Dialect(
     fail=_fail,
     rate_limit_headers=remaining_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"moderation"},
+    features=frozenset(FEATURES) - {"moderation", "finish_error"},
     variables={
         "AZURE_OPENAI_ENDPOINT": "{address}/azure-openai",
         "AZURE_OPENAI_API_KEY": "{key}",

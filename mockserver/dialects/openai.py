@@ -141,7 +141,7 @@ DIALECT = Dialect(
     fail=_fail,
     rate_limit_headers=openai_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"filter_annotations"},
+    features=frozenset(FEATURES) - {"filter_annotations", "finish_error"},
     variables={
         "OPENAI_BASE_URL": "{address}/openai/v1",
         "OPENAI_API_BASE": "{address}/openai/v1",

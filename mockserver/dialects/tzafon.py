@@ -47,6 +47,7 @@ from mockserver.dialects._fields import (
     literal,
     mapping,
     not_null,
+    open_shape,
     optional,
     shape,
     tagged_by,
@@ -68,13 +69,13 @@ from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
 from mockserver.dialects._responses_models import (
     HostedTool,
-    Input,
     ResponseAllowedTools,
     ResponseBody,
     ResponseCustomTool,
     ResponseNamedTool,
     Summary,
     function_tool,
+    input_of,
     text_options,
 )
 from mockserver.dialects._stored import StoredResponses
@@ -114,10 +115,46 @@ INCLUDABLE = (
 _FOR_THE_SERVER = {"request_id": not_null(str), "priority": not_null(int), "cache_salt": optional(str)}
 MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 
+
+def _annotation(kind: str, **fields: Any) -> Any:
+    return open_shape(type=literal(kind), **fields)
+
+
+_OF_FILE, _RANGE = {"file_id": str}, {"start_index": int, "end_index": int}
+Annotation = tagged_by(
+    "type",
+    _annotation("file_citation", **_OF_FILE, filename=str, index=int),
+    _annotation("url_citation", **_RANGE, title=str, url=str),
+    _annotation("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
+    _annotation("file_path", **_OF_FILE, index=int),
+)
+ItemStatus = optional(literal("in_progress", "completed", "incomplete"))
+InputPart = tagged_by(
+    "type",
+    open_shape(type=literal("input_text"), text=str),
+    open_shape(
+        type=literal("input_image"),
+        detail=optional(literal("low", "high", "auto")),
+        file_id=optional(str),
+        image_url=optional(str),
+    ),
+    open_shape(
+        type=literal("input_file"),
+        **dict.fromkeys(("file_data", "file_id", "file_url", "filename"), optional(str)),
+    ),
+    open_shape(
+        type=literal("output_text"),
+        text=str,
+        annotations=optional(list_of(Annotation)),
+        logprobs=optional(list_of(Object)),
+    ),
+    open_shape(type=literal("refusal"), refusal=str),
+)
+
 # `POST /responses`.
 RESPONSE = TypeAdapter(
     body_shape(
-        input=Input,
+        input=input_of(InputPart, status=ItemStatus),
         **fields_of(
             ResponseBody,
             *("instructions", "user", "background", "store", "stream", "max_tool_calls", "parallel_tool_calls"),
@@ -442,6 +479,6 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=MODELS,
-    features=frozenset(FEATURES) - {"filter_annotations", "embedding", "moderation"},
+    features=frozenset(FEATURES) - {"filter_annotations", "finish_error", "embedding", "moderation"},
     variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"},
 )

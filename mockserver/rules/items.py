@@ -3,7 +3,6 @@
 The keys are those of the Responses API; `core.hosted_tools` expands the short forms beside them.
 """
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
@@ -131,7 +130,6 @@ _KEYS: _Keys = {
     "scroll_y": (int, "how far down; 0 when absent"),
     "server_label": (_NAME, "name of the MCP server"),
     "size": (str, "its size, such as 1024x1024"),
-    "status": (Literal["completed", "incomplete", "failed"], "how it ended, if not well"),
     "stderr": (str, "its error output"),
     "stdout": (str, "what it printed"),
     "text": (str, "the text"),
@@ -145,7 +143,7 @@ _KEYS: _Keys = {
 }
 
 
-def _table(about: str, example: str, keys: str, /, **own: Any) -> Any:
+def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> Any:  # size: what a model needs
     """Return the model of a table with these keys, `?` after optional ones; those in `own` have types of their own."""
     fields: dict[str, Any] = {}
     for key in keys.split():
@@ -153,7 +151,7 @@ def _table(about: str, example: str, keys: str, /, **own: Any) -> Any:
         kind, description = own.get(name) or _KEYS[name]
         may = key.endswith("?")
         fields[name] = (kind | None if may else kind, Field(None if may else ..., description=description))
-    table = create_model(re.sub(r"\W", "", about.title()), __base__=Table, __doc__=about, **fields)
+    table = create_model(f"{called}Spec", __base__=Table, __doc__=about, **fields)
     table.example = example
     return table
 
@@ -161,7 +159,8 @@ def _table(about: str, example: str, keys: str, /, **own: Any) -> Any:
 def _typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> Any:
     """Return the model of a table with this `type`, which comes first unless the keys place it."""
     shown = f"{{type: {kind}, {example}}}" if example else f"{{type: {kind}}}"
-    return _table(about, shown, keys if "type" in keys.split() else f"type {keys}", **own, type=(Literal[kind], None))
+    keys = keys if "type" in keys.split() else f"type {keys}"
+    return _table(kind.title().replace("_", ""), about, shown, keys, **own, type=(Literal[kind], None))
 
 
 def _either_type(*tables: Any) -> Any:
@@ -173,7 +172,7 @@ def _list(table: Any, **limits: Any) -> Any:
 
 
 _PRESSED = (_SOME, "names of the keys")
-_PATH = _list(_table("A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
+_PATH = _list(_table("Place", "A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
 Action = _either_type(
     _typed("click", "Click.", "x: 10, y: 20", "x y type button? keys?"),
     _typed("double_click", "Double-click.", "x: 10, y: 20", "x y type keys?"),
@@ -197,13 +196,23 @@ Action = _either_type(
     _typed("key_up", "Release keys.", "keys: [shift]", "keys", keys=_PRESSED),
 )
 
-_WITHOUT_FAILURE = (Literal["completed", "incomplete"], "how it ended, if not well")
+
+def _status(*words: str) -> tuple[Any, str]:
+    return Literal[("completed", "in_progress", *words)], "how it ended, if not well; or how far it came"
+
+
+_WITHOUT_FAILURE, _DONE = _status("incomplete"), _status()
+_SEARCHED = _status("searching", "incomplete", "failed")
 _DONE_OR_FAILED = (Literal["completed", "failed"], "how it ended, if not well")
 _WHOLE_ACTION = "the same with all that the API has beside it"
 _MCP_CODE = (int, "its number")
 
 _SOURCE = _table(
-    "A page that a search found.", "{type: url, url: https://example.org}", "type? url", type=(Literal["url"], "url")
+    "Source",
+    "A page that a search found.",
+    "{type: url, url: https://example.org}",
+    "type? url",
+    type=(Literal["url"], "url"),
 )
 _SOURCES = (
     _list(
@@ -215,8 +224,10 @@ _WEB_ACTION = _either_type(
     _typed("search", "Search the web.", "query: weather in Oslo", "query? queries? sources?", sources=_SOURCES),
     _typed("open_page", "Open a page.", "url: https://example.org", "url"),
     _typed("find_in_page", "Look for words in a page.", "url: https://example.org, pattern: Oslo", "url pattern"),
+    _typed("find", "Look for words in a page (Tzafon).", "url: https://example.org, pattern: Oslo", "url pattern"),
 )
 _FOUND = _table(
+    "FoundPassage",
     "A passage that a file search found.",
     "{file_id: file-1, filename: a.txt, score: 0.9, text: Hello}",
     "file_id? filename? score? text? attributes?",
@@ -226,6 +237,7 @@ _CODE_OUTPUT = _either_type(
     _typed("image", "An image that code produced.", "url: https://example.org/plot.png", "url"),
 )
 _CHECK = _table(
+    "SafetyCheck",
     "A check that the client must acknowledge.",
     "{id: cu_sc_1, code: malicious_instructions, message: Look twice}",
     "id code? message?",
@@ -248,26 +260,30 @@ _TEXT_OR_MCP_ERROR: Any = Annotated[
     AsText[str] | Annotated[_MCP_ERROR, Tag("<table>")], either("a text, or a table with its type")
 ]
 _MCP_TOOL = _table(
+    "McpTool",
     "A tool of an MCP server.",
     "{name: ask, input_schema: {type: object}}",
     "name description? input_schema? annotations?",
 )
 _EXEC = _table(
+    "Exec",
     "A command to run.",
     "{type: exec, command: [ls, -l]}",
     "type? command env? timeout_ms? user? working_directory?",
     type=(Literal["exec"], "exec"),
 )
-_SHELL = _table("Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?")
+_SHELL = _table("ShellCommands", "Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?")
 _ENVIRONMENTS = (Literal["local", "container_reference"], None)
-_ENVIRONMENT = _table("Where commands run.", "{type: local}", "type container_id?", type=_ENVIRONMENTS)
+_ENVIRONMENT = _table("Environment", "Where commands run.", "{type: local}", "type container_id?", type=_ENVIRONMENTS)
 _OPERATION = _table(
+    "Operation",
     "A change of one file.",
     "{type: update_file, path: a.py, diff: '-a'}",
     "type path diff?",
     type=(Literal["create_file", "update_file", "delete_file"], None),
 )
 _PRINTED = _table(
+    "CommandOutput",
     "What one command printed, and how it ended.",
     "{stdout: hello, exit_code: 0}",
     "stdout? stderr? exit_code? timed_out?",
@@ -280,7 +296,8 @@ _HOSTED = (
         "query: weather in Oslo",
         "query? sources? action? status?",
         sources=_SOURCES,
-        action=(_WEB_ACTION, "what is done instead: search, open_page or find_in_page"),
+        action=(_WEB_ACTION, "what is done instead: search, open_page, find_in_page or find"),
+        status=_SEARCHED,
     ),
     _typed(
         "file_search_call",
@@ -288,6 +305,7 @@ _HOSTED = (
         "query: holidays",
         "query? queries? results? status?",
         results=(_list(_FOUND), "what was found"),
+        status=_SEARCHED,
     ),
     _typed(
         "code_interpreter_call",
@@ -295,6 +313,7 @@ _HOSTED = (
         "code: print(42)",
         "code container_id? outputs? status?",
         outputs=(_list(_CODE_OUTPUT), "what it gave: logs and images"),
+        status=_status("interpreting", "incomplete", "failed"),
     ),
     _typed(
         "image_generation_call",
@@ -302,7 +321,7 @@ _HOSTED = (
         "",
         "result? revised_prompt? action? background? output_format? quality? size? status?",
         action=(Literal["generate", "edit", "auto"], "what was done"),
-        status=_DONE_OR_FAILED,
+        status=_status("generating", "failed"),
     ),
     _typed(
         "computer_call",
@@ -320,6 +339,7 @@ _HOSTED = (
         "server_label: deepwiki, name: ask, arguments: {q: fjords}, output: Many.",
         "server_label name arguments? output? error? approval_request_id? status?",
         error=(_TEXT_OR_MCP_ERROR, "why it failed: a text, or the error as the API has it"),
+        status=_status("calling", "incomplete", "failed"),
     ),
     _typed(
         "mcp_list_tools",
@@ -363,8 +383,9 @@ _HOSTED = (
         "apply_patch_call",
         "A change to one file.",
         "operation: {type: delete_file, path: a.py}",
-        "operation call_id?",
+        "operation call_id? status?",
         operation=(_OPERATION, "the change"),
+        status=_DONE,
     ),
     _typed(
         "apply_patch_call_output",

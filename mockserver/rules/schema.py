@@ -132,7 +132,7 @@ TYPES: Mapping[Kind, Callable[[Option], Any]] = {
 
 
 Severity = Literal["safe", "low", "medium", "high"]
-Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call", "error"]
 
 
 class SizeSpec(Table):
@@ -247,7 +247,7 @@ class ContentSpec(Table):
     logprobs: list[Annotated[float, Field(le=0, allow_inf_nan=False)]] | None = Field(
         None, description="log probabilities, one for each token of the text"
     )
-    finish: Finish | None = Field(None, description="the finish reason")
+    finish: Finish | None = Field(None, description="the finish reason (`error`: Fireworks; elsewhere `stop`)")
     chunks: Chunks | None = Field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = Field(None, description="a content filter that trips")
     annotate: AnnotateSpec | None = Field(None, description="filter severities to report without tripping")

@@ -63,6 +63,8 @@ class ChatLayout:
     # Where a stream has its usage. "requested": in a last chunk, if requested. "null": the same, and null in all other
     # chunks. "finish": with the finish reason, unless requested.
     stream_usage: Literal["requested", "null", "finish"] = "requested"
+    # Finish reasons that the provider does not have -> those that it shows instead.
+    finishes: Mapping[str, str] = field(default_factory=lambda: {"error": "stop"})
     content_logprobs: bool = False  # whether log probabilities have token ids and offsets
 
 
@@ -89,7 +91,7 @@ def _choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
     full: Object = {
         "index": index,
         "message": _message(choice, layout),
-        "finish_reason": choice.finish,
+        "finish_reason": layout.finishes.get(choice.finish, choice.finish),
         "logprobs": (
             content_block(choice, list(offset_logprobs(choice))) if layout.content_logprobs else logprobs_block(choice)
         ),
@@ -274,7 +276,10 @@ class _Increment:
 
 def _increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Increment]:
     steps = _part_increments(choice, layout, tokenizer)
-    first, end = next(steps, None), _Increment({}, part="finish", finish=choice.finish)
+    first, end = (
+        next(steps, None),
+        _Increment({}, part="finish", finish=layout.finishes.get(choice.finish, choice.finish)),
+    )
     if "reasoning_content" not in layout.message:
         # The first increment waits for the reasoning that the provider does not show.
         hidden = sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))

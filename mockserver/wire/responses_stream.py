@@ -228,6 +228,8 @@ def _hosted_tool(stream: ItemStream) -> Events:
     body = stream.item.body
     for events in item_kind(body["type"]).events:
         match events:
+            case StatusEvent() if events.failed is not None and body.get("status", "completed") not in _ENDED:
+                return
             case StatusEvent():
                 failed = events.failed is not None and (body.get("status") == "failed" or body.get("error"))
                 if name := events.failed if failed else events.name:
@@ -264,6 +266,7 @@ def _command_outputs(stream: ItemStream) -> Events:
         yield stream.event("shell_call_output_content.done", {"command_index": at, "output": [output]})
 
 
+_ENDED = ("completed", "incomplete", "failed")
 _REASONING_TEXT = {"summary_text": "reasoning_summary_text", "reasoning_text": "reasoning_text"}
 _COMMAND = "response.shell_call_command."
 _EMPTY: Mapping[str, Json] = {"text": "", "refusal": "", "annotations": [], "logprobs": []}

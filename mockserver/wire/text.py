@@ -134,11 +134,11 @@ def _logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: Completi
 
 
 def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
-    choice, prompt = answer.choices[index], _prompt(answer, index, options)
+    choice, prompt, sent = answer.choices[index], _prompt(answer, index, options), _sent(answer, index, options)
     logprobs = [(offset, token) for offset, token in offset_logprobs(choice) if offset >= len(choice.echo)]
     images = list(_for_prompt(options.images, answer, index) or ())
     return {
-        "prompt_fragments": ["".join(prompt)],
+        "prompt_fragments": ["".join(prompt)] if sent.numbers is None else list(sent.numbers),
         "prompt_token_ids": _token_ids(prompt),
         "completion": _generated_text(choice),
         "completion_token_ids": _token_ids(_generated_tokens(choice, answer.tokenizer)),
@@ -150,8 +150,11 @@ def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[
 
 
 def _prompt(answer: Answer, index: int, options: CompletionOptions) -> Sequence[str]:
-    prompt: Prompt = _for_prompt(options.prompts, answer, index) or Prompt("")
-    return prompt.tokens(answer.tokenizer)
+    return _sent(answer, index, options).tokens(answer.tokenizer)
+
+
+def _sent(answer: Answer, index: int, options: CompletionOptions) -> Prompt:
+    return _for_prompt(options.prompts, answer, index) or Prompt("")
 
 
 def _for_prompt(values: Sequence[Any], answer: Answer, index: int) -> Any:

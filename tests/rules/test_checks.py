@@ -146,6 +146,7 @@ USES = {
     "{tool_calls: [{name: a, input: b}]}": ("3:35: " + CANNOT + "calls of custom tools; openai can"),
     "{parts: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
     "{parts: [{tool_call: {name: a, input: b}}]}": ("3:42: " + CANNOT + "calls of custom tools; openai can"),
+    "{text: a, finish: error}": "3:21: " + CANNOT + "the finish reason error",
     "{refusal: a}": "3:12: " + CANNOT + "a refusal; openai can",
     "{text: a, annotations: [{}]}": "3:21: " + CANNOT + "annotations; openai can",
     "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "filter severities; skytells can",

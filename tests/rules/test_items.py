@@ -29,6 +29,10 @@ HOSTED = {
     "{type: web_search_call, action: {type: find_in_page, url: u, pattern: p}}": {
         "action": {"type": "find_in_page", "url": "u", "pattern": "p"}
     },
+    "{type: web_search_call, action: {type: find, url: u, pattern: p}, status: searching}": {
+        "action": {"type": "find", "url": "u", "pattern": "p"},
+        "status": "searching",
+    },
     "{type: file_search_call, query: a}": {"queries": ["a"], "results": None},
     "{type: file_search_call, queries: [a, b], results: [{text: c, score: 0.5}]}": {
         "queries": ["a", "b"],
@@ -70,6 +74,15 @@ HOSTED = {
         "name": "n",
         "output": None,
         "server_label": "s",
+    },
+    "{type: mcp_call, server_label: s, name: n, status: calling}": {
+        "approval_request_id": None,
+        "arguments": "{}",
+        "error": None,
+        "name": "n",
+        "output": None,
+        "server_label": "s",
+        "status": "calling",
     },
     "{type: mcp_list_tools, server_label: s, tools: [{name: a}]}": {
         "server_label": "s",
@@ -114,7 +127,8 @@ def test_what_the_providers_tools_did(item, body):
     assert dict(part.body) == body
     assert list(part.body)[-1:] != ["status"] or "status" in item
     wire = {"id": "x", "type": part.kind, "status": "completed", **part.body}
-    OFFICIAL.validate_python(wire, strict=True)
+    if "type: find," not in item:  # only Tzafon has it
+        OFFICIAL.validate_python(wire, strict=True)
     assert parts(f"{{parts: [{{item: {item}}}]}}") == (part,)
 
 
@@ -205,8 +219,8 @@ BAD = {
     "{items: [{type: web_search_call, action: {type: search}, sources: []}]}": (
         '57: "sources" are the results of a search; put them into "action"'
     ),
-    "{items: [{type: web_search_call, action: {type: find, url: a}}]}": (
-        '48: unknown type "find"; it is one of search, open_page, find_in_page'
+    "{items: [{type: web_search_call, action: {type: look, url: a}}]}": (
+        '48: unknown type "look"; it is one of search, open_page, find_in_page, find'
     ),
     "{items: [{type: computer_call, action: {type: click, x: 1}}]}": (
         '39: "action" needs "y"; write {type: click, x: 10, y: 20}'

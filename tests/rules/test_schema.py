@@ -117,7 +117,7 @@ IN_THEN = {
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),
     "{error: {status: 99}}": '17: "status" expects at least 400, not 99',
     "{text: a, finish: Stop}": (
-        '18: "finish" expects stop, length, tool_calls, content_filter or function_call, not "Stop"; '
+        '18: "finish" expects stop, length, tool_calls, content_filter, function_call or error, not "Stop"; '
         'did you mean "stop"?'
     ),
     "{text: a, chunks: words}": '18: "chunks" expects token, word or char, not "words"; did you mean "word"?',

@@ -205,6 +205,10 @@ SEQUENCES: dict[str, tuple[Part, tuple[str, ...]]] = {
         used("mcp_call"),
         ("mcp_call.in_progress", *phases("mcp_call_arguments", "delta", "done"), "mcp_call.completed"),
     ),
+    "mcp under way": (
+        used("mcp_call", status="calling"),
+        ("mcp_call.in_progress", *phases("mcp_call_arguments", "delta", "done")),
+    ),
     "failed mcp": (
         used("mcp_call", arguments="", error={"type": "x"}),
         ("mcp_call.in_progress", "mcp_call_arguments.done", "mcp_call.failed"),

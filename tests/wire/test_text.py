@@ -44,7 +44,7 @@ def test_choices_stand_prompt_by_prompt() -> None:
     prompts = (PROMPT, Prompt("<|7|>", (7,)))
     made = body(*[Choice((Text("x"),))] * 4, prompts=prompts, raw_output=True, images=(("one",), ()))
     raws = [choice["raw_output"] for choice in made["choices"]]
-    assert [raw["prompt_fragments"] for raw in raws] == [["Say it."], ["Say it."], ["<|7|>"], ["<|7|>"]]
+    assert [raw["prompt_fragments"] for raw in raws] == [["Say it."], ["Say it."], [7], [7]]
     assert [raw["images"] for raw in raws] == [["one"], ["one"], None, None]
     assert raws[3]["prompt_token_ids"] == [7]
 

@@ -1,7 +1,6 @@
 """Fireworks: text completions by their published schema, and chat (https://docs.fireworks.ai/api-reference)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pydantic_core import to_json
 
@@ -55,8 +54,7 @@ def _render_completion(call: Call, outcome: Success) -> Reply:
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    ended = tuple(replace(choice, finish=_FILTERED.get(choice.finish, choice.finish)) for choice in outcome.choices)
-    return with_headers(chat_reply(call, replace(outcome, choices=ended), CHAT_LAYOUT), _answer_headers(call, outcome))
+    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _answer_headers(call, outcome))
 
 
 def _answer_headers(call: Call, answer: Answer) -> Headers:
@@ -121,6 +119,7 @@ CHAT_LAYOUT = ChatLayout(
     opening={"role": "assistant"},
     stream_usage="finish",
     content_logprobs=True,
+    finishes=_FILTERED,
 )
 _SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 
@@ -180,7 +179,7 @@ DIALECT = Dialect(
         "accounts/fireworks/models/gpt-oss-120b",
         "accounts/fireworks/models/qwen3-8b",
     ),
-    features=frozenset({"custom_tools"}),
+    features=frozenset({"custom_tools", "finish_error"}),
     variables={
         "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
         "FIREWORKS_API_KEY": "{key}",

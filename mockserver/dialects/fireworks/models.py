@@ -176,7 +176,7 @@ _SAMPLING: dict[str, Any] = {
     "speculation": optional(union(Text, Ints)),
     "prediction": optional(union(labelled("PredictedOutput", PredictedOutput), Text)),
     "metadata": optional(Pairs),
-    "reasoning_effort": optional(union(Effort, Int, Bool)),
+    "reasoning_effort": optional(union(Effort, integer(1), Bool)),
     "reasoning_history": optional(literal("disabled", "interleaved", "preserved")),
     "thinking": optional(Thinking),
     "return_token_ids": optional(Bool),

@@ -355,7 +355,7 @@ def _fingerprint_fields(fields: RequestBody, messages: Sequence[Message], schema
     return kept
 
 
-_BUDGETS = ((0, "none"), (1024, "low"), (8192, "medium"), (inf, "high"))
+_BUDGETS = ((1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
 _REPEATING = ("echo", "raw_output", "return_token_ids")
 _SHOWN = frozenset(

@@ -260,6 +260,8 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     for key, feature in FEATURE_OF.items():
         if getattr(content, key, None) is not None:
             yield (*path, key), feature
+    if content.finish == "error":
+        yield (*path, "finish"), "finish_error"
     for at, part in enumerate(content.parts or ()):
         if part.refusal is not None:
             yield (*path, "parts", at, "refusal"), "refusal"
@@ -276,6 +278,7 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
 WORDS: Mapping[str, str] = {
     "content_filter": "filtered content",
     "filter_annotations": "filter severities",
+    "finish_error": "the finish reason error",
     "refusal": "a refusal",
     "annotations": "annotations",
     "custom_tools": "calls of custom tools",
@@ -287,6 +290,6 @@ WORDS: Mapping[str, str] = {
 
 # Keys of an answer that need a feature of the dialect, which has the same name but once.
 FEATURE_OF: Mapping[str, str] = {
-    **{name: name for name in WORDS if name not in ("custom_tools", "filter_annotations")},
+    **{name: name for name in WORDS if name not in ("custom_tools", "filter_annotations", "finish_error")},
     "annotate": "filter_annotations",
 }

@@ -30,10 +30,11 @@ class Draft:
 
     choices: tuple[DraftChoice, ...]
     model: str | None = None
-    usage: Mapping[str, int] = field(default_factory=dict)  # prompt, completion, reasoning, cached: stated by a rule
+    usage: Mapping[str, int] = field(default_factory=dict)  # fields of Usage, as a rule states them
     prompt_safety: Safety = ()
     headers: Headers = ()
     broken: Broken | None = None
+    system_fingerprint: str | None = ""  # empty if the rule states none
 
 
 @dataclass(frozen=True, slots=True)

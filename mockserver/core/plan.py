@@ -238,6 +238,10 @@ class Usage:
     completion: int = 0
     reasoning: int = 0
     cached: int = 0
+    prompt_audio: int = 0
+    completion_audio: int = 0
+    accepted_prediction: int = 0
+    rejected_prediction: int = 0
 
     @property
     def total(self) -> int:
@@ -259,6 +263,7 @@ class Answer:
     choices: tuple[Choice, ...]
     usage: Usage
     system_fingerprint: str = ""  # 10 bare hex digits
+    stated_fingerprint: str | None = ""  # the whole of it, if a rule states it
     prompt_safety: Safety = ()
     headers: Headers = ()
     phase: str = ""

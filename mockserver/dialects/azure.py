@@ -288,11 +288,11 @@ def _token(text: str) -> str:
 
 
 CHAT_LAYOUT = ChatLayout(
-    completion=("id", "model", "choices", "created", "object", "usage"),
+    completion=("id", "model", "choices", "created", "object", "system_fingerprint", "usage"),
     choice=("index", "finish_reason", "message", "logprobs"),
     message=("role", "content", "reasoning_content", "tool_calls"),
     chunk_choice=("index", "finish_reason", "delta", "logprobs"),
-    optional=frozenset({"logprobs"}),
+    optional=frozenset({"logprobs", "system_fingerprint"}),
     stream_usage="finish",
 )
 

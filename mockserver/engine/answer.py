@@ -67,6 +67,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
         choices=choices,
         usage=_usage(call, limited, draft),
         system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
+        stated_fingerprint=draft.system_fingerprint,
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
         broken=draft.broken,
@@ -262,15 +263,13 @@ def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    stated = draft.usage
     thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
-    reasoning = weight(thoughts, call.tokenizer)
-    return Usage(
-        prompt=stated.get("prompt", call.prompt_tokens),
-        completion=stated.get("completion", sum(choice.tokens for choice in choices)),
-        reasoning=stated.get("reasoning", reasoning),
-        cached=stated.get("cached", 0),
-    )
+    counted = {
+        "prompt": call.prompt_tokens,
+        "completion": sum(choice.tokens for choice in choices),
+        "reasoning": weight(thoughts, call.tokenizer),
+    }
+    return Usage(**{**counted, **draft.usage})
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

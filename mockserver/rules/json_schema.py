@@ -129,6 +129,7 @@ def rules_schema(faults: Faults) -> dict[str, Json]:
     for key in RulesFile.nullable:
         schema["properties"][key] = {"anyOf": [schema["properties"][key], {"type": "null"}]}
     definitions["ThenSpec"]["properties"]["faults"]["items"] = _tidy(fault_schema({**faults, **ANSWER_FAULTS}))
+    definitions["ThenSpec"]["properties"]["system_fingerprint"]["type"] = ["string", "null"]
     rule = definitions["RuleSpec"]["properties"]
     rule["when"] = {**when, "description": rule["when"]["description"]}
     return {

@@ -315,6 +315,10 @@ class UsageSpec(Table):
     completion_tokens: Whole | None = None
     reasoning_tokens: Whole | None = None
     cached_tokens: Whole | None = None
+    prompt_audio_tokens: Whole | None = None
+    completion_audio_tokens: Whole | None = None
+    accepted_prediction_tokens: Whole | None = None
+    rejected_prediction_tokens: Whole | None = None
 
 
 class TimingSpec(TimingTable, Table):
@@ -347,6 +351,7 @@ FailedValue = Annotated[
 class ThenSpec(ContentSpec):
     """The answer of a rule."""
 
+    nullable = frozenset(("json", "system_fingerprint"))
     instead: ClassVar = {**INSTEAD, **dict.fromkeys(("name", "when", "times", "state"), 'it beside "then"')}
 
     def nested(self, path: Path = ()) -> Iterator[tuple[Path, "ThenSpec"]]:
@@ -377,6 +382,7 @@ class ThenSpec(ContentSpec):
     )
     usage: UsageSpec | None = Field(None, description="the token usage to report")
     model: str | None = Field(None, description="the model name to report")
+    system_fingerprint: str | None = Field(None, min_length=1, description="a chat's system fingerprint, or null")
     headers: Headers | None = Field(None, description="response headers")
     timing: TimingSpec | None = Field(None, description="timing of the answer: a table or a profile")
 

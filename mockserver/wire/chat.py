@@ -52,7 +52,7 @@ class ChatLayout:
     chunk: tuple[str, ...] = ("id", "object", "created", "model", "choices", "usage")
     chunk_choice: tuple[str, ...] = ("index", "delta", "logprobs", "finish_reason")
     usage: tuple[str, ...] = ("prompt_tokens", "completion_tokens", "total_tokens")
-    optional: frozenset[str] = frozenset()  # keys of a choice or message that are omitted while null or empty
+    optional: frozenset[str] = frozenset()  # keys of a body, choice or message that are omitted while null or empty
     system_fingerprint: bool = False  # False: null, where the key is shown at all
     not_streamed: frozenset[str] = frozenset()  # keys of a choice or message that streams omit
     # The delta that opens a choice; None: an empty delta opens it, and the next one has the role.
@@ -84,7 +84,7 @@ def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -
     }
     if "prompt_filter_results" in layout.completion:
         body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
-    return pick({**body, **(extra or {})}, layout.completion)
+    return pick_shown({**body, **(extra or {})}, layout.completion, layout)
 
 
 def _choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
@@ -157,12 +157,12 @@ def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
         "total_tokens": usage.total,
-        "prompt_tokens_details": {"cached_tokens": usage.cached, "audio_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": usage.cached, "audio_tokens": usage.prompt_audio},
         "completion_tokens_details": {
             "reasoning_tokens": usage.reasoning,
-            "audio_tokens": 0,
-            "accepted_prediction_tokens": 0,
-            "rejected_prediction_tokens": 0,
+            "audio_tokens": usage.completion_audio,
+            "accepted_prediction_tokens": usage.accepted_prediction,
+            "rejected_prediction_tokens": usage.rejected_prediction,
         },
     }
     return pick(full, layout.usage)
@@ -178,6 +178,8 @@ def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout
 
 
 def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+    if answer.stated_fingerprint != "":
+        return answer.stated_fingerprint
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None
 
 

@@ -89,7 +89,7 @@ OUTCOMES: Mapping[str, str] = {
 }
 
 _SENT = frozenset(("timing", "faults"))
-_REPLY = _SENT | {"usage", "model", "headers"}
+_REPLY = _SENT | {"usage", "model", "headers", "system_fingerprint"}
 _ENDING = frozenset(("finish", "content_filter", "annotate"))
 # The keys that may go with each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
@@ -106,7 +106,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "delivery": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
-    "embedding": _REPLY,
+    "embedding": _REPLY - {"system_fingerprint"},
     "moderation": _SENT | {"model", "headers"},
 }
 
@@ -205,6 +205,7 @@ _NOT_SENT: Mapping[str, tuple[str, ...]] = {
     "items": ("chat", "completions"),
     "failed": ("chat", "completions"),
     "tool_calls": ("completions",),
+    "system_fingerprint": ("completions", "responses"),
 }
 _OPERATIONS_INSTEAD: Mapping[str, str] = {
     "embeddings": "; write embedding: [...]",

@@ -127,8 +127,11 @@ def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft
     safety = verdicts(then.annotate, None, "prompt")
     headers = compile_headers(then.headers, context.at("headers"))
     broken = compile_failed(then.failed, context.at("failed"))
+    mark = then.system_fingerprint if "system_fingerprint" in then.model_fields_set else ""
     return combined(
-        _choices(kind, then, context), broken, lambda choices, why: Draft(choices, model, usage, safety, headers, why)
+        _choices(kind, then, context),
+        broken,
+        lambda choices, why: Draft(choices, model, usage, safety, headers, why, mark),
     )
 
 

@@ -166,6 +166,7 @@ VALID = jsonschema_rs.validator_for(SCHEMA)
 
 ITEMS = [*HOSTED, *SAID, *(f"{{type: computer_call, action: {action}}}" for action in ACTIONS)]
 THENS = [*MADE, *ENDED, *FAILURES, *BROKEN, *GOOD, *RAW, *STATED, *(f"{{items: [{item}]}}" for item in ITEMS)]
+THENS += ["{text: a, finish: error, system_fingerprint: null}", "{text: a, system_fingerprint: fp_1}"]
 THENS += [f"{{tool_calls: [{{name: a}}], faults: [{fault}]}}" for fault in FAULTS_MADE]
 
 
@@ -198,7 +199,8 @@ def test_what_is_plainly_wrong(text):
 
 def test_an_editor_has_something_to_show():
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    then = SCHEMA["$defs"]["ThenSpec"]["properties"]
+    then = dict(SCHEMA["$defs"]["ThenSpec"]["properties"])
     assert then["text"] == {"type": "string", "description": "text, a template"}
     assert all("description" in field for field in then.values())
+    assert then.pop("system_fingerprint")["type"] == ["string", "null"]
     assert '"null"' not in json.dumps({**SCHEMA, "$defs": {"then": then}}).replace('{"type": "null"}', "", 2)

@@ -11,7 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import structured
-from mockserver.model.structured import asks_for_json, described, read, shape
+from mockserver.model.shapes import asks_for_json, described, read, shape
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -68,6 +68,14 @@ class Mentions:
     def _without(self, used: Sequence[Mention]) -> "Mentions":
         return replace(self, found=_left(self.found, used), used=tuple(used))
 
+    def stating(self, values: Mapping[str, Json]) -> "Mentions":
+        """Add values for properties by their names, as if the text ended with them."""
+        end = len(self.text)
+        stated = (
+            Mention("member", value, end + at, end + at + 1, key=key) for at, (key, value) in enumerate(values.items())
+        )
+        return replace(self, text=self.text or " ", found=(*self.found, *stated)) if values else self
+
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
         given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)

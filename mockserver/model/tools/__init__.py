@@ -15,8 +15,9 @@ from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.schema import instance
-from mockserver.model.structured import read
+from mockserver.model.shapes import read
 from mockserver.model.tools.choosing import best, properties_of
+from mockserver.model.tools.decisions import decided
 from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.pending_calls import (
     CLIENT_KINDS,
@@ -100,7 +101,8 @@ def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Us
 
 def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
     if pending.tool.kind in CLIENT_KINDS:
-        return tool_use(pending.tool, pending.said, seed)
+        stated = decided(call, pending.tool.parameters, pending.tool.description)
+        return tool_use(pending.tool, pending.said.stating(stated), seed)
     return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
 
 

@@ -1,0 +1,331 @@
+"""The JSON that a prompt describes: by a schema, an example, a declaration, keys or words."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from json import JSONDecoder, loads
+
+from mockserver.core.json import Json
+from mockserver.model.vocabulary import excerpt, pieces, vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A JSON Schema, whether the answer is fenced, and what a text says apart from the schema."""
+
+    schema: Json
+    fenced: bool = False
+    rest: str = ""
+
+
+def described(text: str, *, json_anyway: bool = False) -> Described | None:
+    """Return the JSON that a text wants for an answer; None where it does not ask for JSON, unless `json_anyway`."""
+    text = excerpt(text, _MOST_READ)
+    if not json_anyway and not asks_for_json(text):
+        return None
+    found = _schema(text) or _example(text) or _keys(text)
+    if found is None:
+        return None
+    schema, start, end = found
+    if schema.get("type") == "object" and _SEVERAL.search(text[max(0, end - 2000) : end]):
+        schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
+    return Described(schema, bool(_FENCED.search(text)), matter(_without_examples(text[:start]) + "\n" + text[end:]))
+
+
+def asks_for_json(text: str) -> bool:
+    """Whether a text orders an answer in JSON."""
+    return "json" in text.lower() and bool(_ORDERED.search(text)) and not _ABOUT_JSON.search(text)
+
+
+def matter(text: str) -> str:
+    """Return a text without the words that order JSON and without fences: they are no values."""
+    return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
+
+
+def _unordered(part: str) -> str:
+    cue = _JSON_WORD.search(part)
+    return part if cue is None else part[cue.end() :].partition(":")[2] or " "
+
+
+def _without_examples(text: str) -> str:
+    kept, at = [], 0
+    for _, start, end in _objects(text):
+        if _SHOWN.search(text[max(0, start - _NEAR) : start]):
+            kept.append(text[at:start])
+            at = end
+    return "".join((*kept, text[at:]))
+
+
+_Found = tuple[Mapping[str, Json], int, int]  # a schema, and where it starts and ends
+
+
+def _schema(text: str) -> _Found | None:
+    """The last JSON Schema of a text and its place: earlier ones tend to be examples."""
+    found = [(_unwrapped(value), start, end) for value, start, end in _objects(text) if isinstance(value, Mapping)]
+    return next((each for each in reversed(found) if _is_schema(each[0])), None)
+
+
+def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
+    inner = next((value[key] for key in ("schema", "json_schema", "parameters") if key in value), None)
+    return _unwrapped(inner) if isinstance(inner, Mapping) and "properties" not in value else value
+
+
+def _is_schema(value: Mapping[str, Json]) -> bool:
+    properties = value.get("properties")
+    if isinstance(properties, Mapping):
+        return bool(properties) and all(isinstance(inner, Mapping | bool) for inner in properties.values())
+    inner = value.get("items", value.get("additionalProperties"))
+    refers = isinstance(value.get("$defs"), Mapping) and not value.keys().isdisjoint(("$ref", "anyOf", "oneOf"))
+    return refers or (value.get("type") in ("array", "object") and isinstance(inner, Mapping))
+
+
+def _example(text: str) -> _Found | None:
+    for value, start, end in _objects(text):
+        before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
+        if value and ((_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)):
+            return shape(value), start, end
+    return None
+
+
+def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
+    at = 0
+    for _ in range(_MOST_TRIES):
+        opening = _OPENING.search(text, at)
+        if opening is None:
+            return
+        found = _decoded(text, opening.start()) or read(text, opening.start())
+        at = found[1] if found else opening.end()
+        if found:
+            yield found[0], opening.start(), found[1]
+
+
+def _decoded(text: str, start: int) -> tuple[Json, int] | None:
+    with suppress(ValueError, RecursionError):
+        return JSONDecoder().raw_decode(text, start)
+    return None
+
+
+def read(text: str, start: int) -> tuple[Json, int] | None:
+    """Return the object or list that begins at a bracket, in loose notation, and where it ends; None for neither.
+
+    Bare words, with a comment after them, are texts: `{name: string // in full}`.
+    """
+    with suppress(ValueError, IndexError):
+        return _value(text[: start + _LONGEST_OBJECT], start, 0)
+    return None
+
+
+def _value(text: str, at: int, level: int) -> tuple[Json, int]:
+    if text[at] in "{[" and level < _DEEPEST:
+        return _members(text, at, level)
+    if found := _QUOTED.match(text, at):
+        return found[0][1:-1], found.end()
+    found = _BARE.match(text, at)
+    if found is None:
+        raise ValueError("no value")
+    word = found[0].strip()
+    return _CONSTANTS.get(word, loads(word) if _NUMBER.fullmatch(word) else word), found.end()
+
+
+def _members(text: str, at: int, level: int) -> tuple[Json, int]:
+    named: dict[str, Json] = {}
+    listed: list[Json] = []
+    is_object = text[at] == "{"
+    at = _skip(text, at + 1)
+    while text[at] != ("}" if is_object else "]"):
+        value: Json = None
+        key = _KEY.match(text, at) if is_object else None
+        if is_object and key is None:
+            raise ValueError("no key")
+        if key:
+            at = key.end()
+        if key is None or key[2]:
+            value, at = _value(text, at, level + 1)
+        if key:
+            named[key[1].strip("\"'`")] = value
+        else:
+            listed.append(value)
+        at = _skip(text, at)
+    return (named if is_object else listed), at + 1
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def shape(example: Json, name: str = "") -> dict[str, Json]:
+    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
+    match example:
+        case bool():
+            return {"type": "boolean"}
+        case int():
+            return {"type": "integer"}
+        case float():
+            return {"type": "number"}
+        case str():
+            return _of_note(example) or {"type": "string"}
+        case list():
+            return _list_of(shape(example[0]) if example else {"type": "string"})
+        case Mapping():
+            return _record({key: shape(value, key) for key, value in example.items()})
+    return _guessed(name)
+
+
+def _record(properties: Mapping[str, Json]) -> dict[str, Json]:
+    closed = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": dict(properties), **closed}
+
+
+def _list_of(items: Json) -> dict[str, Json]:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def _of_note(note: str) -> dict[str, Json]:
+    """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
+    made = _of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null")) or _options(text)
+    return {**made, "description": comment or text} if made else {}
+
+
+def _of_type(word: str) -> dict[str, Json]:
+    if listed := _LIST.fullmatch(word):
+        inner = listed[1] or listed[2] or "string"
+        return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
+    return _TYPES.get(word) or _TYPES.get(re.split(r"[ ,;:]", word)[0], {})
+
+
+def _options(text: str) -> dict[str, Json]:
+    chosen = _ONE_OF.search(text[:500])
+    parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
+    words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
+    if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
+        return {}
+    return {"type": "boolean"} if {word.lower() for word in words} == {"true", "false"} else {"enum": words}
+
+
+def _guessed(name: str) -> dict[str, Json]:
+    words = [piece.lower() for piece in pieces(name) if piece.isalpha()] or [""]
+    last = words[-1]
+    if words[0] in ("is", "has", "can", "should") and len(words) > 1:
+        return {"type": "boolean"}
+    if last in _WHOLE or words[0] in ("num", "number", "count"):
+        return {"type": "integer"}
+    if last in _FRACTIONS:
+        return {"type": "number"}
+    is_plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    return _list_of({"type": "string"}) if is_plural or last == "list" else {"type": "string"}
+
+
+def _keys(text: str) -> _Found | None:
+    start = max(0, len(text) - _MOST_FOR_KEYS)
+    tail = text[start:]
+    for cue, key, gap in ((_LINE_OF_KEYS, _BULLET, None), (_CUE_OF_KEYS, _KEY_IN_ROW, _GAP)):
+        for opening in cue.finditer(tail):
+            notes, end = _notes(tail, opening.end(), key, gap)
+            if notes:
+                clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
+                schema = _record({name: _of_note(note) or _guessed(name) for name, note in notes.items()})
+                return schema, start + clause, start + end
+    return None
+
+
+def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None) -> tuple[dict[str, str], int]:
+    notes: dict[str, str] = {}
+    end = at
+    while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:
+        if found[1] not in _NO_KEYS:
+            notes[found[1]] = (found[2] or found[3] or "").strip()
+        at = end = found.end()
+        if gap is not None:
+            joint = gap.match(text, end)
+            if joint is None:
+                break
+            at = joint.end()
+    return notes, end
+
+
+_MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
+_MOST_TRIES, _MOST_KEYS, _DEEPEST = 48, 30, 12
+_CUE, _NEAR = 160, 60  # characters before an object that may say what it is
+_OPENING = re.compile(r"\{|\[(?=\s*\{)")
+_BLANK = re.compile(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_QUOTED = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_BARE = re.compile(
+    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
+    r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
+)
+_KEY = re.compile(
+    r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
+)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_OPTION = re.compile(r"[A-Za-z][\w -]{0,24}")
+_ONE_OF = re.compile(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
+_LIST = re.compile(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
+_NAMES_OF_TYPES = {
+    "string": "string str text",
+    "integer": "integer int",
+    "number": "number float decimal",
+    "boolean": "boolean bool",
+    "object": "object dict",
+}
+_TYPES: dict[str, dict[str, Json]] = {
+    **{name: {"type": kind} for kind, names in _NAMES_OF_TYPES.items() for name in names.split()},
+    "date": {"type": "string", "format": "date"},
+    "datetime": {"type": "string", "format": "date-time"},
+    "email": {"type": "string", "format": "email"},
+    "url": {"type": "string", "format": "uri"},
+}
+_WHOLE = vocabulary("age count quantity rank index size stock population minutes hours days")
+_FRACTIONS = vocabulary("price amount score rating confidence temperature total cost percentage weight height salary")
+_ORDERED = re.compile(
+    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create"
+    r"|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b"
+    r"|\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
+)
+_ABOUT_JSON = re.compile(
+    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
+    r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
+    r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
+)
+_FENCED = re.compile(
+    r"(?i)(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
+    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
+)
+_LIKE = re.compile(
+    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
+    r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
+)
+_GIVEN = re.compile(
+    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context"
+    r"|here is (?:the|my|a))\b[^.\n]{0,30}$"
+)
+_IS_SHAPE = re.compile(r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)")
+_LINE_OF_KEYS = re.compile(
+    r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
+)
+_NAME = r"[\"'`*]{0,3}([A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
+_BULLET = re.compile(
+    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_NAME}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*"
+    r"([^\n]{0,300})(?:\n|$)"
+)
+_CUE_OF_KEYS = re.compile(
+    r"(?i)\b(?:(?:keys?|fields?|properties)\b(?: named| called| are| such as| like)?:?"
+    r"|json\b(?: object| format| response)?(?: with| containing| including| that (?:has|contains)| having)"
+    r"(?: exactly| only| the| these| following| two| three| four| \d+| keys| fields| properties){0,6}:?)\s+"
+)
+_KEY_IN_ROW = re.compile(
+    rf"(?:the |a |an )?(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
+    r"|\s*:\s*((?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30})| (?:key|field)\b)?"
+)
+_GAP = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
+_NO_KEYS = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
+_FENCE = re.compile(r"`{3}\w*")
+_SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
+_PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
+_JSON_WORD = re.compile(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_SEVERAL = re.compile(
+    r"(?i)\b(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)\b"
+)

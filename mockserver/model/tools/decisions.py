@@ -1,0 +1,166 @@
+"""Choices between what a prompt lists: the worker that acts next, or the end once workers have answered; a name."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from mockserver.core.call import Call, Message, Tool
+from mockserver.core.json import Json, parsed
+from mockserver.model.arguments.scoring import alike
+from mockserver.model.tools.choosing import best, tool_requests
+from mockserver.model.vocabulary import excerpt, parts, vocabulary
+
+Reply = tuple[str, str]  # who replied ("" for nobody known), and the text
+
+
+def decided(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
+    """Return the values of an object's properties that choose from a list; `about` describes the object."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    found: dict[str, Json] = {}
+    for name, inner in islice(properties.items(), _MOST_PROPERTIES) if isinstance(properties, Mapping) else ():
+        options = [*dict.fromkeys(islice(_options(inner, schema), _MOST_OPTIONS))]
+        ends = [option for option in options if _is_end(option, parts(name))]
+        if ends and len(options) > len(ends):
+            found[name] = _next(call, [option for option in options if option not in ends], ends[0])
+        elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
+            texts = (inner.get("description"), about, *(each.text for each in call.messages if each.role in _RULING))
+            if names := _listed(name, [str(text or "") for text in texts]):
+                found[name] = _fitting(call.last_user, names, call) or names[0]
+    return found
+
+
+def _options(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
+    """The texts that a schema lists, also in alternatives and behind a reference to a definition."""
+    if not isinstance(schema, Mapping) or not levels:
+        return
+    listed = schema.get("enum")
+    yield from (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
+    yield from (schema["const"],) if isinstance(schema.get("const"), str) else ()
+    definition = _DEFINITION.fullmatch(str(schema.get("$ref", "")))
+    definitions = root.get(definition[1]) if definition else None
+    inner = [definitions.get(definition[2])] if definition and isinstance(definitions, Mapping) else []
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        inner += schema[keyword] if isinstance(schema.get(keyword), list) else []
+    for each in inner[:_MOST_OPTIONS]:
+        yield from _options(each, root, levels - 1)
+
+
+def _is_end(option: str, name: Sequence[str]) -> bool:
+    """Whether an option ends the work: FINISH, __end__; done or stop only if the property chooses what is next."""
+    said = parts(option)
+    if not said or not _ENDING.issuperset(said) or _ENDING_ONLY.isdisjoint(said):
+        return False
+    return option.isupper() or option.startswith("_") or not _ROUTING.isdisjoint(name)
+
+
+def _next(call: Call, workers: Sequence[str], end: str) -> str:
+    request, replies = _conversation(call, workers, end)
+    hints = _hints(call, workers)
+    tools = [Tool(worker, hints.get(worker, "")) for worker in workers]
+    asked = [*dict.fromkeys(each.tool.name for each in tool_requests(request, tools, {}))]
+    wanted = asked or [_fitting(request, workers, call) or workers[0]]
+    left = [worker for worker in wanted if worker not in {who for who, _ in replies}]
+    strangers = sum(who not in wanted for who, _ in replies)
+    return next(iter(left[strangers:]), end)
+
+
+def _fitting(text: str, names: Sequence[str], call: Call) -> str | None:
+    """The name that a text says first, or else the one that fits it best."""
+    said = {word: at for at, word in reversed([*enumerate(parts(excerpt(text, _LONGEST_REQUEST)))])}
+    own = {name: [word for word in parts(name) if word not in _GENERIC] for name in names}
+    places = (
+        (min((at for word, at in said.items() if alike(word, part)), default=-1), name)
+        for name in names
+        for part in own[name]
+    )
+    named = [(at, name) for at, name in places if at >= 0]
+    if named:
+        return min(named, key=lambda pair: pair[0])[1]
+    hints = _hints(call, names)
+    found = best(text, [Tool(name, hints.get(name, "")) for name in names], {})
+    return None if found is None else found.name
+
+
+def _hints(call: Call, names: Sequence[str]) -> dict[str, str]:
+    """What instructions say of names: `- coder: writes code`."""
+    rules = excerpt("\n".join(each.text for each in call.messages if each.role in _RULING or each is call.messages[0]))
+    found = ((name, re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w){_SAYS}", rules)) for name in names)
+    return {name: hint[1] for name, hint in found if hint}
+
+
+def _conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, list[Reply]]:
+    """The last request of the user, and what workers replied to it."""
+    request, replies, asked = "", list[Reply](), ""
+    for message in call.messages[-_MOST_MESSAGES:]:
+        decision = _decision(message, workers)
+        who = _author(message, workers) or asked
+        if message.role in _RULING:
+            continue
+        if decision:
+            asked = decision
+        elif who or message.role != "user" or (message.name and request):
+            replies += [(who, message.text)] if message.text or message.role == "tool" else []
+            asked = ""
+        elif not (request and re.search(rf"(?<!\w){re.escape(end)}(?!\w)", message.text)):  # else: who acts next?
+            request, *quoted = (
+                _QUOTED.split(excerpt(message.text)) if _TRANSCRIPT.search(message.text) else [message.text]
+            )
+            replies = [(name, line) for line in quoted if (name := _leading(line, workers))]
+    return request, replies
+
+
+def _decision(message: Message, workers: Sequence[str]) -> str:
+    """The worker that an earlier answer of the supervisor itself chose."""
+    if message.role != "assistant":
+        return ""
+    said = [parsed(made.arguments) for made in message.tool_calls] or [parsed(message.text, message.text.strip())]
+    values = [value for each in said for value in (each.values() if isinstance(each, Mapping) else [each])]
+    return next((value for value in values if isinstance(value, str) and value in workers), "")
+
+
+def _author(message: Message, workers: Sequence[str]) -> str:
+    known = {worker.lower(): worker for worker in workers}
+    return known.get((message.name or "").lower()) or _leading(message.text, workers)
+
+
+def _leading(text: str, workers: Sequence[str]) -> str:
+    """The worker whose name introduces a text: `[coder] …`, `**coder**: …`."""
+    begins = text[:_LONGEST_NAME].lstrip("*[<# \n").lower()
+    found = (worker for worker in workers if begins.startswith(worker.lower()))
+    return next((worker for worker in found if _INTRODUCED.match(begins[len(worker) :])), "")
+
+
+def _listed(name: str, texts: Sequence[str]) -> list[str]:
+    """The names that a text lists for a property: "one of the following coworkers: Researcher, Writer"."""
+    words = [word for word in parts(name) if word not in ("name", "id", "to")]
+    for at, text in enumerate(texts):
+        for cue in _CUE.finditer(excerpt(text)):
+            nouns = parts(cue["noun"] or "")
+            if at and not any(alike(word, noun) for word in words for noun in nouns):
+                continue
+            listed = re.split(r"\s*(?:,|\||\n\s*[-*•]|\bor\b|\band\b)\s*", cue["list"])
+            names = [each.strip(" \n-*•\"'`[]().").partition(":")[0] for each in listed]
+            names = [each for each in names if each and len(each) < _LONGEST_NAME]
+            if len(names) > 1:
+                return names
+    return []
+
+
+_MOST_PROPERTIES, _MOST_OPTIONS, _MOST_MESSAGES = 50, 50, 200
+_LONGEST_NAME, _LONGEST_REQUEST = 60, 1_500  # characters
+_RULING = ("system", "developer")
+_DEFINITION = re.compile(r"#/(\$defs|definitions)/([^/]{1,200})")
+_ENDING_ONLY = vocabulary(
+    "finish finished end done stop complete completed terminate exit final finalize quit conclude"
+)
+_ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
+_ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
+_GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
+_SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b)\s*([^\n]{3,300})"
+_INTRODUCED = re.compile(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
+_TRANSCRIPT = re.compile(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
+_QUOTED = re.compile(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")
+_CUE = re.compile(
+    r"(?i)\b(?:one of|following|available|these|choose from|valid|possible)\b(?P<noun>[^:.\n,]{0,40})"
+    r"(?::|\bare\b)\s*\[?(?P<list>(?:[^.\n;]{3,400}|(?:\s*\n\s*[-*•][^\n]{1,200}){2,20}))"
+)

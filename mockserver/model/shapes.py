@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from json import JSONDecoder, loads
 
 from mockserver.core.json import Json
-from mockserver.model.vocabulary import excerpt, pieces, vocabulary
+from mockserver.model.vocabulary import excerpt, heading_of, pieces, singular, vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +25,24 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
     text = excerpt(text, _MOST_READ)
     if not json_anyway and not asks_for_json(text):
         return None
-    found = _schema(text) or _example(text) or _keys(text)
+    found = _schema(text) or _declared(text) or _example(text) or _keys(text) or _list_in_words(text)
     if found is None:
         return None
     schema, start, end = found
-    if schema.get("type") == "object" and _SEVERAL.search(text[max(0, end - 2000) : end]):
+    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start]) or _SEVERAL.search(text[max(0, end - 2000) : end])
+    if schema.get("type") == "object" and is_listed:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Described(schema, bool(_FENCED.search(text)), matter(_without_examples(text[:start]) + "\n" + text[end:]))
+    before, after = _without_examples(text[:start]), text[end:]
+    counted = (
+        _COUNT.search(before) or _COUNT.search(after) or _ARRAY.search(text[start:end])
+        if schema.get("type") == "array"
+        else None
+    )
+    if counted and counted["number"]:
+        number = min(_number_of(counted["number"]), _MOST_COUNTED)
+        schema = {**schema, "minItems": number, "maxItems": number}
+        before, after = (part.replace(counted[0], " ") for part in (before, after))
+    return Described(schema, bool(_FENCED.search(text)), matter(before + "\n" + after))
 
 
 def asks_for_json(text: str) -> bool:
@@ -80,9 +92,59 @@ def _is_schema(value: Mapping[str, Json]) -> bool:
     return refers or (value.get("type") in ("array", "object") and isinstance(inner, Mapping))
 
 
+def _declared(text: str) -> _Found | None:
+    """The last type that a text declares, in TypeScript or Python, with the types that it refers to."""
+    blocks: dict[str, tuple[str, int, int]] = {}
+    for found in islice(_TYPE.finditer(text), _MOST_KEYS):
+        block = read(text, found.end() - 1) if found[0].endswith("{") else None
+        end = block[1] if block else found.end()
+        blocks[found[1]] = (found[2] or text[found.end() - 1 : end], found.start(), end)
+    for found in islice(_CLASS.finditer(text), _MOST_KEYS):
+        listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
+        fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
+        blocks[found[1]] = ("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
+    roots = [name for name in blocks if not any(_refers(other[0], name) for other in blocks.values())]
+    if not roots:
+        return None
+    body, *_ = blocks[roots[-1]]
+    for _ in range(_DEEPEST // 4):
+        for name, (inner, *_) in blocks.items():
+            body = re.sub(rf"\b{name}\b(?!\s*:)", lambda _, inner=inner: inner, body)[:_LONGEST_OBJECT]
+    value = read(body, 0) if body.startswith("{") else None
+    if value is None:
+        return None
+    made, start, end = shape(value[0]), min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
+    optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
+    made["required"] = [name for name in made["required"] if name not in optional]
+    is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text)
+    return (_list_of(made) if is_listed else made), start, end
+
+
+def _number_of(word: str) -> int:
+    return int(word) if word.isdecimal() else int(heading_of("numbers")[word.lower()])
+
+
+def _refers(block: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b(?!\s*:)", block) is not None
+
+
+def _list_in_words(text: str) -> _Found | None:
+    """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
+    found = _ARRAY.search(text)
+    if found is None:
+        return None
+    noun = found["noun"] or next((each["noun"] for each in _LISTING.finditer(text)), "") or "item"
+    noun = re.sub(r"(?i) names?$", "", noun)
+    item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
+    named = {"type": "string", "title": singular(noun.split()[-1].lower())}
+    return {**_list_of(item or named), "title": noun, "uniqueItems": True}, *found.span()
+
+
 def _example(text: str) -> _Found | None:
     for value, start, end in _objects(text):
         before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
+        if _OF_KEY.search(before) and (keys := _keys(text)):
+            return keys
         if value and ((_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)):
             return shape(value), start, end
     return None
@@ -118,7 +180,11 @@ def read(text: str, start: int) -> tuple[Json, int] | None:
 
 def _value(text: str, at: int, level: int) -> tuple[Json, int]:
     if text[at] in "{[" and level < _DEEPEST:
-        return _members(text, at, level)
+        value, end = _members(text, at, level)
+        return ([value], end + 2) if text.startswith("[]", end) else (value, end)
+    if (found := _GENERIC.match(text, at)) and level < _DEEPEST and text[found.end()] == "{":
+        value, end = _value(text, found.end(), level + 1)
+        return (value if found[1].lower() == "optional" else [value]), end + 1
     if found := _QUOTED.match(text, at):
         return found[0][1:-1], found.end()
     found = _BARE.match(text, at)
@@ -165,7 +231,7 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
         case float():
             return {"type": "number"}
         case str():
-            return _of_note(example) or {"type": "string"}
+            return _of_note(example) or (_guessed(name) if not example.strip(".… ") else {"type": "string"})
         case list():
             return _list_of(shape(example[0]) if example else {"type": "string"})
         case Mapping():
@@ -185,11 +251,29 @@ def _list_of(items: Json) -> dict[str, Json]:
 def _of_note(note: str) -> dict[str, Json]:
     """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
     text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
-    made = _of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null")) or _options(text)
+    made = (
+        _in_range(text)
+        or _of_type(text.strip("<>()").lower().removeprefix("a ").removesuffix(" | null"))
+        or _options(text)
+    )
     return {**made, "description": comment or text} if made else {}
 
 
+def _in_range(note: str) -> dict[str, Json]:
+    found = _RANGE.search(note)
+    if found is None or not (found[1] or found[0].strip("<>() ") == note.strip("<>() ")):
+        return {}
+    low, high = float(found[2]), float(found[3])
+    fraction = "." in found[2] + found[3] or high - low <= 1 or (found[1] or "").lower() in ("float", "decimal")
+    if low >= high:
+        return {}
+    bounds = {"minimum": low, "maximum": high} if fraction else {"minimum": int(low), "maximum": int(high)}
+    return {"type": "number" if fraction else "integer", **bounds}
+
+
 def _of_type(word: str) -> dict[str, Json]:
+    if (brace := word.find("{")) >= 0 and word.startswith(("list", "array")) and (found := read(word, brace)):
+        return _list_of(shape(found[0]))
     if listed := _LIST.fullmatch(word):
         inner = listed[1] or listed[2] or "string"
         return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
@@ -249,7 +333,18 @@ def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None
 _MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
 _MOST_TRIES, _MOST_KEYS, _DEEPEST = 48, 30, 12
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_OPENING = re.compile(r"\{|\[(?=\s*\{)")
+_OPENING = re.compile(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
+_GENERIC = re.compile(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
+_TYPE = re.compile(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
+_CLASS = re.compile(
+    r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n((?:(?:[ \t]+[^\n]{1,500}|[ \t]*)(?:\n|$)){1,60})"
+)
+_FIELD = re.compile(
+    r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})"
+    r"(?:=[^#\n]*?description=[\"']([^\"'\n]*)[\"'][^\n]*|=[^#\n]*)?(?:#[^\n]*)?$"
+)
+_OPTIONAL = re.compile(r"(?m)^[ \t]*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;/]{1,100}\|\s?(?:None|null|undefined)\b))")
+_MEMBER = re.compile(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
 _BLANK = re.compile(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
 _QUOTED = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
 _BARE = re.compile(
@@ -318,7 +413,8 @@ _CUE_OF_KEYS = re.compile(
 )
 _KEY_IN_ROW = re.compile(
     rf"(?:the |a |an )?(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
-    r"|\s*:\s*((?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30})| (?:key|field)\b)?"
+    r"|\s*:\s*((?:(?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\}"
+    r"|(?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30}))| (?:key|field)\b)?"
 )
 _GAP = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
 _NO_KEYS = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
@@ -326,6 +422,28 @@ _FENCE = re.compile(r"`{3}\w*")
 _SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
 _JSON_WORD = re.compile(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_MOST_COUNTED = 50
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fifteen", "twenty")
+_NUMBER_WORD = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_COUNT = re.compile(
+    rf"(?i)\b(?:list|give|make|generate|create|write|return|produce|suggest|provide|name|for|of|with|me|exactly|invent)"
+    rf"\s+{_NUMBER_WORD}\s+(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
+    r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?"
+)
+_ARRAY = re.compile(
+    r"(?i)\bjson (?:array|list)\b(?: (?:of|with|containing)(?: the| all| exactly)*"
+    rf"(?: {_NUMBER_WORD})? (?P<noun>[a-z][\w-]+(?: [\w-]+s\b)?))?"
+)
+_LISTING = re.compile(
+    rf"(?i)\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)(?: me)?(?: all| the| some)*"
+    rf"(?: {_NUMBER_WORD})?(?: [\w-]+)?? (?P<noun>[a-z]{{2,30}}s)\b"
+)
+_RANGE = re.compile(
+    r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
+    r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
+)
+_OF_KEY = re.compile(r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?$")
+_LISTED = re.compile(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
 _SEVERAL = re.compile(
     r"(?i)\b(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)\b"
 )

@@ -106,7 +106,7 @@ KEYS: list[tuple[str, dict[str, str | None]]] = [
     ('Extract the person as JSON: {"name": "...", "age": 0}', {"name": "string", "age": "integer"}),
     ("Reply in JSON like {name, age}", {"name": "string", "age": "integer"}),
     ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "number"}),
-    ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "string"}),
+    ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "number"}),
 ]  # fmt: skip
 
 

@@ -30,6 +30,7 @@ class Mentions:
     text: str = ""
     found: tuple[Mention, ...] = ()
     used: tuple[Mention, ...] = ()
+    sparse: bool = False  # for arguments: what nobody says is left out
     later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
 
     def assigned(

@@ -290,6 +290,8 @@ def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
         yield from _unspaced(run)
         return
     run = run[_requests(text, run) :]
+    if len(run) > 1 and _AUXILIARY.search(text, max(0, run[0].start() - 30), run[0].start()):
+        run = run[:-1] if _TO_END.match(text, run[-1].end()) else run  # how much does a red apple cost?
     if len(run) > 1 and _called(text, run[0]) and _capital(run[1][0]):
         run = run[1:]
     part: list[Token] = []
@@ -312,9 +314,16 @@ def _requests(text: str, run: list[Token]) -> int:
     if _begins(text, run[0].start()):
         while count < len(run) and _requesting(text, run, count):
             count += 1
+    elif run[0][0].islower() and _PRONOUN.search(text, max(0, run[0].start() - 6), run[0].start()):
+        return 1  # "I need flour"
     elif run[0][0] in word_set("requests") and not _announced(text, run[0].start()):
         return 1  # "and book", "please call": a verb in mid-sentence
     return count
+
+
+_PRONOUN = re.compile(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_AUXILIARY = re.compile(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_TO_END = re.compile(r"\s*(?:[?.!]|$)")
 
 
 def _requesting(text: str, run: list[Token], count: int) -> bool:

@@ -288,6 +288,7 @@ _CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|i
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
 _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
     (35, "name words quoted id", "", _is_example),
+    (-30, "words", "", lambda mention, prop: mention.unit == "the" and mention.after[:1] == ("of",)),
     (-30, "name words", "", lambda mention, prop: mention.unit == "label"),
     (-20, "name", "", lambda mention, prop: mention.unit == "lead"),
     (8, "words", "", lambda mention, prop: mention.unit in ("the", "counted")),

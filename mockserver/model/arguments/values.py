@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isinf
 
 from mockserver.core.json import Json
-from mockserver.model.vocabulary import vocabulary
+from mockserver.model.vocabulary import vocabulary, word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +249,11 @@ _WHAT = re.compile(
     rf"(?<![\w.])(?P<value>[A-Z][\w'’.-]{{0,30}}(?: [A-Z][\w'’.-]{{0,30}}){{0,4}}) {_BEING} "
     r"(?:the|an?|our|my|its|their) (?P<key>[a-z][\w-]{1,30})(?= (?:of|for|in|at|and|on|with|who|that|from)\b|[.,;!?]|$)"
 )
+_BECOME = re.compile(  # "order 13 is shipped": how something is
+    r"(?P<what>\b[Ii]ts \w{1,30}|\w) (?:is|are|was|were|has been|have been)"
+    r" (?:now |currently |still |already )?(?P<value>[a-z]{3,20})"
+    r"(?=[.,;!]|$|\n| (?:and|but|since|by|on|at)\b)"
+)
 _END_OF_CLAUSE = re.compile(
     r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
 )
@@ -263,6 +268,9 @@ def statements(text: str) -> Iterator[Mention]:
         value = (found["value"][: ended.start()] if ended else found["value"]).rstrip(" .")
         if value:
             yield Mention("pair", value.strip("\"'“”«»"), start, start + len(value), key=found["key"])
+    for found in _BECOME.finditer(text):
+        if len(found["what"]) == 1 and found["value"] not in word_set("stops") | word_set("articles"):
+            yield Mention("pair", found["value"], *found.span("value"), key="status")
     for found in _WHAT.finditer(text):
         if found["value"].lower() not in _NOBODY:
             yield Mention("pair", found["value"], *found.span("value"), key=found["key"])

@@ -275,7 +275,9 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"(?:search|look|browse|google|query|scan)(?: (?:the )?\w{1,15})? (?:for|up|about|on) (?:information on )?"
+    r"(?:search|look|browse|google|query|scan|check)"
+    r"(?: (?:(?:in|through|on|at|into) )?(?:the |our |my |your |this )?[\w-]{1,15}(?: (?!for|up|about|on)\w{1,15})?)?"
+    r" (?:for|up|about|on) (?:information on )?"
     r"|(?:look up|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch)"
     r" (?:all |some |any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?"
     r"|(?:tell me|give me|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about "

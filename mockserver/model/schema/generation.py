@@ -78,6 +78,10 @@ class Generation:
     def generous(self, location: Location) -> bool:
         return not self.minimal and location.depth <= _MAX_OPTIONAL_DEPTH
 
+    def only_said(self, parts: Parts) -> bool:
+        """Whether the prompt decides on optional properties: on those of arguments, or beside required ones."""
+        return self.said is not NOTHING and (self.said.sparse or bool(required_names(parts)))
+
     def stream(self, location: Location, label: str) -> Random:
         return self.seed.stream(label, location.pointer, str(location.rejections))
 

@@ -252,7 +252,7 @@ class _Object:
     def _wanted(self, name: str) -> bool:
         """Whether to make an optional property: what the prompt mentions, or by chance if it mentions nothing."""
         mentioned = evidence_within(self.generation, self._schemas(name)) > 0
-        if mentioned or has_prompt_values(self.parts):
+        if mentioned or has_prompt_values(self.parts) or self.generation.only_said(self.parts):
             return mentioned
         fraction = self.generation.fraction(self.location.below(name, name), "optional")
         chance = _by_depth(_OPTIONAL_CHANCES, self.location) / (1 + self.location.rejections)
@@ -394,7 +394,7 @@ class _Array:
         if self.generation.generous(self.location):
             fraction = self.generation.fraction(self.location, "length")
             natural = fixed or 1 + int(fraction * max(1, 3 - self.location.depth // 2))
-            length = max(length, sets if sets > 1 else natural)
+            length = max(length, sets or natural)
         if self.generation.possible(item_schemas(self.parts, fixed)) is None:  # no items beyond the fixed ones
             if fixed < self.least:
                 why = f"no more than {fixed} items are allowed, and {self.least} are demanded"
@@ -408,8 +408,9 @@ class _Array:
         item = self.generation.possible(item_schemas(self.parts, tuple_length(self.parts)))
         if not item or not property_names(item):
             return ()
-        sets = self.generation.said.sets(property_views(self.generation, item), listed=True)
-        return sets if len(sets) > 1 else ()
+        views = property_views(self.generation, item)
+        sets = self.generation.said.sets(views, listed=True)
+        return sets if len(sets) > 1 or self.generation.said.evidence(views) > _FEW_MENTIONED else ()
 
     def _item(self, at: int, schemas: Sequence[Json], seen: set[str]) -> Json:
         location = self.location.below(str(at), "")
@@ -441,6 +442,7 @@ def _by_depth(values: Sequence[float], location: Location) -> float:
 
 
 _MAX_ITEMS = 1_000
+_FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
 _MAX_ITEM_ATTEMPTS = 30
 _MAX_MISSES = 24
 _OPTIONAL_CHANCES = (0.9, 0.7, 0.4, 0.2, 0.1)  # of an optional property, by depth

@@ -48,6 +48,7 @@ def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
     """Return a call of one tool without an id; arguments that no text mentions are generated."""
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
+    said = replace(said, sparse=True) if said.text else said
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
     return ToolUse(ToolCall("", tool.name, compact(made)))
 

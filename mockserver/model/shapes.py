@@ -109,7 +109,7 @@ def _declared(text: str) -> _Found | None:
     body, *_ = blocks[roots[-1]]
     for _ in range(_DEEPEST // 4):
         for name, (inner, *_) in blocks.items():
-            body = re.sub(rf"\b{name}\b(?!\s*:)", lambda _, inner=inner: inner, body)[:_LONGEST_OBJECT]
+            body = re.sub(rf"\b{name}\b(?!\s*:)", inner.replace("\\", r"\\"), body)[:_LONGEST_OBJECT]
     value = read(body, 0) if body.startswith("{") else None
     if value is None:
         return None

@@ -25,7 +25,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._openai import OpenAIApi
-from mockserver.dialects._parse import bearer, read_object, unknown_fields
+from mockserver.dialects._parse import bearer, clip, read_object, unknown_fields
 from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
@@ -51,6 +51,20 @@ def _render_moderations(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Moderations)  # noqa: S101
     body = moderations(outcome, moderated_input_types(call))
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
+
+
+def _parse_deletion(http: HttpRequest, strict: bool) -> Call:
+    """Only fine-tuned models are their users' own: `ft:gpt-4o:acme::abc`, formerly `davinci:ft-acme-2023-01-24`."""
+    model = http.path_params["model"]
+    if not model.startswith("ft:") and ":ft-" not in model:
+        message = f"You are not allowed to delete the model '{clip(model)}': only fine-tuned models can be deleted."
+        raise Failure("forbidden", message, param="model")
+    return Call(NAME, "delete_model", model, http, {"model": model})
+
+
+def _render_deletion(call: Call, outcome: Success) -> Reply:
+    body = {"id": call.model, "object": "model", "deleted": True}
+    return json_reply(200, body, _headers(call.http, call))
 
 
 def _service_tier(call: Call) -> Mapping[str, Json]:
@@ -136,6 +150,7 @@ DIALECT = Dialect(
         *API.account_operations(),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),
+        Operation("delete_model", "DELETE", "/models/{model:path}", _parse_deletion, _render_deletion),
     ),
     credential=bearer,
     fail=_fail,

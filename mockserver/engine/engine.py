@@ -274,7 +274,7 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     return generate
 
 
-_CATALOGUE = ("models", "model", "info")
+_CATALOGUE = ("models", "model", "delete_model", "info")
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 

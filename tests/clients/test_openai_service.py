@@ -12,6 +12,8 @@ from tests.kit.served import Served
 @pytest.mark.parametrize("name", ["gpt-4o", "accounts/fireworks/models/llama-v3", "a model: 100% ünusual?"])
 def test_one_model(client: OpenAI, name: str) -> None:
     assert client.models.retrieve(name).id == name
+    gone = client.models.delete("ft:gpt-4o-mini:acme::abc123")
+    assert (gone.id, gone.deleted) == ("ft:gpt-4o-mini:acme::abc123", True)
 
 
 def test_headers(client: OpenAI, capture: ResponseCapture) -> None:

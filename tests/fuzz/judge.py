@@ -184,6 +184,7 @@ PLAIN: Mapping[str, Check] = {
     "responses": _response,
     "response": _response,
     "cancel_response": _response,
+    "delete_model": _with_keys("id", "object", "deleted"),
     "delete_response": _with_keys("id", "object", "deleted"),
     "input_items": _LIST,
     "input_tokens": _typed(TypeAdapter(InputTokenCountResponse)),

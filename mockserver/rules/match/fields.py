@@ -16,7 +16,7 @@ Read = Callable[[Call], Json]
 
 
 OPERATIONS = (
-    *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "info"),
+    *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "delete_model", "info"),
     *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
     *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
 )

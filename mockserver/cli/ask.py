@@ -49,10 +49,10 @@ _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 @setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
 def ask_command(  # size: click gives each flag a parameter
     text: str, operation: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
-) -> None:
+) -> int:
     """Send TEXT as a user message, prompt or input, and print the answer.
 
-    The source of the answer goes to stderr.
+    The source of the answer goes to stderr. The exit code is 1 if the answer is an error.
     """
     live = start(sources(rules, flags))
     body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
@@ -60,17 +60,18 @@ def ask_command(  # size: click gives each flag a parameter
     handler = Handler(live, reached.place.dialect, reached.place.operations)
     if as_json or stream:
         prepared = asyncio.run(handler.respond(reached.http))
-        plan, output = prepared.plan, _wire(prepared.reply)
+        plan, output, status = prepared.plan, _wire(prepared.reply), prepared.reply.status
     else:
         call = reached.call(strict=live.settings.strict)
         plan = _planned(call, live)
         if isinstance(plan.outcome, Failure):
             reply = handler.dialect.fail(reached.http, plan.outcome, call)
-            output = f"error {reply.status}: {reply.body.decode()}"
+            output, status = f"error {reply.status}: {reply.body.decode()}", reply.status
         else:
-            output = "\n".join(_lines(plan.outcome, call))
+            output, status = "\n".join(_lines(plan.outcome, call)), getattr(plan.outcome, "status", 200)
     click.echo(output)
     click.echo(f"({plan.source}{with_faults(plan.faults)})", err=True)
+    return int(status >= 400)
 
 
 def _planned(call: Call, live: Live) -> Plan:

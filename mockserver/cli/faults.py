@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mockserver.cli.options import rules_option, server_sources, setting_flags
+from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
 from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
@@ -24,7 +24,7 @@ _FLAGS = "--fault, --error, --position and similar flags"
 _ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Timeout))(?=: |$)")  # the last line of a traceback
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--fault",

@@ -17,6 +17,33 @@ DEFAULT_RULES = Path("rules.yaml")
 
 REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repeatable
 
+# The sections of --help for commands that take every setting.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Server": ("host", "port", "reload", "log", "cors", "allowed_hosts", "control_token", "source_headers"),
+    "Answers": ("unmatched", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
+    "Provider": ("dialect", "models", "known_models", "keys", "limits", "strict"),
+    "Record and replay": (
+        *("cassette", "cassettes", "record", "upstream", "record_errors", "match", "scrub", "allow_secrets"),
+        "replay_speed",
+    ),
+    "Memory": ("stored_answers", "stored_bytes", "journal_calls", "journal_bytes", "max_body", "max_unsent"),
+}
+
+
+class GroupedCommand(click.Command):
+    """A command whose --help lists its own options first, then the settings in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = {each.name: each.get_help_record(ctx) for each in options}
+        grouped = {name for names in GROUPS.values() for name in names}
+        for title, names in {"Options": [name for name in records if name not in grouped], **GROUPS}.items():
+            with formatter.section(title):
+                formatter.write_dl([record for name in names if (record := records.get(name))])
+
+
+_MEGA = 10**6
+
 rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
 rules_option = click.option(
     "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"A rules file; repeatable [{DEFAULT_RULES}]."
@@ -38,10 +65,22 @@ def _flag(name: str) -> Callable[[Command], Command]:
     field = Settings.model_fields[name]
     spelled = name.replace("_", "-")
     if field.annotation in (bool, bool | None):
-        return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=field.description, type=bool)
+        return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=_described(name), type=bool)
     choices = "|".join(get_args(field.annotation)) if get_origin(field.annotation) is Literal else "…"
     more: dict[str, Any] = {"multiple": True, "callback": _one_or_several} if name in REPEATED else {}
-    return click.option(f"--{spelled}", name, default=None, help=field.description, type=str, metavar=choices, **more)
+    return click.option(f"--{spelled}", name, default=None, help=_described(name), type=str, metavar=choices, **more)
+
+
+def _described(name: str) -> str:
+    """The description of a setting with its default, unless it says that itself."""
+    field = Settings.model_fields[name]
+    default = field.json_schema_extra["default"] if isinstance(field.json_schema_extra, dict) else field.default
+    if isinstance(default, bool):
+        default = ("" if default else "no-") + name.replace("_", "-")
+    elif isinstance(default, int) and default >= _MEGA:
+        default = f"{default // _MEGA}MB"
+    described = field.description or ""
+    return f"{described} [{default}]" if isinstance(default, str | int | float) else described
 
 
 def _one_or_several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:

@@ -16,7 +16,7 @@ from types import FrameType
 import click
 
 from mockserver.cassettes.redaction.redact import Secrets
-from mockserver.cli.options import rules_option, server_sources, setting_flags
+from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
 from mockserver.cli.serve import log_errors, request_logger, warnings
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
@@ -36,7 +36,7 @@ MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @setting_flags(*Settings.model_fields)

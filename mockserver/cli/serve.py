@@ -15,7 +15,7 @@ import click
 
 from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.cassettes.redaction.redact import Secrets, secrets_of
-from mockserver.cli.options import rules_argument, setting_flags, sources
+from mockserver.cli.options import GroupedCommand, rules_argument, setting_flags, sources
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import is_loopback
@@ -28,7 +28,7 @@ from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import bare
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @rules_argument
 @setting_flags(*Settings.model_fields)
 def command(rules: tuple[Path, ...], **flags: Json) -> None:

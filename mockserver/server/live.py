@@ -354,7 +354,7 @@ async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say:
         say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
     else:
         told = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
-        later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
+        later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
         say(f"reloaded: {told}{later}")
 
 

@@ -20,6 +20,7 @@ from relay import relaying
 from replay import replaying
 from schemas import schemas
 from soak import soak
+from startup import startup
 from streams import timing
 from suite import suites
 
@@ -183,6 +184,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "families": families,
     "rules": many_rules,
     "start": start,
+    "startup": startup,
     "schemas": schemas,
     "timing": lambda: timing(chat),
     "soak": lambda: soak(chat),

@@ -1,10 +1,12 @@
-"""Sequences whose items are made while they are read, so that a large answer never is in memory as a whole."""
+"""What is made while it is read: items of large answers, and values whose modules are imported when first used."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from importlib import import_module
 from itertools import islice
 from typing import Any, TypeVar
 
 T = TypeVar("T", covariant=True)
+V = TypeVar("V")
 
 
 class LazySequence(Sequence[T]):
@@ -58,3 +60,31 @@ def batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
             some, size = [], 0
     if some:
         yield b"".join(some)
+
+
+class LazyTable(MutableMapping[str, V]):
+    """Values by name; those given as `module:attribute` are imported when they are first read."""
+
+    def __init__(self, entries: Mapping[str, "V | str"]) -> None:
+        self._entries = dict(entries)
+
+    def __getitem__(self, name: str) -> V:
+        entry = self._entries[name]
+        if isinstance(entry, str):
+            module, _, attribute = entry.partition(":")
+            value: V = getattr(import_module(module), attribute)
+            self._entries[name] = value
+            return value
+        return entry
+
+    def __setitem__(self, name: str, value: V) -> None:
+        self._entries[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)

@@ -13,7 +13,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
-from mockserver.model.prose.generators import MAX_TEXT_TOKENS
+from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
 

@@ -6,94 +6,24 @@ the seed that it gets, and leaves the request's limits to the engine.
 
 from collections.abc import Callable, Mapping
 
-from mockserver.core.call import Call, Tool
+from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Text
+from mockserver.core.lazy import LazyTable
 from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
-from mockserver.model.prose.formats import in_format, in_tags, of_length
-from mockserver.model.prose.generators import (
-    echo,
-    less_reasoning,
-    lorem,
-    markdown,
-    prose,
-    reasoning,
-    separator_after_prompt,
-    system,
-    text_on,
-    topic_of,
-    words,
-)
-from mockserver.model.prose.passages import passage, results_text
-from mockserver.model.structured import json, ordered, schema
-from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
-from mockserver.model.tools.choosing import properties_of
-from mockserver.model.vocabulary import excerpt
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
-
-def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """What a model would do: call a fitting tool, or answer in the requested format.
-
-    A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
-    """
-    call = with_quoted_calls(call)
-    thoughts = reasoning(call, seed)
-    remaining = less_reasoning(call, thoughts)
-    uses = tool_uses(remaining, seed)
-    if any(map(waits, uses)):
-        return DraftChoice((*thoughts, *uses))
-    answer = _OF_FORMAT.get(call.options.response_format, reply)(with_earlier_results(remaining, seed), seed, options)
-    return DraftChoice((*thoughts, *uses, *answer.parts))
-
-
-def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
-    if (ordered_json := ordered(call, seed, options)) is not None:
-        return ordered_json
-    results = results_text(call)
-    return DraftChoice((Text(_answered(call, seed, options) if results is None else results),))
-
-
-def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
-    about, rng = topic_of(call), seed.stream("prose")
-    free = "tokens" in options or call.options.ignore_eos
-    instructions = system(call)
-    made = (
-        None
-        if free
-        else in_format(about, instructions, rng) or passage(call, about) or of_length(about, instructions, rng)
-    )
-    answer = text_on(about, call, rng, options) if made is None else made
-    return separator_after_prompt(call) + (answer if free else in_tags(answer, (about.text, excerpt(instructions))))
-
-
-def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
-
-    After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
-    """
-    tool, before = call.tool(options["tool"]) or Tool(options["tool"]), options.get("before", 0)
-    said = mentions(call.last_user)
-    if not before:
-        return DraftChoice((tool_use(tool, said, seed),))
-    listed = said.sets(properties_of(tool))
-    return DraftChoice((tool_use(tool, listed[before % len(listed)] if listed else said, seed.branch(str(before))),))
-
-
-_OF_FORMAT: dict[str, Generator] = {"json_schema": schema, "json_object": json}
-
-GENERATORS: dict[str, Generator] = {
-    "auto": auto,
-    "prose": prose,
-    "lorem": lorem,
-    "words": words,
-    "echo": echo,
-    "schema": schema,
-    "json": json,
-    "markdown": markdown,
-    "arguments": arguments,
-}
+GENERATORS: LazyTable[Generator] = LazyTable(
+    {
+        "auto": "mockserver.model.auto:auto",
+        "prose": "mockserver.model.prose.generators:prose",
+        "lorem": "mockserver.model.prose.generators:lorem",
+        "words": "mockserver.model.prose.generators:words",
+        "echo": "mockserver.model.prose.generators:echo",
+        "schema": "mockserver.model.structured:schema",
+        "json": "mockserver.model.structured:json",
+        "markdown": "mockserver.model.prose.generators:markdown",
+        "arguments": "mockserver.model.auto:arguments",
+    }
+)

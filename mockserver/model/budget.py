@@ -54,6 +54,7 @@ def request_work() -> RequestWork:
     return RequestWork() if budget is None else budget.request
 
 
+MAX_TEXT_TOKENS = 100_000  # of a generated text
 STEPS = 60_000
 REQUEST_WORK: ContextVar[RequestWork | None] = ContextVar("request work", default=None)
 _CURRENT: ContextVar[AnswerWork | None] = ContextVar("budget", default=None)

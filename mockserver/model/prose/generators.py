@@ -16,6 +16,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
+from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, two_of, word
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 
@@ -165,7 +166,6 @@ def _block(template: str, said: Iterator[str], rng: Random) -> str:
     return _GAP.sub(lambda gap: fillers[gap[1]](), template)
 
 
-MAX_TEXT_TOKENS = 100_000
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}

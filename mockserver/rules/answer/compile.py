@@ -10,10 +10,10 @@ from mockserver.config.errors import SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
+from mockserver.core.json import Json
 from mockserver.core.plan import Forward, Text, Timing
 from mockserver.model import GENERATORS
-from mockserver.model.prose.generators import MAX_TEXT_TOKENS
-from mockserver.model.schema import schema_error
+from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import (
     compile_content,
@@ -170,7 +170,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
         here.refuse(f'unknown generator "{kind[:60]}"{hint}')
     if spec.schema_ is not None and kind != "schema":
         context.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
-    elif spec.schema_ is not None and (broken := schema_error(spec.schema_)):
+    elif spec.schema_ is not None and (broken := _schema_error(spec.schema_)):
         context.at("generate", "schema").refuse(f"not a JSON Schema: {broken}")
 
     if spec.tokens is not None:
@@ -188,6 +188,12 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     if ending == DraftChoice(()):
         return Compiled(make)
     return Compiled(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+
+
+def _schema_error(schema: Json) -> str | None:
+    from mockserver.model.schema import schema_error
+
+    return schema_error(schema)
 
 
 def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:

@@ -1,5 +1,7 @@
 """The command line: `mockserver COMMAND`."""
 
+import atexit
+import gc
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -39,6 +41,9 @@ class Lazy(click.Group):
             return None
         shared = self.modules.get(cmd_name)
         module = import_module(f"{self.package}.{shared or cmd_name}")
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         command: click.Command = getattr(module, f"{cmd_name}_command" if shared else "command")
         return command
 
@@ -86,6 +91,9 @@ def commands() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. A mistake of the user is one line on stderr and exit code 2."""
+    if arguments is None:  # as a program: what it imports stays, so it is never searched for garbage, not even at exit
+        gc.disable()
+        atexit.register(gc.freeze)
     try:
         code = commands.main(args=arguments, prog_name="mockserver", standalone_mode=False)
     except NoArgsIsHelpError as error:

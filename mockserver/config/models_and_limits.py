@@ -1,6 +1,6 @@
 """The settings `models`, `keys` and `limits`: which models exist, which API keys are accepted, and rate limits."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
@@ -11,7 +11,6 @@ from pydantic import (
     Field,
     GetPydanticSchema,
     ValidationError,
-    WithJsonSchema,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
@@ -21,6 +20,11 @@ from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
 _Many = Annotated[int, Field(ge=1)]
+
+
+def _json_schema(make: Callable[[], dict[str, Json]]) -> GetPydanticSchema:
+    """The JSON Schema of a field, made when it is asked for."""
+    return GetPydanticSchema(get_pydantic_json_schema=lambda _core, _handler: make())
 
 
 class RatesTable(BaseModel):
@@ -94,7 +98,7 @@ class KeySettings(BaseModel):
 
     allowed: bool = Field(True, description="Accept requests with this key; if false, they get a 403.")
     models: Several | None = Field(None, description="The models it may use (* is a wildcard); others get a 403.")
-    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema())] = Field(
+    limits: Annotated[RatesSetting | None, _json_schema(RatesTable.model_json_schema)] = Field(
         None, description="Its rate limits, instead of those of the model or the general ones."
     )
 
@@ -114,10 +118,14 @@ def _keys(value: Json) -> Json:
     return {str(name): table or {} for name, table in value.items()}
 
 
-def _by_name(table: type[BaseModel]) -> WithJsonSchema:
+def _by_name(table: type[BaseModel]) -> GetPydanticSchema:
     """Names in a list, or as the keys of tables."""
-    tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
-    return WithJsonSchema({"anyOf": [TEXTS, tables]})
+
+    def made() -> dict[str, Json]:
+        tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
+        return {"anyOf": [TEXTS, tables]}
+
+    return _json_schema(made)
 
 
 Keys = Annotated[
@@ -146,10 +154,10 @@ class ModelSettings(BaseModel):
     )
     resolved: str | None = Field(None, min_length=1, description="The model name in its answers. Default: its name.")
     aliases: Several = Field((), description="Other names for it in requests.")
-    timing: Annotated[TimingSetting | None, WithJsonSchema(TimingTable.model_json_schema())] = Field(
+    timing: Annotated[TimingSetting | None, _json_schema(TimingTable.model_json_schema)] = Field(
         None, description="The timing of its answers; a rule's timing wins."
     )
-    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema())] = Field(
+    limits: Annotated[RatesSetting | None, _json_schema(RatesTable.model_json_schema)] = Field(
         None, description="Its rate limits, instead of the general ones."
     )
 

@@ -7,7 +7,7 @@ its counts are within about 8 %. Images cost tokens by their size.
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from itertools import repeat
 from struct import unpack
@@ -71,7 +71,7 @@ class Approximate:
             return _remembered(text)
         if len(text) <= _CACHED_LONG:
             return _remembered_long(text)
-        return tuple([found[0] for found in _TOKEN.finditer(text)])  # in steps, between which other threads run
+        return tuple([found[0] for found in _token().finditer(text)])  # in steps, between which other threads run
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; that of a huge one is extrapolated from its first part."""
@@ -191,8 +191,7 @@ def _script(letters: str, first: int, further: int) -> str:
 
 
 # Every repetition is bounded, so that any text takes linear time.
-_TOKEN = re.compile(
-    rf"""
+_TOKEN = rf"""
     # Most words are short, and one token in any language.
       [ ]?[a-z]{{1,4}}(?![{_LATIN}\u0300-\u036f'])
     # Punctuation: with the name that follows it, as rulers, in clusters. Digits in threes.
@@ -217,12 +216,17 @@ _TOKEN = re.compile(
     | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
     | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_script(*row) for row in _SCRIPTS)})
     | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}} | \s{{1,64}} | .
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    """
 _WORD = re.compile(r"\s*\S+|\s+")
-_remembered = lru_cache(maxsize=1024)(lambda text: tuple(_TOKEN.findall(text)))
-_remembered_long = lru_cache(maxsize=16)(lambda text: tuple(_TOKEN.findall(text)))
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(_TOKEN, re.VERBOSE | re.DOTALL)  # slow: only once a text is counted
+
+
+_remembered = lru_cache(maxsize=1024)(lambda text: tuple(_token().findall(text)))
+_remembered_long = lru_cache(maxsize=16)(lambda text: tuple(_token().findall(text)))
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
 _READ = 65_536  # bytes that are read: the header is near the start

@@ -22,7 +22,7 @@ from mockserver.rules.answer.checks import Known, check_dialects, check_features
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.match.conditions import All, Condition, pinned
 from mockserver.rules.match.parse import Report, compile_when
-from mockserver.rules.schema import RulesFile, RuleSpec
+from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
 _NONE: Faults = {}
@@ -155,12 +155,11 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
     is_list = isinstance(rules, list | tuple)
-    # Each rule is checked on its own, so that a mistake in one does not hide those in another.
     head = {**content, "rules": []} if is_list else content
     try:
-        RulesFile.model_validate(head)
+        RulesHead.model_validate(head)
     except ValidationError as error:
-        for complaint in complaints(error, RulesFile, in_quotes("a rules file")):
+        for complaint in complaints(error, RulesHead, in_quotes("a rules file")):
             mistakes.add(complaint.message, complaint.path, key=complaint.key)
     return rules if isinstance(rules, list | tuple) else ()
 

@@ -409,12 +409,18 @@ class RuleSpec(Table):
     state: StateSpec | None = Field(None, description="the scenario state that the rule needs and sets")
 
 
-class RulesFile(Table):
-    """Rules of mockserver: the first that matches a request answers it."""
+class RulesHead(Table):
+    """A rules file whose rules are checked one by one, as a mistake in one must not hide those in others."""
 
     example = "{version: 1, rules: [...]}"
     nullable = frozenset(("rules", "settings"))
 
     version: Literal[1] = Field(1, description="version of the file's format")
     settings: dict[str, Any] | None = Field(None, description="settings of the server")
+    rules: list[Any] | None = None
+
+
+class RulesFile(RulesHead):
+    """Rules of mockserver: the first that matches a request answers it."""
+
     rules: list[RuleSpec] | None = Field(None, description="the rules, in the order in which they are tried")

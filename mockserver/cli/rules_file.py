@@ -31,7 +31,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
         sys.exit(2)
     remarks = review(live.engine.rules)
     for remark in remarks:
-        click.echo(f'{remark.rule.where}: rule "{remark.rule.name}" {remark.text}')
+        click.echo(f"{remark.rule.where}: rule{remark.rule.quoted_name} {remark.text}")
     checked = ", ".join(map(str, given.files)) or "no rules file"
     click.echo(f"{checked}: {plural(len(live.engine.rules), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
 

@@ -273,8 +273,19 @@ def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
     if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
         raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        return read(value, layer.written(name)).data
+        try:
+            return read(value, layer.written(name)).data
+        except MockserverError as error:
+            here = f"{layer.written(name)} cannot be read: "
+            raise ConfigError(
+                *(layer.mistake((name,), here + _in_value(each, value)) for each in error.mistakes)
+            ) from None
     return value
+
+
+def _in_value(mistake: Mistake, value: str) -> str:
+    column = 0 if mistake.place is None else mistake.place.column
+    return f"{mistake.message} (column {column} of {shown(value)})" if column else mistake.message
 
 
 def _unknown(name: str, layer: _Layer) -> str:

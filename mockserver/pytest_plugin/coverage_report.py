@@ -39,12 +39,13 @@ def _report(option: str, config: pytest.Config) -> Report:
 
 
 class RuleCoverage:
-    """The plugin for one run. Unused rules are reported only if all tests ran."""
+    """The plugin for one run. Unused rules are reported if all tests ran; those of a test file, if all of its did."""
 
     def __init__(self, unused: str, reports: Sequence[Report], fixtures: Set[str]) -> None:
         self._unused, self._reports, self._fixtures = unused, reports, fixtures
         self._watch, self._partial = Watch(), False
         self._skipped = set[str]()
+        self._passing: dict[str, bool] = {}  # by test file: whether all its tests pass so far
         watching.append(self._watch)
 
     def pytest_unconfigure(self) -> None:
@@ -60,7 +61,9 @@ class RuleCoverage:
         self._partial = self._partial or not report.passed
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the skipped tests, which might use rules."""
+        """Note the skipped tests, which might use rules, and the files whose tests fail, perhaps before they do."""
+        file = report.nodeid.partition("::")[0]
+        self._passing[file] = self._passing.get(file, True) and report.passed
         if report.skipped:
             self._skipped.add(report.nodeid)
 
@@ -101,30 +104,32 @@ class RuleCoverage:
                 terminalreporter.write_line("the run fails because of mockserver_unused = fail")
 
     def _unused_rules(self, config: pytest.Config) -> list[str]:
-        if self._unused == "ignore" or self._partial or self._watch.empty or _narrowed(config):
+        if self._unused == "ignore" or self._partial or self._watch.empty or _filtered(config):
             return []
-        return list(unused_rules(self._watch.coverage(str(config.rootpath))))
+        whole, found = not _selects_part(config), unused_rules(self._watch.coverage(str(config.rootpath)))
+        return [line for file, line in found if self._passing.get(file, whole)]
 
 
 def _interrupted(session: pytest.Session) -> bool:
     return bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
 
 
-def _narrowed(config: pytest.Config) -> bool:
-    option, arguments = config.option, map(str, config.invocation_params.args)
-    left_out = (
-        option.collectonly or getattr(option, "lf", False) or any(each.startswith("--ignore") for each in arguments)
-    )
-    return left_out or (config.args_source is not config.ArgsSource.TESTPATHS and _selects_part(config))
+def _filtered(config: pytest.Config) -> bool:
+    """Whether not even the tests of one file all run."""
+    option, arguments = config.option, [*map(str, config.invocation_params.args), *config.args]
+    left_out = any(each.startswith("--ignore") or "::" in each for each in arguments)
+    return option.collectonly or getattr(option, "lf", False) or left_out
 
 
 def _selects_part(config: pytest.Config) -> bool:
-    """Whether the arguments name a test, a file, or folders that do not contain all tests.
+    """Whether the arguments name a file, or folders that do not contain all tests.
 
     All tests are in `testpaths`; without that, a folder directly in the root might contain all of them.
     """
+    if config.args_source is config.ArgsSource.TESTPATHS:
+        return False
     folders = [Path(os.path.abspath(config.invocation_params.dir / argument)) for argument in config.args]
-    if any("::" in str(path) or path.is_file() for path in folders):
+    if any(path.is_file() for path in folders):
         return True
     root, patterns = config.rootpath, config.getini("testpaths")
     known = [root / path for pattern in patterns for path in glob(pattern, root_dir=root, recursive=True)]

@@ -2,9 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,14 +16,16 @@ from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
 from mockserver.reports.failures import (
     PlayedCassette,
+    Problem,
     failure_text,
+    problem,
     server_report,
     unplayed_episodes,
     unplayed_summary,
 )
 from mockserver.testing import MockServer, MockServerTestCase, Setup
 from mockserver.testing.clients import EnvironmentPatch
-from mockserver.testing.options import ServerOptions, cassette_name
+from mockserver.testing.options import ServerOptions, cassette_name, relative
 from mockserver.testing.setup import MockServerWarning, left_open, unrecorded
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
@@ -76,6 +79,24 @@ def with_cassette(item: pytest.Item, config: Config) -> Config:
     if replays and not os.path.exists(f"{folder}/{name}.yaml"):
         return config
     return {**config, "cassette": name, "cassettes": folder}
+
+
+def absent_cassette(item: pytest.Item, config: Config) -> Iterator[Problem]:
+    """That a test has no cassette, if other parameters or an earlier form of it have: perhaps one was renamed."""
+    shared = config.get("cassettes")
+    file = Path(
+        shared or item.path.parent / FOLDER, f"{cassette_name(_parts(item, with_folders=shared is not None))}.yaml"
+    )
+    test = file.stem.partition("[")[0]
+    others = sorted(each.name for each in file.parent.glob("*.yaml") if each.stem.partition("[")[0] == test)
+    if others:
+        found = f"there is {', '.join(others[:_MAX_OTHERS])}{', ...' if len(others) > _MAX_OTHERS else ''}"
+        yield problem(
+            f"no cassette {relative(file)}; {found}", ["rename one, or record with --record once (and an --upstream)"]
+        )
+
+
+_MAX_OTHERS = 3
 
 
 def _parts(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
@@ -183,9 +204,13 @@ class Run:
         """A server configured for a test, with the environment set. Raises MockserverError."""
         config = self._configured(item, {} if server is self._server else server.default_setup.options)
         server.keep_declared()
-        server.reset(setup(self._continued(with_cassette(item, config))))
-        strict = "cassette" not in config and item.config.getini("mockserver_unplayed") == "fail"
+        server.worded = in_pytest
+        config, own = with_cassette(item, config), "cassette" not in config
+        server.reset(setup(self._continued(config)))
+        strict = own and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
+        if own and "cassette" not in config:
+            use.absent = partial(absent_cassette, item, config)
         use.patch.set(server.env)
         yield use
         use.patch.restore()
@@ -218,14 +243,21 @@ class Use:
     verify: bool
     strict: bool
     patch: EnvironmentPatch = field(default_factory=EnvironmentPatch)
+    absent: Callable[[], Iterable[Problem]] = tuple
     failed: bool = False
     reported: str = ""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why the test should fail; if calls were unmatched, also that its cassette has another name."""
+        found = self.server.problems()
+        return (*found, *self.absent()) if any(call.source == "unmatched" for call in self.server.calls) else found
 
     def failure(self) -> str:
         """Why the test should fail at its end; empty if it should not."""
         cassette = self.server.played_cassette() if self.strict else None
         unplayed = () if cassette is None else unplayed_episodes(cassette)
-        self.reported = in_pytest(failure_text((*self.server.problems(), *unplayed))) if self.verify else ""
+        self.reported = in_pytest(failure_text((*self.problems, *unplayed))) if self.verify else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -238,7 +270,7 @@ class Use:
         if ours and (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
             crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1  # the test's, not the plugin's
         if report.failed and not ours:
-            calls, problems = self.server.calls, self.server.problems()
+            calls, problems = self.server.calls, self.problems
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             if calls or problems or awaited:
                 texts = (*map(str, unrecorded(calls)), server_report(calls, problems))

@@ -14,7 +14,7 @@ from html import escape
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from mockserver.core.text import aligned
+from mockserver.core.text import aligned, truncate
 
 if TYPE_CHECKING:
     from mockserver.core.exchange import Exchange
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 KINDS = {"rule": "rules", "step": "steps", "branch": "branches", "fault": "faults"}
 VERSION = 1  # of the JSON report
+_MAX_CODE = 80  # characters of a rule declared in a test
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +181,13 @@ def _near(path: str, root: str) -> str:
 _KINDS = {"steps": "step", "one_of": "branch", "faults": "fault"}
 
 
-def unused_rules(coverage: Coverage) -> Iterator[str]:
+def unused_rules(coverage: Coverage) -> Iterator[tuple[str, str]]:
+    """The rules without hits: their files, and a line for each. Of a rule in a test without a name, its code."""
     for file in coverage.files:
         for entry in file.unused:
-            if entry.kind == "rule" and not file.declared:
-                yield f"{file.name}:{entry.line}" + (f" {entry.name}" if entry.name else "")
+            if entry.kind == "rule":
+                called = entry.name or (file.declared and truncate(entry.text.strip(), _MAX_CODE))
+                yield file.name, f"{file.name}:{entry.line}" + (f" {called}" if called else "")
 
 
 def count(entries: Iterable[Entry], kind: str | None = None) -> tuple[int, int]:

@@ -177,8 +177,7 @@ def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule]
     changes = [(each, text) for each in free if (text := change(each, request, secrets)) is not None]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
-        name = f" {shown(each.rule.name)}" if "name" in each.rule.spec else ""
-        lines.append(f"  {one_line(each.rule.where + name)}: {verdict(each, _why_not(each.rule))}")
+        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict(each, _why_not(each.rule))}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")

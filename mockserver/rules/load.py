@@ -18,6 +18,7 @@ from mockserver.config.validation_errors import complaints, in_quotes
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
+from mockserver.core.text import shown
 from mockserver.rules.answer.checks import Known, check_dialects, check_features, check_operations, for_its_operations
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.match.conditions import All, Condition, pinned
@@ -58,6 +59,11 @@ class Rule:
     def source(self) -> str:
         """Return the source that reports and headers show: `rule rules.yaml:14 weather`."""
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
+
+    @property
+    def quoted_name(self) -> str:
+        """Return ` "weather"`; empty if the user gave no name."""
+        return f" {shown(self.name)}" if "name" in self.spec else ""
 
 
 def load(
@@ -196,7 +202,9 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
 def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
     before = seen.wider(rule)
     if before is not None:
-        yield Remark(rule, f'never answers: the earlier rule "{before.name}" ({before.where}) matches whenever it does')
+        yield Remark(
+            rule, f"never answers: the earlier rule{before.quoted_name} ({before.where}) matches whenever it does"
+        )
     if why := _counts(rule):
         yield Remark(rule, f"depends on the order of calls: it uses {', '.join(why)}")
     if not rule.counts and all(rule.then.answers):

@@ -66,7 +66,7 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
 
 
 def _described(near: Near) -> Iterator[str]:
-    yield f"  {one_line(near.rule.where)} {shown(near.rule.name)}: {verdict(near)}"
+    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {verdict(near)}"
     results = near.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])

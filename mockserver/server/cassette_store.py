@@ -3,7 +3,7 @@
 Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -159,12 +159,16 @@ class CassetteChoice:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Replays the chosen cassette. `upstreams`: the dialects that have one; `keeping`: how recordings are redacted."""
+    """Replays the chosen cassette. `upstreams`: the dialects that have one; `keeping`: how recordings are redacted.
+
+    `worded` puts messages into words: options have other names in pytest.
+    """
 
     cassettes: CassetteStore
     choice: CassetteChoice = CassetteChoice()
     upstreams: Collection[str] = field(default_factory=tuple)
     keeping: RecordingPolicy | None = None
+    worded: Callable[[str], str] = str
 
     @property
     def loaded(self) -> EpisodeIndex | None:
@@ -174,7 +178,7 @@ class Player:
         """The recorded answer to a call, Forward, or a Failure that says what is nearest; None without a cassette."""
         choice = self.choice if cassette is None else CassetteChoice(cassette)
         if choice.name is None:
-            return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record), "")
+            return None if choice.record == "none" else self._unmatched(_NOWHERE.format(record=choice.record), "")
         if choice.forwards:
             return self._forwarded(call, choice)
         try:
@@ -190,7 +194,7 @@ class Player:
             return Lookup(reply, reply.source, cacheable=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
-        return _unmatched(await on_thread(partial(miss_report, library, call)), choice.name)
+        return self._unmatched(await on_thread(partial(miss_report, library, call)), choice.name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
         """A player of another cassette, which is loaded now. Raises CassetteError."""
@@ -213,7 +217,7 @@ class Player:
     def _forwarded(self, call: Call, choice: CassetteChoice) -> Lookup:
         if call.dialect not in self.upstreams:
             why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
-            return _unmatched(why, str(choice.name))
+            return self._unmatched(why, str(choice.name))
         return Lookup(Forward(choice.name), "forwarded")
 
     async def _library(self, choice: CassetteChoice) -> EpisodeIndex:
@@ -222,6 +226,9 @@ class Player:
         if library is not None:
             return library
         return await on_thread(partial(self.cassettes.load, name, new=choice.record != "none"))
+
+    def _unmatched(self, why: str, cassette: str) -> Lookup:
+        return Lookup(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")
 
     def _wanted(self, library: EpisodeIndex, call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""
@@ -237,10 +244,6 @@ class Player:
 def sent_of(http: HttpRequest) -> Sent:
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
     return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
-
-
-def _unmatched(why: str, cassette: str) -> Lookup:
-    return Lookup(Failure("unmatched", why, details={"cassette": cassette}), "unmatched")
 
 
 _NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"

@@ -194,7 +194,7 @@ class Explanation:
             if len(self.prompts) > 1:
                 yield f"\nprompt {at}: {prompt}"
             for rule in held:
-                yield f'\n{rule.rule.where} "{rule.rule.name}" {rule.verdict}'
+                yield f"\n{rule.rule.where}{rule.rule.quoted_name} {rule.verdict}"
                 yield from (f"  {line}" for line in (*lines(rule.findings), *map(_counter, rule.counters)))
 
 

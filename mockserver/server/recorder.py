@@ -74,7 +74,7 @@ _ASKED = re.compile(
 MAX_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _LONGEST = 2000  # letters of the log about an answer that is not recorded
 
-log = logging.getLogger("mockserver")
+log = logging.getLogger("mockserver.recorder")
 
 Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on the disk; raises what hinders it
 Fields = Sequence[tuple[bytes, bytes]]

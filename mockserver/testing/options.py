@@ -76,8 +76,25 @@ def _relative(file: str, folder: str) -> str:
 PACKAGE = str(Path(__file__).parents[1])
 
 
-Condition = str | float | bool | Sequence[Any] | Mapping[str, Any] | None  # a bare value, or a table of predicates
+# A bare value, one of several, or a table of predicates; by the kind of the field. In a bare text * is a wildcard.
+TextCondition = str | Sequence[str] | Mapping[str, Any]
+NumberCondition = float | Sequence[float] | Mapping[str, Any]
+BooleanCondition = bool | Mapping[str, Any]
+JsonCondition = str | float | bool | Sequence[Any] | Mapping[str, Any]
 Parts = Mapping[str, Any] | Sequence[Any]
+
+# fmt: off
+ErrorName = Literal[
+    "bad_parameter", "content_filter", "context_length", "invalid_key", "billing", "forbidden", "model_not_found",
+    "unknown_model", "timeout", "conflict", "too_large", "unsupported_media_type", "unprocessable", "rate_limit",
+    "quota", "server_error", "bad_gateway", "overloaded", "gateway_timeout",
+]
+FaultName = Literal[
+    "cut", "disconnect", "reset", "stall", "slow", "keepalive", "malformed_json", "split_frame", "split_utf8",
+    "join_frames", "duplicate", "reorder", "crlf", "wrong_content_type", "wrong_content_length", "empty_body",
+    "error_event", "missing_field", "drop_usage", "bad_tool_arguments", "unknown_tool",
+]
+# fmt: on
 
 
 class ServerOptions(TypedDict, total=False):
@@ -121,31 +138,31 @@ class ServerOptions(TypedDict, total=False):
 class When(TypedDict, total=False):
     """The fields of a rule's `when` (docs/rules.md). `param`, `header`, `query` and `metadata` are tables."""
 
-    dialect: Condition
-    operation: Condition
-    path: Condition
-    model: Condition
-    stream: Condition
-    last_user: Condition
-    last_message: Condition
-    system: Condition
-    conversation: Condition
-    turn: Condition
-    tools: Condition
-    tool_choice: Condition
-    tool_result: Condition
-    response_format: Condition
-    previous_response: Condition
-    images: Condition
-    param: Mapping[str, Condition]
-    header: Mapping[str, Condition]
-    query: Mapping[str, Condition]
-    metadata: Mapping[str, Condition]
-    key: Condition
-    attempt: Condition
-    namespace: Condition
-    prompt_tokens: Condition
-    body: Condition
+    dialect: TextCondition
+    operation: TextCondition
+    path: TextCondition
+    model: TextCondition
+    stream: BooleanCondition
+    last_user: TextCondition
+    last_message: TextCondition
+    system: TextCondition
+    conversation: TextCondition
+    turn: NumberCondition
+    tools: TextCondition
+    tool_choice: TextCondition
+    tool_result: Mapping[str, Any]
+    response_format: TextCondition
+    previous_response: TextCondition
+    images: NumberCondition
+    param: Mapping[str, JsonCondition]
+    header: Mapping[str, TextCondition]
+    query: Mapping[str, TextCondition]
+    metadata: Mapping[str, JsonCondition]
+    key: TextCondition
+    attempt: NumberCondition
+    namespace: TextCondition
+    prompt_tokens: NumberCondition
+    body: JsonCondition
     any: Sequence[Mapping[str, Any]]
     all: Sequence[Mapping[str, Any]]
     not_: Mapping[str, Any]
@@ -179,7 +196,7 @@ class Then(TypedDict, total=False):
     raw: Mapping[str, Any]
     timing: str | Mapping[str, Any]
     chunks: str | Mapping[str, Any] | Sequence[str]
-    faults: Sequence[str | Mapping[str, Any]]
+    faults: Sequence[FaultName | Mapping[str, Any]]
 
 
 class Details(TypedDict, total=False):
@@ -192,7 +209,7 @@ class Details(TypedDict, total=False):
     retry_after: float | str
     headers: Mapping[str, str]
     timing: str | Mapping[str, Any]
-    faults: Sequence[str | Mapping[str, Any]]
+    faults: Sequence[FaultName | Mapping[str, Any]]
 
 
 def table(when: Mapping[str, Any]) -> dict[str, Any]:

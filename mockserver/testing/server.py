@@ -1,6 +1,7 @@
 """MockServer: a running server for tests, with rules declared in Python and the calls it received."""
 
 import json
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -18,6 +19,7 @@ from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
+from mockserver.engine.engine import altered
 from mockserver.reports.calls import sources
 from mockserver.reports.coverage import current_watch
 from mockserver.reports.failures import (
@@ -34,13 +36,14 @@ from mockserver.rules.answer.compile import Responder
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.server.app import DefaultDialect
+from mockserver.server.cassette_store import Player
 from mockserver.server.live import DEFAULT, compiled, start
 from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
-from mockserver.testing.options import Details, ServerOptions, Then, When, caller, relative_to_caller, table
-from mockserver.testing.setup import Composer, LoadedCassette, Setup, load_rules, warn_left_open
+from mockserver.testing.options import Details, ErrorName, ServerOptions, Then, When, caller, relative_to_caller, table
+from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_left_open
 from mockserver.testing.transport import Transport
 from mockserver.testing.transport.in_process import Clock
 
@@ -71,6 +74,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         self._stack = ExitStack()
         self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # raised by reply functions, with their places
+        self.worded: Callable[[str], str] = str  # puts messages on cassettes into words, from the next reset
         self.reset()
 
     def start(self) -> Self:
@@ -153,12 +157,13 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
             self._transport = Transport(DefaultDialect(self._live), self.clock)
         return self._transport
 
-    def on(self, name: str | None = None, /, **when: Unpack[When]) -> "Declared":
-        """Declare a rule for the requests that match; without keywords, for all. Reports show its name.
+    def on(self, text: str | None = None, /, *, name: str | None = None, **when: Unpack[When]) -> "Declared":
+        """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
 
-        Declared rules are tried before those of files, in order.
+        A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
+        of files, in order.
         """
-        declared = Declared(self, name, when)
+        declared = Declared(self, text, name, when)
         self._declared.append(declared)
         return declared
 
@@ -195,6 +200,8 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         self.close_open()
         self._setup = setup or self.default_setup
         settings, engine = self._composer.compose(self._setup)
+        if isinstance(engine.tapes, Player):
+            engine = altered(engine, tapes=replace(engine.tapes, worded=self.worded))
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         if (watch := current_watch()) is not None:
@@ -252,12 +259,11 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
-        found = [function_raised(where, errors) for (where, _), errors in failed.items()]
+        found = [no_answer(one.where) for one in self._declared if one.rule is None]  # first, as the cause of misses
+        found += [function_raised(where, errors) for (where, _), errors in failed.items()]
         found += unmatched(calls, rules)
         for one in self._declared:
-            if one.rule is None:
-                found.append(no_answer(one.where))
-            elif one.expected_calls is not None and len(one.calls) < one.expected_calls:
+            if one.rule is not None and one.expected_calls is not None and len(one.calls) < one.expected_calls:
                 found.append(too_few_answers(one.rule, one.expected_calls, calls))
         return (*found, *self._budget.exceeded(calls))
 
@@ -355,16 +361,22 @@ class Declared:
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
-    def __init__(self, server: MockServer, name: str | None, when: When) -> None:
+    def __init__(self, server: MockServer, text: str | None, name: str | None, when: When) -> None:
         self.place = caller()
-        if name is not None and not isinstance(name, str):
+        if text is not None and not isinstance(text, str):
             raise ConfigError(
-                f'{self.place.where}: on takes a name and keywords, on("name", last_user="..."), not {name!r}'
+                f'{self.place.where}: on takes what the user says and keywords, on("*hello*", model=...), not {text!r}'
             )
+        if text is not None and "last_user" in when:  # the positional text was the name in earlier versions
+            if name is not None:
+                raise ConfigError(f"{self.place.where}: on takes a text or last_user=, not both")
+            why = f"on({text!r}, last_user=...): the first text is now short for last_user; write name={text!r}"
+            warnings.warn(MockServerWarning(why), stacklevel=3)
+            text, name = None, text
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
         self._server, self._name = server, name
-        self._when = table(when)
+        self._when = table(when if text is None else {"last_user": text, **when})
 
     def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
         """Answer with a text, or with other keys of a rule's `then`: `json=`, `tool_calls=`, `finish=`...
@@ -385,7 +397,7 @@ class Declared:
             )
         return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
 
-    def fail(self, error: int | str = 500, **details: Unpack[Details]) -> Self:
+    def fail(self, error: int | ErrorName = 500, **details: Unpack[Details]) -> Self:
         """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
         separate = {name: value for name, value in details.items() if name in _SEPARATE}
         stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _SEPARATE}

@@ -189,7 +189,11 @@ def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -
             "{jitter: a}",
             'MOCKSERVER_TIMING.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "a"',
         ),
-        ("MOCKSERVER_TIMING", "{total: 1, total: 2}", "MOCKSERVER_TIMING:1:12: "),
+        (
+            "MOCKSERVER_TIMING",
+            "{total: 1, total: 2}",
+            'MOCKSERVER_TIMING cannot be read: duplicate key "total"; line 1 has it already (column 12 of ',
+        ),
     ],
 )
 def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, said: str) -> None:

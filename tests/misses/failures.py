@@ -31,7 +31,7 @@ def ask(server: MockServer, text: str = "How is the wether in Oslo?", **more: An
 
 def a_word_off(server: MockServer) -> None:
     server.on(last_user="*weather in Oslo*").reply("Sunny.")
-    server.on("time", last_user={"contains": "time"}, model="gpt-4o*").reply("Noon.")
+    server.on(name="time", last_user={"contains": "time"}, model="gpt-4o*").reply("Noon.")
     ask(server)
 
 

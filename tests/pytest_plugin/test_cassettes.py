@@ -79,11 +79,24 @@ def test_what_is_asked_anew(pytester: pytest.Pytester, provider: MockServer, ups
     result = ran(pytester, other, "-k", "twice")
     result.assert_outcomes(failed=1)
     assert "this request" in result.stdout.str()
-    assert "to record it, start with --mockserver-record=new_episodes" in result.stdout.str()
+    result.stdout.fnmatch_lines(["E * to record it, start with --mockserver-record=new_episodes*"])
+    assert "start with --record" not in result.stdout.str()
     ran(pytester, other, "--mockserver-record=new_episodes", upstream, "-k", "twice").assert_outcomes(passed=1)
     assert len(provider.calls) == 3
     ran(pytester, other, "--mockserver-record=all", upstream, "-k", "twice").assert_outcomes(passed=1)
     assert len(provider.calls) == 5
+
+
+def test_the_cassette_of_a_renamed_parameter_is_named(pytester: pytest.Pytester, upstream: str) -> None:
+    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "hello").assert_outcomes(passed=1)
+    result = ran(pytester, TESTS.replace("hello", "hi"), "-k", "greets and hi")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([
+        "no cassette cassettes/test_it/TestGreeting.test_greets[[]hi].yaml;"
+        " there is TestGreeting.test_greets[[]hello].yaml",
+        "  rename one, or record with --mockserver-record=once (and an --mockserver-upstream)",
+    ])  # fmt: skip
+    assert "no cassette" not in ran(pytester, TESTS, "-k", "twice").stdout.str()
 
 
 def test_episodes_that_were_not_played(pytester: pytest.Pytester, upstream: str) -> None:

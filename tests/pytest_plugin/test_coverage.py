@@ -74,7 +74,8 @@ def test_unused_rules(run, unused):
         done.stdout.no_fnmatch_line("*never used*")
         return
     failing = ["the run fails because of mockserver_unused = fail"] * (unused == "fail")
-    lines = ["=* mockserver: 1 rule was never used =*", "rules.yaml:5", *failing, "=* 5 passed *"]
+    declared = 'test_app.py:15 mockserver.on(last_user="ho").reply("Ho!")'
+    lines = ["=* mockserver: 2 rules were never used =*", "rules.yaml:5", declared, *failing, "=* 5 passed *"]
     done.stdout.fnmatch_lines(lines, consecutive=True)
 
 
@@ -86,8 +87,6 @@ def test_unused_rules(run, unused):
         ["--collect-only"],
         ["--ignore=test_other.py"],
         [".", "-o", "testpaths=tests"],
-        ["tests/unit"],
-        ["tests/unit", "tests", "-o", "testpaths=tests ."],
     ],
     ids=" ".join,
 )
@@ -99,6 +98,21 @@ def test_where_only_some_tests_run_nobody_complains(run, part, pytester):
     whole = part[0] == "."
     assert done.ret == int(whole)
     (done.stdout.fnmatch_lines if whole else done.stdout.no_fnmatch_line)("*never used*")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [["tests/unit"], ["tests/unit/test_app.py"], ["tests/unit", "tests", "-o", "testpaths=tests ."]],
+    ids=" ".join,
+)
+def test_where_a_whole_file_runs_its_own_rules_are_reported(run, part, pytester):
+    unit = pytester.path / "tests/unit"
+    unit.mkdir(parents=True)
+    (unit / "test_app.py").write_text(TESTS.replace('"rules.yaml"', '"../../rules.yaml"'))
+    done = run("--import-mode=importlib", *part)
+    done.stdout.fnmatch_lines(["=* 1 rule was never used =*", "tests/unit/test_app.py:16 *"], consecutive=True)
+    (unit / "test_app.py").write_text(TESTS.replace('"rules.yaml"', '"../../rules.yaml"').replace("pass", "assert 0"))
+    run("--import-mode=importlib", *part).stdout.no_fnmatch_line("*never used*")
 
 
 @pytest.mark.parametrize("part", [["tests"], ["tests/", "-o", "testpaths=tests/unit"], []], ids=" ".join)

@@ -79,7 +79,7 @@ def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) 
 import pytest
 
 def test_wrong(mockserver):
-    mockserver.on("greeting", last_user="hello").reply("Hi!")
+    mockserver.on(name="greeting", last_user="hello").reply("Hi!")
     mockserver.on(last_user="bye").reply("Bye!").times(1)
     assert greet() == "Hello!"
 

@@ -7,6 +7,7 @@ import pytest
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
+from mockserver.core.text import shown
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import lines, nearest, report
@@ -20,6 +21,10 @@ class Row:
     name: str
     where: str
     when: Condition
+
+    @property
+    def quoted_name(self) -> str:
+        return f" {shown(self.name)}"
 
 
 WEATHER: dict[str, Any] = {"tools": {"includes": "get_weather"}, "last_user": {"regex": r"weather in (?P<city>\w+)"}}

@@ -9,7 +9,7 @@ import pytest
 from openai import APIStatusError, RateLimitError
 
 from mockserver.config.errors import ConfigError, RuleError
-from mockserver.testing import Asked, Declared, MockServer
+from mockserver.testing import Asked, Declared, MockServer, MockServerWarning
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
@@ -73,10 +73,10 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
 
 @pytest.mark.parametrize("name", [None, "letter"])
 def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer, name: str | None) -> None:
-    [standing] = [server.on(name, last_user=text).reply("standing") for text in "z"]
+    [standing] = [server.on(name=name, last_user=text).reply("standing") for text in "z"]
     server.keep_declared()
     server.reset()
-    rules = [server.on(name, last_user=text).reply(text).times(1) for text in "abc"]
+    rules = [server.on(name=name, last_user=text).reply(text).times(1) for text in "abc"]
     assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
     assert [len(rule.calls) for rule in rules] == [1, 1, 0]
     assert len({call.source for call in server.calls}) == 2
@@ -132,16 +132,29 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     )
     assert 'unknown key "finsh"; did you mean "finish"?' in said(lambda: server.on().reply("x", finsh="stop"))
     assert "there is no answer here" in said(lambda: server.on().reply())
-    assert 'unknown reason "teapot"' in said(lambda: server.on().fail("teapot"))
+    assert 'unknown reason "teapot"' in said(lambda: server.on().fail("teapot"))  # type: ignore[arg-type]
     assert "this template cannot be read" in said(lambda: server.on().reply("{{ x"))
     assert "times takes a whole number of at least 1, not 0" in said(lambda: server.on().reply("x").times(0))
     assert "stream takes a list of pieces, such as ['Hello']; for" in said(lambda: server.on().stream("Hello"))
     assert "steps takes a text or a table for each turn, not [" in said(
         lambda: server.on().steps(["a", "b"])  # type: ignore[arg-type]
     )
-    assert 'on takes a name and keywords, on("name", last_user="..."), not {' in said(lambda: server.on({"a": 1}))  # type: ignore[arg-type]
+    assert "on takes what the user says and keywords, on(" in said(lambda: server.on({"a": 1}))  # type: ignore[arg-type]
     assert "already has an answer; declare another rule with on(...)" in said(lambda: server.on().reply("x").reply("y"))
     assert all(one.rule is not None for one in declared(server)), "a mistaken one is not declared"
+
+
+def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:
+    rule = server.on("*weather*", name="forecast", model="gpt-4o").reply("Sunny.")
+    assert rule.rule is not None
+    assert rule.rule.spec["when"] == {"last_user": "*weather*", "model": "gpt-4o"}
+    assert rule.rule.source.endswith(" forecast")
+    with pytest.warns(MockServerWarning, match="write name='forecast'") as warned:
+        old = server.on("forecast", last_user="rain").reply("Wet.")
+    assert warned[0].filename == __file__
+    assert old.rule is not None
+    assert (old.rule.spec["name"], old.rule.spec["when"]) == ("forecast", {"last_user": "rain"})
+    assert "on takes a text or last_user=, not both" in said(lambda: server.on("a", name="b", last_user="c"))
 
 
 def declared(server: MockServer) -> list[Declared]:

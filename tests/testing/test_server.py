@@ -27,7 +27,7 @@ def test_rules_answer_in_order_before_those_of_files(server: MockServer, tmp_pat
     file.write_text("rules: [{name: filed, then: {text: from the file}}]")
     server.load(file)
     first = server.on(last_user="*hello*").reply("first")
-    server.on("second", last_user="*hello*").reply("second")
+    server.on(name="second", last_user="*hello*").reply("second")
     assert said(server.client(), "hello you") == "first"
     assert said(server.client(), "what?") == "from the file"
     assert [call.source.rpartition(":")[2] for call in server.calls] == [str(first.place.line), "1 filed"]
@@ -62,10 +62,10 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
             said(client, text)
     told = [problem.headline for problem in server.problems()]
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
-    assert told[0].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
-    assert told[1].startswith('no rule answered "unknown" (call 3); nearest tests/testing/test_server.py:')
-    assert "answered 1 of 2 expected calls" in told[2]
-    assert f"{unfinished.where}: on(...) has no answer" in told[3]
+    assert f"{unfinished.where}: on(...) has no answer" in told[0], "it may be the cause of the others"
+    assert told[1].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
+    assert told[2].startswith('no rule answered "unknown" (call 3); nearest tests/testing/test_server.py:')
+    assert "answered 1 of 2 expected calls" in told[3]
     assert told[4].startswith("3 calls received, 2 allowed")
     assert "tokens used, 5 allowed" in told[5]
     with pytest.raises(AssertionError, match="answered 1 of 2 expected calls"):

@@ -37,31 +37,27 @@ def _auto_with(offers: str) -> Callable[[Fields], str]:
     return lambda body: "auto" if body.get(offers) else "none"
 
 
-_TEXT_FORMAT = {"type": "text", "json_schema": {"strict": False}}
 _SAMPLING = {"temperature": 1, "top_p": 1, "n": 1, "frequency_penalty": 0, "presence_penalty": 0}
-_TOOLS = {
-    "tool_choice": _auto_with("tools"),
-    "function_call": _auto_with("functions"),
-    "parallel_tool_calls": True,
-}
+_CHOICES = {"tool_choice": _auto_with("tools"), "function_call": _auto_with("functions")}
+_TOOLS = {**_CHOICES, "parallel_tool_calls": True}
 _CHAT = {
     **_SAMPLING,
     **_TOOLS,
     "logprobs": False,
-    "response_format": _TEXT_FORMAT,
     "modalities": ["text"],
     "verbosity": "medium",
+    "response_format": {"type": "text", "json_schema": {"strict": False}},
 }
 _COMPLETION = {**_SAMPLING, "best_of": 1, "echo": False, "max_tokens": 16}
 _RESPONSES = {
     "temperature": 1,
     "top_p": 1,
     "top_logprobs": 0,
-    "parallel_tool_calls": True,
-    "tool_choice": "auto",
-    "tools": [],
     "truncation": "disabled",
     "reasoning": {},
+    "tools": [],
+    "tool_choice": "auto",
+    "parallel_tool_calls": True,
     "text": {"format": {"type": "text", "strict": False}, "verbosity": "medium"},
 }
 _FIREWORKS = {
@@ -69,23 +65,18 @@ _FIREWORKS = {
     "logprobs": False,
     "echo": False,
     "ignore_eos": False,
+    "prediction": {"type": "content"},
     "context_length_exceeded_behavior": "truncate",
     "response_format": {"type": "text"},
-    "prediction": {"type": "content"},
 }
 # The documented defaults by dialect and operation, with those of the keys of a table; of a field whose default depends
 # on other fields, a function of the body.
 DEFAULTS: Mapping[tuple[str, str], Fields] = {
-    ("azure", "chat"): _CHAT,
-    ("azure_openai", "chat"): _CHAT,
-    ("azure_openai", "completions"): _COMPLETION,
-    ("azure_openai", "responses"): _RESPONSES,
-    ("crazyrouter", "chat"): _CHAT,
+    **{(dialect, "chat"): _CHAT for dialect in ("azure", "azure_openai", "crazyrouter", "openai")},
+    **{(dialect, "completions"): _COMPLETION for dialect in ("azure_openai", "openai")},
+    **{(dialect, "responses"): _RESPONSES for dialect in ("azure_openai", "openai")},
     ("fireworks", "chat"): {**_FIREWORKS, **_TOOLS},
     ("fireworks", "completions"): _FIREWORKS,
-    ("openai", "chat"): _CHAT,
-    ("openai", "completions"): _COMPLETION,
-    ("openai", "responses"): _RESPONSES,
     ("skytells", "chat"): {**_CHAT, "temperature": 0.7, "top_p": 0.95, "max_tokens": 8192},
     ("tzafon", "chat"): {**_CHAT, "top_logprobs": 0, "ignore_eos": False},
     ("tzafon", "responses"): {**_RESPONSES, "skip_special_tokens": True, "include_stop_str_in_output": False},

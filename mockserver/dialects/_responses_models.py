@@ -12,6 +12,7 @@ from mockserver.dialects._fields import (
     labelled,
     list_of,
     literal,
+    mapping,
     not_null,
     number,
     open_shape,
@@ -121,7 +122,7 @@ ReasoningOptions = shape(
     context=optional(literal("auto", "current_turn", "all_turns")),
     mode=optional(str),
 )
-PromptTemplate = shape(id=str, version=optional(str), variables=optional(Object))
+PromptTemplate = shape(id=str, version=optional(str), variables=optional(mapping(text_or("<an object>", Object))))
 INCLUDABLE = (
     "file_search_call.results",
     "web_search_call.results",

@@ -49,6 +49,7 @@ CHAT_LAYOUT = ChatLayout(
     message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
     optional=frozenset({"logprobs", "refusal", "annotations"}),
     system_fingerprint=True,
+    opening_of_call={},
 )
 
 ROWS = gateway_rows(

@@ -116,39 +116,27 @@ _FOR_THE_SERVER = {"request_id": not_null(str), "priority": not_null(int), "cach
 MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 
 
-def _annotation(kind: str, **fields: Any) -> Any:
+def _of_type(kind: str, **fields: Any) -> Any:
     return open_shape(type=literal(kind), **fields)
 
 
 _OF_FILE, _RANGE = {"file_id": str}, {"start_index": int, "end_index": int}
 Annotation = tagged_by(
     "type",
-    _annotation("file_citation", **_OF_FILE, filename=str, index=int),
-    _annotation("url_citation", **_RANGE, title=str, url=str),
-    _annotation("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
-    _annotation("file_path", **_OF_FILE, index=int),
+    _of_type("file_citation", **_OF_FILE, filename=str, index=int),
+    _of_type("url_citation", **_RANGE, title=str, url=str),
+    _of_type("container_file_citation", **_OF_FILE, **_RANGE, container_id=str, filename=str),
+    _of_type("file_path", **_OF_FILE, index=int),
 )
 ItemStatus = optional(literal("in_progress", "completed", "incomplete"))
+ImageDetail = optional(literal("low", "high", "auto"))
 InputPart = tagged_by(
     "type",
-    open_shape(type=literal("input_text"), text=str),
-    open_shape(
-        type=literal("input_image"),
-        detail=optional(literal("low", "high", "auto")),
-        file_id=optional(str),
-        image_url=optional(str),
-    ),
-    open_shape(
-        type=literal("input_file"),
-        **dict.fromkeys(("file_data", "file_id", "file_url", "filename"), optional(str)),
-    ),
-    open_shape(
-        type=literal("output_text"),
-        text=str,
-        annotations=optional(list_of(Annotation)),
-        logprobs=optional(list_of(Object)),
-    ),
-    open_shape(type=literal("refusal"), refusal=str),
+    _of_type("input_text", text=str),
+    _of_type("input_image", detail=ImageDetail, file_id=optional(str), image_url=optional(str)),
+    _of_type("input_file", **dict.fromkeys(("file_data", "file_id", "file_url", "filename"), optional(str))),
+    _of_type("output_text", text=str, annotations=optional(list_of(Annotation)), logprobs=optional(list_of(Object))),
+    _of_type("refusal", refusal=str),
 )
 
 # `POST /responses`.

@@ -13,7 +13,7 @@ import pytest
 
 from mockserver.dialects import discover
 from tests.determinism.interpreters import ROOT, environment, others
-from tests.determinism.requests import GOLDEN, ask_here, ask_there, requests, rules, shuffled
+from tests.determinism.requests import GOLDEN, Request, ask_here, ask_there, requests, rules, shuffled
 from tests.kit.served import served
 
 Answers = Mapping[str, str]
@@ -48,6 +48,27 @@ def test_another_process_hash_seed_time_zone_and_language_with_requests_side_by_
     there = {"TZ": "Asia/Kathmandu", "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with served(rules(), environ={**there, "PYTHONHASHSEED": "random"}) as server:
         assert_same(ask_there(shuffled(requests(), 4), server.address), golden)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("path", "stated"),
+    [
+        ("/openai/v1/chat/completions", {"temperature": 1, "n": 1, "response_format": {"type": "text"}}),
+        ("/skytells/v1/chat/completions", {"temperature": 0.7, "top_p": 0.95, "tool_choice": "none"}),
+        ("/crazyrouter/v1/chat/completions", {"top_p": 1, "logprobs": False, "parallel_tool_calls": True}),
+        ("/azure/chat/completions?api-version=2024-05-01-preview", {"temperature": 1, "frequency_penalty": 0}),
+        ("/fireworks/v1/completions", {"n": 1, "echo": False, "ignore_eos": False, "raw_output": False}),
+        ("/tzafon/v1/responses", {"temperature": 1, "truncation": "disabled", "tool_choice": "auto", "tools": []}),
+    ],
+)
+def test_stated_defaults_change_no_byte(path: str, stated: Mapping[str, object], stream: bool) -> None:
+    said = {"input": "hi"} if "responses" in path else {"messages": [{"role": "user", "content": "hi"}]}
+    body = {"model": "m", **({"prompt": "hi"} if path.endswith("v1/completions") else said), "stream": stream}
+    bodies = {"stated": {**body, **stated}, "left out": body}
+    found = ask_here([Request(name, path, json.dumps(each).encode()) for name, each in bodies.items()])
+    assert found["stated"] == found["left out"]
+    assert found["stated"].startswith("200")
 
 
 @pytest.mark.slow

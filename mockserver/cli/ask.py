@@ -135,6 +135,6 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     """
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
-    reached = reach(described, live.settings.dialect)
+    reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)
     call = reached.call(strict=live.settings.strict)
     click.echo(of_request(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))

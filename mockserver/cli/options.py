@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
@@ -66,7 +66,7 @@ def _flag(name: str) -> Callable[[Command], Command]:
     spelled = name.replace("_", "-")
     if field.annotation in (bool, bool | None):
         return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=_described(name), type=bool)
-    choices = "|".join(get_args(field.annotation)) if get_origin(field.annotation) is Literal else "…"
+    choices = "|".join(_choices(field.annotation)) or "…"
     more: dict[str, Any] = {"multiple": True, "callback": _one_or_several} if name in REPEATED else {}
     return click.option(f"--{spelled}", name, default=None, help=_described(name), type=str, metavar=choices, **more)
 
@@ -81,6 +81,15 @@ def _described(name: str) -> str:
         default = f"{default // _MEGA}MB"
     described = field.description or ""
     return f"{described} [{default}]" if isinstance(default, str | int | float) else described
+
+
+def _choices(annotation: Any) -> tuple[str, ...]:
+    """The words that a setting takes; the last stands for a table that it takes too."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    words = tuple(word for each in get_args(annotation) if get_origin(each) is Annotated for word in _choices(each))
+    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else None
+    return _choices(inner) if inner is not None else (*words, "…") if words else ()
 
 
 def _one_or_several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:

@@ -21,6 +21,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.core.text import plural
     from mockserver.rules.load import review
     from mockserver.server.live import start
+    from mockserver.server.stubs import unreachable
 
     given = sources(rules, {})
     try:
@@ -29,7 +30,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
         for mistake in error.mistakes:
             click.echo(mistake.shown(), err=True)
         sys.exit(2)
-    remarks = review(live.engine.rules)
+    remarks = (*review(live.engine.rules), *unreachable(live.engine.rules, live.settings.dialect))
     for remark in remarks:
         click.echo(f"{remark.rule.where}: rule{remark.rule.quoted_name} {remark.text}")
     checked = ", ".join(map(str, given.files)) or "no rules file"

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,12 +14,22 @@ from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Ups
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
 from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, Token
-from mockserver.config.validation_errors import Wording, complaints
+from mockserver.config.validation_errors import AsTable, AsText, Table, TextOrNumber, Wording, complaints, either
 from mockserver.core.json import Json
 from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
+
+
+class UnmatchedError(Table):
+    """The error that a request gets if no rule matches."""
+
+    example = "{status: 501}"
+
+    status: int | None = Field(None, ge=400, le=599, description="HTTP status (default: 404)")
+    code: TextOrNumber | None = Field(None, description="the error's code")
+    message: str | None = Field(None, description="the message (default: why the nearest rules do not match)")
 
 
 class Settings(BaseModel):
@@ -34,8 +44,13 @@ class Settings(BaseModel):
     )
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
     dialect: str = Field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
-    unmatched: Literal["generate", "error"] = Field(
-        "generate", description="What to do if no rule matches: generate an answer, or return the dialect's 404."
+    unmatched: Annotated[
+        AsText[Literal["generate", "error"]] | AsTable[UnmatchedError],
+        either("generate, error, or a table such as {status: 501}"),
+    ] = Field(
+        "generate",
+        description="What to do if no rule matches: generate an answer, or return an error: the dialect's 404, or "
+        "another one: {status: 501}.",
     )
     seed: int = Field(0, description="The seed of everything generated: texts, ids, jitter.")
     clock: Instant = Field(

@@ -20,6 +20,9 @@ CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
 }
 
 
+OTHER = "other"  # the operation at a path that no dialect knows: only rules answer it
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool call; `arguments` is the string on the wire."""
@@ -197,6 +200,8 @@ class Call:
     @cached_property
     def opening_fingerprint(self) -> str:
         """Return a hash of the conversation up to its first user message, which does not change as it grows."""
+        if self.operation == OTHER:
+            return self.fingerprint
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
         said = [[m.role, m.text] for m in spoken[: first + 1]]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 _ADDRESS = IPv4Address | IPv6Address
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{0,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,30}://(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{1,5})?")

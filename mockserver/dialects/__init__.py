@@ -48,7 +48,9 @@ class Dialect:
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
     `{key}` for a key that it accepts; a variable that names neither is set only if it is unset.
-    `rate_limit_headers` returns the headers that report what is left of the limits.
+    `rate_limit_headers` returns the headers that report what is left of the limits. `missing` holds endpoints that the
+    provider has and this dialect does not (`*` is any segment; what is below them counts too), each with the `then` of
+    a rule that answers it.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Dialect:
     rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
     variables: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
 
 
 FEATURES: Mapping[str, str] = {

@@ -92,9 +92,18 @@ class ErrorTable:
         # The prompt fits, but not the completion after it.
         template = COMPLETION_TOO_LONG if "completion" in failure.details else self.messages[reason]
         message = template.format_map({key: clip(str(value)) for key, value in facts.items()})
-        if "nearest" not in failure.details:
-            return message
-        return f"{message.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
+        return "".join((message, *_hints(message, failure.details)))
+
+
+def _hints(message: str, details: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what follows the message about a path that nothing answers."""
+    end = "" if message.endswith(".") else "."
+    if "rule" in details:
+        yield f"{end} mockserver does not have this endpoint; a rule can answer it: {details['rule']}"
+    elif "nearest" in details:
+        yield f"{end} Did you mean {details['nearest']}?"
+    if "report" in details:
+        yield f"\n{details['report']}"
 
 
 def _rate(failure: Failure) -> Mapping[str, Json]:

@@ -61,20 +61,26 @@ def custom_complaint(message: str, *path: str | int) -> Complaint:
 def read_object(http: HttpRequest) -> dict[str, Json]:
     """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
     _refuse_other_media(http)
-    try:
-        body = parse_json(http.body)
-    except ValueError as error:
-        raise _bad_json(_clearer(str(error), http.body)) from None
-    if _is_suspicious(http.body):
-        _refuse_endless_numbers(http.body)
-    if _deeper_than(MAX_DEPTH, http.body):
-        raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
+    body = read_json(http.body)
     if not isinstance(body, dict):
         raise _bad_json(f"expected an object, but got {json_type(body)} instead.")
     for key, value in body.items():
         if type(value) is float and value.is_integer():
             body[key] = int(value)
     return body
+
+
+def read_json(body: bytes) -> Json:
+    """The value of a JSON body, or a Failure that says where it is broken."""
+    try:
+        value = parse_json(body)
+    except ValueError as error:
+        raise _bad_json(_clearer(str(error), body)) from None
+    if _is_suspicious(body):
+        _refuse_endless_numbers(body)
+    if _deeper_than(MAX_DEPTH, body):
+        raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
+    return value
 
 
 def bearer(http: HttpRequest) -> str | None:

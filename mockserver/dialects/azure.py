@@ -342,6 +342,7 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     features=frozenset({"content_filter", "embedding"}),
+    missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
     variables={
         "AZURE_AI_API_BASE": "{address}/azure",
         "AZURE_AI_API_KEY": "{key}",

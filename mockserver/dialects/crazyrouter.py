@@ -80,4 +80,5 @@ DIALECT = Dialect(
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
     features=frozenset({"content_filter", "refusal", "annotations", "custom_tools"}),
+    missing=dict.fromkeys(("/messages", "/images", "/video", "/videos"), "{json: {}}"),
 )

@@ -141,6 +141,15 @@ ROWS = error_rows(
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
+MISSING: Mapping[str, str] = {
+    "/images": "{json: {created: 1700000000, data: [{b64_json: iVBORw0KGgo=}]}}",
+    "/audio/speech": "{raw: {headers: {content-type: audio/mpeg}, body: ''}}",
+    "/audio": "{json: {text: Hello}}",
+    **dict.fromkeys(("/files", "/uploads", "/batches", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
+    **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
+    **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
+}
+
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
 DIALECT = Dialect(
     name=NAME,
@@ -157,6 +166,7 @@ DIALECT = Dialect(
     rate_limit_headers=openai_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"filter_annotations", "finish_error"},
+    missing=MISSING,
     variables={
         "OPENAI_BASE_URL": "{address}/openai/v1",
         "OPENAI_API_BASE": "{address}/openai/v1",

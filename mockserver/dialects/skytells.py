@@ -133,4 +133,5 @@ DIALECT = Dialect(
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
     features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations"}),
+    missing=dict.fromkeys(("/responses", "/embeddings", "/predictions"), "{json: {}}"),
 )

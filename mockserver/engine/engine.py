@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from mockserver.config.errors import RuleError
-from mockserver.core.call import Call
+from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import (
     DocumentDraft,
     Draft,
@@ -63,6 +63,7 @@ class Policy:
     seed: Seed = Seed()
     clock: WallClock = WallClock()
     unmatched: Literal["generate", "error"] = "generate"
+    error: Mapping[str, Json] = field(default_factory=dict)  # what that error states beside its reason
     unique_ids: bool = False
     models: Catalogue = field(default_factory=Catalogue)
     timing: Timing = Timing()
@@ -85,10 +86,12 @@ class Engine:
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
+    stubs: bool = field(init=False)  # whether a rule may answer at paths that no dialect knows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         object.__setattr__(self, "_counts_attempts", any("attempt" in rule.when.uses for rule in self.rules))
+        object.__setattr__(self, "stubs", any(rule.stubs for rule in self.rules))
         object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
@@ -113,7 +116,7 @@ class Engine:
 
     async def _planned(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. Of one that was `lost`, only rules about the previous response can answer."""
-        if call.operation not in LOOK_UPS:
+        if call.operation not in _UNLIMITED:
             try:
                 call = await on_thread_if_large(call, partial(within_limits, call, self.policy.models))
             except Failure as refusal:
@@ -138,7 +141,8 @@ class Engine:
             except Failure as failure:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             overrides = overrides.by(rule)
-        plan = None if await self.memory.knows(call) else await from_cassette(self.tapes, asked, self.store)
+        unrecorded = call.operation == OTHER or await self.memory.knows(call)
+        plan = None if unrecorded else await from_cassette(self.tapes, asked, self.store)
         if plan is None:
             plan = Plan(Failure("previous_not_found"), "unmatched") if lost else await self._unruled(call, overrides)
         return overrides.applied(call, self.policy.seed, plan)
@@ -169,6 +173,10 @@ class Engine:
         return overrides.applied(call, self.policy.seed, plan)
 
     async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        if call.operation == OTHER:
+            near = nearest(answering(self.rules, call), call)
+            details = {"report": report([each for each in near if each.held] or near[:1])}
+            return Plan(Failure("route_not_found", details=details), "unmatched")
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens":
@@ -177,7 +185,7 @@ class Engine:
             return await self._generated(call, overrides)
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
-                return Plan(Failure("unmatched", self.explain(call)), "unmatched")
+                return Plan(Failure("unmatched", **{"message": self.explain(call), **self.policy.error}), "unmatched")
             return await self._generated(for_generator(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
@@ -198,7 +206,7 @@ class Engine:
         return joined(plans)
 
     def explain(self, call: Call) -> str:
-        return report(nearest(answering(self.rules), call))
+        return report(nearest(answering(self.rules, call), call))
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
@@ -235,6 +243,8 @@ class Engine:
 def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
     for at in engine._index.candidates(call):
         rule = engine.rules[at]
+        if call.operation == OTHER and not rule.stubs:
+            continue
         if lost and "previous_response" not in rule.when.uses:
             continue
         try:
@@ -275,6 +285,7 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
 
 
 _CATALOGUE = ("models", "model", "delete_model", "info")
+_UNLIMITED = (*LOOK_UPS, OTHER)
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 
@@ -288,7 +299,8 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
     index = JoinedIndex(front, len(rules), engine._index)
     attempts = engine._counts_attempts or any("attempt" in condition.uses for condition in conditions)
-    return altered(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts)
+    stubs = engine.stubs or any(rule.stubs for rule in rules)
+    return altered(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts, stubs=stubs)
 
 
 def altered(engine: Engine, **other: object) -> Engine:

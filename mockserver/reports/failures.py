@@ -172,7 +172,7 @@ def _unanswered(group: Sequence[ReceivedCall]) -> Problem:
 
 def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule], used: Container[str]) -> Problem:
     call, secrets = group[0], group[0].secrets
-    near = nearest(answering(call.rules), request, limit=MAX_NEAREST)
+    near = nearest(answering(call.rules, request), request, limit=MAX_NEAREST)
     free = [each for each in near if each.rule.source not in used or each.rule.times is not None]
     changes = [(each, text) for each in free if (text := change(each, request, secrets)) is not None]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]

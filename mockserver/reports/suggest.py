@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import RuleError
-from mockserver.core.call import Call, last_tool_result
+from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import DOCUMENT_OPERATIONS
@@ -52,6 +52,8 @@ def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestio
     """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
     specific, operation = _specific(call, secrets, lost=lost), {"operation": call.operation}
     general = {"model": _exact(call.model), **operation} if _clean(call.model, secrets) else operation
+    if call.operation == OTHER and "path" not in specific:
+        return None
     for when in (specific, {**general, **specific}, general, operation):
         if when and _matches(when, call):
             return Suggestion(when, _then(call), _tool(call, secrets))
@@ -102,7 +104,7 @@ def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
     if call.operation not in (*GENERATIVE, *DOCUMENT_OPERATIONS):
-        when["operation"] = call.operation
+        when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
         if _clean(call.http.path, secrets):
             when["path"] = _exact(call.http.path)
     if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):
@@ -189,7 +191,11 @@ def _then(call: Call) -> Mapping[str, Json]:
         return {"embedding": [0.1, 0.2, 0.3]}
     if call.operation == "moderations":
         return {"moderation": {"violence": 0.9}}
-    return {"json": {}} if call.options.response_format in ("json_object", "json_schema") else {"text": "..."}
+    return (
+        {"json": {}}
+        if call.operation == OTHER or call.options.response_format in ("json_object", "json_schema")
+        else {"text": "..."}
+    )
 
 
 _WITH_TOOLS = ("chat", "responses")

@@ -17,9 +17,18 @@ from mockserver.config.timing import PROFILES, Profiles
 from mockserver.config.validation_errors import complaints, in_quotes
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
+from mockserver.core.call import OTHER, Call
 from mockserver.core.json import Json
 from mockserver.core.text import shown
-from mockserver.rules.answer.checks import Known, check_dialects, check_features, check_operations, for_its_operations
+from mockserver.rules.answer.checks import (
+    Known,
+    check_control,
+    check_dialects,
+    check_features,
+    check_operations,
+    for_its_operations,
+    is_stub,
+)
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.match.conditions import All, Condition, pinned
 from mockserver.rules.match.parse import Report, compile_when
@@ -50,6 +59,7 @@ class Rule:
     spec: Mapping[str, Json]
     place: SourceLocation | None = None
     slow: bool = False  # it answers with a function of the user, which may take long
+    stubs: bool = False  # it may answer at paths that no dialect knows
 
     @property
     def counts(self) -> bool:
@@ -81,9 +91,14 @@ def load(
     return tuple(rules)
 
 
-def answering(rules: Sequence[Rule]) -> Sequence[Rule]:
-    """Return the rules that answer, without those that only change how later rules' answers are delivered."""
-    return [rule for rule in rules if any(rule.then.answers)]
+def answering(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
+    """Return the suited rules that answer, without those that only change how later rules' answers are delivered."""
+    return [rule for rule in suited(rules, call) if any(rule.then.answers)]
+
+
+def suited(rules: Sequence[Rule], call: Call) -> Sequence[Rule]:
+    """Return the rules that can answer where a call is made: at a path that no dialect knows, only some."""
+    return [rule for rule in rules if rule.stubs] if call.operation == OTHER else rules
 
 
 class _Loader:
@@ -117,6 +132,7 @@ class _Loader:
         raw = spec if isinstance(spec, Mapping) else {}
         when = for_its_operations(_condition(raw, context), None if model is None else model.then)
         check_dialects(raw.get("when"), context, self.known)
+        check_control(raw.get("when"), context)
         if model is None:
             return None
         check_features(when, model.then, context, self.known)
@@ -139,6 +155,7 @@ class _Loader:
             state=state,
             spec=raw,
             place=place,
+            stubs=is_stub(when, model.then),
         )
 
     def _name(self, name: str | None, context: CompileContext) -> str:

@@ -298,11 +298,12 @@ class RawSpec(Table):
     """A reply byte by byte."""
 
     example = "{status: 200, body: hello}"
-    nullable = frozenset(("body",))
+    nullable = frozenset(("body", "json"))
 
     status: int = Field(200, ge=200, le=599, description="HTTP status")
     headers: Headers | None = Field(None, description="response headers")
     body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
+    json_: Any = Field(None, alias="json", description="a value to send as JSON; its strings are templates")
     frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
 
 

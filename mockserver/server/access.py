@@ -15,7 +15,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.config.models_and_limits import KeySettings
 from mockserver.config.settings import Settings
-from mockserver.core.http import Headers, HttpRequest, essence, host_of, is_address, is_everywhere, is_loopback, matches
+from mockserver.core.http import (
+    CONTROL,
+    Headers,
+    HttpRequest,
+    essence,
+    host_of,
+    is_address,
+    is_everywhere,
+    is_loopback,
+    matches,
+)
 from mockserver.core.http import origin as canonical
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import FAST_PATH
@@ -111,7 +121,6 @@ def against_scripts(http: HttpRequest, headers: Headers) -> Headers:
     return tuple(field for field in SANDBOX if field not in headers) if shown else ()
 
 
-CONTROL = "/__mockserver__"
 OPEN = frozenset((f"{CONTROL}/api/health", f"{CONTROL}/api/ready"))  # say nothing, so they need no token
 SECURITY = (
     (b"x-content-type-options", b"nosniff"),

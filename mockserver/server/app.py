@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
+from mockserver.core.http import CONTROL
 from mockserver.dialects import discover
-from mockserver.server.access import CONTROL, Guard
+from mockserver.server.access import Guard
 from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed

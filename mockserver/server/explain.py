@@ -21,11 +21,12 @@ from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
-from mockserver.rules.load import Rule
+from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines
 from mockserver.server.live import DEFAULT
-from mockserver.server.routes import Endpoint, find, nearest, operation_for, places
+from mockserver.server.routes import Endpoint, find, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
+from mockserver.server.stubs import other
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
 
 
@@ -104,18 +105,22 @@ class Reached:
             raise ConfigError(words) from failure
 
 
-def reach(described: RequestFile, dialect: str) -> Reached:
-    """What a described request reaches where the bare paths speak this dialect. Raises ConfigError."""
+def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reached:
+    """What a described request reaches where the bare paths speak this dialect. Raises ConfigError.
+
+    `stubs`: rules may answer at paths that no dialect knows.
+    """
     try:
         url = urlsplit(described.path)
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     known = places(discover(), dialect)
-    if (found := find(url.path, known)) is None:
+    found = find(url.path, known) or (elsewhere(url.path, dialect) if stubs else None)
+    if found is None:
         near = nearest(described.method, url.path, known)
         raise ConfigError(f"no operation at {url.path}" + (f"; nearest: {near}" if near else ""))
     place, params = found
-    operation = operation_for(described.method, place.operations)
+    operation = operation_at_place(described.method, place)
     if operation is None:
         raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
     body = described.body
@@ -129,6 +134,15 @@ def reach(described: RequestFile, dialect: str) -> Reached:
         path_params=params,
     )
     return Reached(place, operation, http)
+
+
+def elsewhere(path: str, dialect: str) -> tuple[Endpoint, dict[str, str]]:
+    """A path that no dialect knows, as a place; without path parameters."""
+    return Endpoint(path, owner(path, discover(), dialect), {}), {}
+
+
+def operation_at_place(method: str, place: Endpoint) -> Operation | None:
+    return operation_for(method, place.operations) if place.operations else other(place.dialect.name)
 
 
 def _raw(text: str) -> bytes:
@@ -257,7 +271,7 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
 
 
 async def _checked(engine: Engine, call: Call) -> tuple[CheckedRule, ...]:
-    rules = [(rule, await _counters(engine, rule, call.http.namespace)) for rule in engine.rules]
+    rules = [(rule, await _counters(engine, rule, call.http.namespace)) for rule in suited(engine.rules, call)]
     return await on_thread(lambda: tuple(_check(rule, call, counters) for rule, counters in rules))
 
 

@@ -17,6 +17,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
@@ -39,7 +40,7 @@ from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
-from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page
+from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
 from mockserver.server.cassette_store import replayed
 from mockserver.server.control.requests import of_request
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
@@ -47,6 +48,7 @@ from mockserver.server.live import DEFAULT, Live, Prepared
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot
+from mockserver.server.stubs import home, missing, other
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
@@ -122,6 +124,8 @@ class Handler:
         call: Call | None = None
         settings, engine = self.live.settings, self.live.engine_of(http.namespace)  # a reload is for the next request
         try:
+            if not self.operations and (self.refusal or not engine.stubs or is_control(http.path)):
+                return elsewhere(self, http)
             operation, key = self.operation(http.method), self.dialect.credential(http)
             check_key(key, settings.keys)
             parse = lambda: operation.parse(_plain(http, settings.max_body, take), settings.strict)  # noqa: E731
@@ -217,9 +221,7 @@ class Handler:
             return self._refused(http, Failure("server_error", _BUG), None)
 
     def operation(self, method: str) -> Operation:
-        if not self.operations:
-            raise Failure("route_not_found", self.refusal, details={"nearest": self.nearest} if self.nearest else {})
-        operation = operation_for(method, self.operations)
+        operation = operation_for(method, self.operations) if self.operations else other(self.dialect.name)
         if operation is None:
             allowed = ", ".join(self.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
@@ -265,6 +267,16 @@ class Handler:
             return False
         _note(prepared, (), exchange)
         return True
+
+
+def elsewhere(handler: Handler, http: HttpRequest, call: Call | None = None, report: Json = None) -> Prepared:
+    """The answer at a path that no dialect knows, if no rule answers; `report` says which rules are nearest."""
+    if http.path == "/" and http.method in ("GET", "HEAD"):
+        return Prepared(Plan(RenderedOutcome(), "generated"), home(http, handler.live.settings), call)
+    hints = {"nearest": handler.nearest, "rule": missing(http, handler.dialect), "report": report}
+    details = {name: hint for name, hint in hints.items() if hint and not handler.refusal}
+    reply = handler.dialect.fail(http, Failure("route_not_found", handler.refusal, details=details), call)
+    return Prepared(Plan(RenderedOutcome(), "invalid" if report is None else "unmatched"), reply, call)
 
 
 def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
@@ -336,6 +348,8 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         return Prepared(replace(plan, faults=()), _NO_REPLY, call)
     pace = _pace(call, plan, live.engine.policy.seed)
     if isinstance(outcome, Failure):
+        if not handler.operations and plan.source == "unmatched":
+            return elsewhere(handler, call.http, call, outcome.details.get("report"))
         reply = dialect.fail(call.http, outcome, call)
     elif isinstance(outcome, Raw):
         reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
@@ -402,6 +416,7 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
     exchange.plan, exchange.call = prepared.plan, call
     if call is not None:
         exchange.model = call.model
+        exchange.operation = exchange.operation or call.operation
     exchange.status, exchange.reply_headers = reply.status, (*reply.headers, *limits) if limits else reply.headers
 
 

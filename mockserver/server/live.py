@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
-from mockserver.config.settings import Settings, assemble
+from mockserver.config.settings import Settings, UnmatchedError, assemble
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.call import Call
@@ -298,12 +298,18 @@ def policy(settings: Settings) -> Policy:
     return Policy(
         seed=Seed(settings.seed),
         clock=WallClock(settings.clock),
-        unmatched=settings.unmatched,
+        unmatched=settings.unmatched if isinstance(settings.unmatched, str) else "error",
+        error={} if isinstance(settings.unmatched, str) else _error(settings.unmatched),
         unique_ids=settings.ids == "unique",
         models=catalogue,
         timing=settings.timing,
         tokenizer=chosen(settings.tokenizer, lambda name: catalogue.properties(name).tokenizer),
     )
+
+
+def _error(stated: UnmatchedError) -> dict[str, Json]:
+    """The stated fields of a Failure, which OpenAI's clients must not retry: it would fail again."""
+    return {**stated.model_dump(exclude_none=True), "headers": (("x-should-retry", "false"),)}
 
 
 def _model(setting: ModelSetting) -> Model:

@@ -104,7 +104,7 @@ class ServerOptions(TypedDict, total=False):
     answers; with False, the default, they are sent at once.
     """
 
-    unmatched: Literal["error", "generate"]
+    unmatched: Literal["error", "generate"] | Mapping[str, Any]
     seed: int
     dialect: str
     timing: bool | str | Mapping[str, Any]
@@ -141,6 +141,7 @@ class When(TypedDict, total=False):
     dialect: TextCondition
     operation: TextCondition
     path: TextCondition
+    method: TextCondition
     model: TextCondition
     stream: BooleanCondition
     last_user: TextCondition

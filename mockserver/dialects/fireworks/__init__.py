@@ -180,6 +180,9 @@ DIALECT = Dialect(
         "accounts/fireworks/models/qwen3-8b",
     ),
     features=frozenset({"custom_tools", "finish_error"}),
+    missing=dict.fromkeys(
+        ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
+    ),
     variables={
         "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
         "FIREWORKS_API_KEY": "{key}",

@@ -8,7 +8,9 @@ from functools import cache
 
 from mockserver.config.source import Path, did_you_mean
 from mockserver.config.validation_errors import keys_taken
+from mockserver.core.call import OTHER
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
+from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENT_OPERATIONS, Failure, Forward, Raw
 from mockserver.rules.match.conditions import All, Condition, implied, pinned
@@ -136,6 +138,39 @@ def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
     return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
 
 
+def is_stub(when: Condition, then: ThenSpec) -> bool:
+    """Whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
+    answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
+    return "path" in when.uses and all(_STUBS.issuperset(_given(inner, OUTCOMES)) for inner in answers)
+
+
+def check_control(when: Json, context: CompileContext) -> None:
+    """Refuse paths that only control paths have."""
+    for path, text in _paths(when):
+        if f"/{text.lstrip('^/')}".startswith(CONTROL):
+            context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")
+
+
+def _paths(when: Json) -> Iterator[tuple[Path, str]]:
+    """Yield the texts that a table compares paths with, each with its place."""
+    for key, value in when.items() if isinstance(when, Mapping) else ():
+        if key in ("any", "all") and isinstance(value, list):
+            yield from (((key, at, *path), text) for at, table in enumerate(value) for path, text in _paths(table))
+        elif key == "path":
+            yield from ((("path", *path), text) for path, text in _texts(value))
+
+
+def _texts(value: Json) -> Iterator[tuple[Path, str]]:
+    match value:
+        case str():
+            yield (), value
+        case list():
+            yield from (((at,), text) for at, text in enumerate(value) if isinstance(text, str))
+        case Mapping():
+            for name in ("equals", "in", "glob", "starts_with", "regex"):
+                yield from (((name, *path), text) for path, text in _texts(value.get(name)))
+
+
 def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
     wanted = sorted(map(str, pinned(when, "operation") or ()))
     for path, purpose in _purposes(then) if wanted else ():
@@ -187,13 +222,14 @@ def _for(operations: tuple[str, ...]) -> Condition:
     return implied(compile_when(wanted, lambda message, path: None))
 
 
+_STUBS = _SENT | {"json", "raw", "error"}
 _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "text": GENERATIVE,
     "embedding": ("embeddings",),
     "moderation": ("moderations",),
 }
 _WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
-_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info")
+_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info", OTHER)
 _PURPOSE_OF: Mapping[str, str] = {
     **dict.fromkeys(("text", "json", "refusal", "tool_calls", "items", "parts", "choices"), "text"),
     **dict.fromkeys(("generate", "echo", "failed"), "text"),

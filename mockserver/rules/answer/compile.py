@@ -9,9 +9,10 @@ from typing import Any
 from mockserver.config.errors import SourceLocation
 from mockserver.config.source import did_you_mean
 from mockserver.config.timing import both_speeds, compiled, unknown_profile
+from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.json import Json
-from mockserver.core.plan import Forward, Text, Timing
+from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.checks import kind_of
@@ -119,7 +120,21 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
         case None:
             return constant(RuleAnswer(Draft(())))
         case kind:
-            return _draft(kind, then, context).into(lambda draft: RuleAnswer(draft, timing))
+            draft = _draft(kind, then, context)
+            if "json_" not in then.model_fields_set:
+                return draft.into(lambda made: RuleAnswer(made, timing))
+            return Compiled(lambda scope: RuleAnswer(_json(draft.make(scope), scope.call), timing))
+
+
+def _json(draft: Draft, call: Call) -> Draft | Raw:
+    """The draft; at a path that no dialect knows, its JSON as the whole body."""
+    if call.operation != OTHER:
+        return draft
+    text = next(part.text for part in draft.choices[0].parts if isinstance(part, Text))
+    named = any(name == "content-type" for name, _ in draft.headers)
+    headers = draft.headers if named else (*draft.headers, ("content-type", "application/json"))
+    body = text.encode()
+    return Raw(200, (*headers, ("content-length", str(len(body)))), body)
 
 
 def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft]:

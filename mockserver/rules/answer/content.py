@@ -218,12 +218,15 @@ _WORDS: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS
 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
-    """Compile a raw reply: without templates, and with nothing added but a content type."""
-    if raw.frames is not None and "body" in raw.model_fields_set:
-        context.at("frames").refuse_key('"body" and "frames" are two bodies; keep one')
+    """Compile a raw reply: with nothing added but a content type, and without templates but in `json`."""
+    given = [name for name in ("body", "json", "frames") if raw.model_fields_set & {name, f"{name}_"}]
+    if len(given) > 1:
+        context.at(given[1]).refuse_key(f'"{given[0]}" and "{given[1]}" are two bodies; keep one')
     headers = compile_headers(raw.headers, context.at("headers"))
     if all(name != "content-type" for name, _ in headers):
-        headers = (*headers, ("content-type", _content_type(raw)))
+        headers = (*headers, ("content-type", "application/json" if given == ["json"] else _content_type(raw)))
+    if given == ["json"]:
+        return json_text(raw.json_, context.at("json")).into(lambda text: Raw(raw.status, headers, text.encode()))
     return constant(_reply(raw, headers, context))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from mockserver.core.call import Call, last_tool_result
+from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.json import Json
 from mockserver.core.text import plural
 
@@ -18,8 +18,9 @@ Read = Callable[[Call], Json]
 OPERATIONS = (
     *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "delete_model", "info"),
     *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
-    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
+    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages", OTHER),
 )
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema")
 
 
@@ -153,7 +154,7 @@ def _header(name: str) -> Read:
 
 def _metadata(name: str) -> Read:
     def read(call: Call) -> Json:
-        metadata = call.raw.get("metadata")
+        metadata = _child(call.raw, "metadata")
         return metadata.get(name) if isinstance(metadata, Mapping) else None
 
     return read
@@ -161,7 +162,7 @@ def _metadata(name: str) -> Read:
 
 def _param(name: str) -> Read:
     if "." not in name:
-        return lambda call: call.raw.get(name)
+        return lambda call: _child(call.raw, name)
     steps = tuple(name.split("."))
 
     def read(call: Call) -> Json:
@@ -241,6 +242,7 @@ FIELDS: Mapping[str, Field | Family] = {
         "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, OPERATIONS
     ),
     "path": Field("path", "text", attrgetter("http.path"), "path of the request, without a namespace prefix"),
+    "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),
     "model": Field("model", "text", attrgetter("model"), "requested model"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
     "last_user": Field("last_user", "text", _last_user, "text of the last user message"),

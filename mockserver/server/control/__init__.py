@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
-from mockserver.server.access import CONTROL
 from mockserver.server.control import calls, state
 from mockserver.server.control.requests import ControlRequest, RefusedError, View
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, allowed

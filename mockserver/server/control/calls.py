@@ -12,7 +12,7 @@ from starlette.responses import Response
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
-from mockserver.core.call import Call
+from mockserver.core.call import OTHER, Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import truncate
@@ -37,16 +37,18 @@ from mockserver.server.explain import (
     Explanation,
     Reached,
     as_json,
+    elsewhere,
     explain_call,
     finding_as_json,
     is_unmatched,
+    operation_at_place,
     reach,
     request_file,
     usual_path,
     whole,
 )
 from mockserver.server.live import Live
-from mockserver.server.routes import find, operation_for, places
+from mockserver.server.routes import find, places
 from mockserver.server.snapshot import query_from
 
 _SAID = 1_001  # characters of a message that a summary shows
@@ -109,7 +111,9 @@ def bodies(row: Exchange) -> dict[str, Json]:
 def reached_by(row: Exchange, live: Live) -> Reached | None:
     """The operation that a row's request reached, and that request; None if it reached none or is not kept whole."""
     found = find(row.path, places(discover(), live.settings.dialect))
-    operation = None if found is None else operation_for(row.method, found[0].operations)
+    if found is None and row.operation == OTHER:
+        found = elsewhere(row.path, live.settings.dialect)
+    operation = None if found is None else operation_at_place(row.method, found[0])
     if found is None or operation is None or row.received > len(row.body):
         return None
     return Reached(found[0], operation, replace(plain(request_of(row)), path_params=found[1]))
@@ -154,7 +158,7 @@ def _why(row: Exchange, call: Call) -> dict[str, Json]:
     return {
         "nearest": [
             {"name": near.rule.name, "where": near.rule.where, "findings": list(map(finding_as_json, near.results))}
-            for near in nearest(answering(tried), call)
+            for near in nearest(answering(tried, call), call)
         ]
     }
 
@@ -278,7 +282,9 @@ def _reached(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, J
         dialect = str(content.pop("dialect"))
         usual_path(dialect)  # refuses an unknown one
     put = request_file(content, "the body", dialect)
-    return reach(replace(put, namespace=asked.one_namespace), asked.live.settings.dialect), {}
+    put, engine = replace(put, namespace=asked.one_namespace), asked.live.namespaces.get(asked.one_namespace)
+    stubs = engine.engine(asked.live.engine).stubs
+    return reach(put, asked.live.settings.dialect, stubs=stubs), {}
 
 
 def _again(number: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:

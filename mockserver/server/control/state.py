@@ -40,7 +40,7 @@ async def ready(asked: ControlRequest) -> Response:
             "status": "ready",
             "version": __version__,
             "dialect": settings.dialect,
-            "unmatched": settings.unmatched,
+            "unmatched": asked.live.engine.policy.unmatched,
             "files": [str(path) for path in asked.live.sources.files],
             "rules": len(asked.live.engine.rules),
         }

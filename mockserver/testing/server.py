@@ -385,7 +385,7 @@ class Declared:
         thread of the server; it returns a text (sent as it is) or a table like `then`.
         """
         if callable(text):
-            return self._answered({"text": "", **then}, self._calling(text, then))
+            return self._answered({"json": "", **then}, self._calling(text, then))  # JSON suits every path
         return self._answered(then if text is None else {"text": text, **then})
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:

@@ -12,9 +12,16 @@ def test_discovery_finds_every_file() -> None:
     assert {"azure", "crazyrouter", "openai", "skytells", "tzafon"} <= set(discover())
 
 
-def test_mounts_are_nobody_elses() -> None:
-    mounts = [mount for dialect in discover().values() for mount in dialect.mounts]
-    assert len(mounts) == len(set(mounts))
+def test_places_are_nobody_elses() -> None:
+    spoken = discover().values()
+    mounts = [mount for dialect in spoken for mount in dialect.mounts]
+    places = [
+        (each.method, mount + each.path)
+        for dialect in spoken
+        for mount in dialect.mounts
+        for each in dialect.operations
+    ]
+    assert len(places) == len(set(places))
     assert all(mount.startswith("/") and not mount.endswith("/") for mount in mounts)
 
 

@@ -1,0 +1,265 @@
+"""Paths that no dialect knows: rules answer them, and without a rule the 404 says which would."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mockserver.config.errors import RuleError
+from mockserver.dialects import discover
+from mockserver.reports.calls import error_message
+from mockserver.rules.load import load
+from mockserver.server.routes import bare, places
+from mockserver.server.stubs import unreachable
+from tests.kit.asgi import app
+from tests.kit.local import local
+
+ISSUES = """
+rules:
+  - name: issue
+    when: {path: {regex: "^/repos/(?P<repo>[^/]+)/issues$"}, method: POST, param.title: "*bug*", key: sk-1}
+    then: {json: {repo: "{{ match.repo }}", at: "{{ call.path }}", p: "{{ call.query.page }}", t: "{{ body.title }}"}}
+"""
+
+
+def stub(when: str, then: str, more: str = "") -> str:
+    return f"rules: [{{name: stub, when: {when}, then: {then}{more}}}]"
+
+
+def test_conditions_and_templates_work_at_any_path() -> None:
+    server = app(ISSUES)
+    headers = {"authorization": "Bearer sk-1"}
+    got = server.ask("/repos/a/issues?page=2", {"title": "a bug"}, headers=headers)
+    assert got.json == {"repo": "a", "at": "/repos/a/issues", "p": "2", "t": "a bug"}
+    assert got.headers["content-type"] == "application/json"
+    assert got.source.endswith("issue")
+    for path, body, method in (
+        ("/repos/a/b/issues", {"title": "a bug"}, "POST"),
+        ("/repos/a/issues", {"title": "else"}, "POST"),
+        ("/repos/a/issues", {"title": "a bug"}, "PUT"),
+    ):
+        assert server.ask(path, body, headers=headers, method=method).status == 404
+    assert server.ask("/repos/a/issues", {"title": "a bug"}).status == 404  # without the key
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "PROPFIND"])
+def test_every_method_and_body_can_be_stubbed(method: str) -> None:
+    server = app(stub("{path: /any/*}", "{raw: {status: 202, body: done}}"))
+    bodies = (None, b"a=1&a=2", b"\xff\x00", b"{broken", b"[" * 300, b"[1]", b'{"a": 1e999}', b"--x\r\n\r\nhi\r\n--x--")
+    for body in bodies:
+        for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json", ""):
+            got = server.ask("/any/thing", body, method=method, headers={"content-type": kind})
+            assert (got.status, got.body) == (202, b"done")
+
+
+def test_bodies_are_matched() -> None:
+    server = app(stub('{path: /a, body: "[0].b"}', "{raw: {body: list}}"))
+    assert server.ask("/a", [{"b": 1}]).body == b"list"
+    assert server.ask("/a", {"b": 1}).status == 404
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    server = app(stub("{path: /a, param.name: Anna K, metadata.x: {exists: false}}", "{raw: {body: form}}"))
+    assert server.ask("/a", b"name=Anna+K", headers=form).body == b"form"
+    assert server.ask("/a", b"&".join([b"a=1"] * 2000), headers=form).status == 404
+    server = app(stub("{path: /a, model: whisper*}", "{raw: {body: model}}"), models=["gpt-4o"])
+    assert server.ask("/a", {"model": "whisper-1"}).body == b"model"
+
+
+def test_attempts_ignore_the_boundaries_of_parts() -> None:
+    server = app(stub("{path: /up, attempt: {gte: 2}}", "{raw: {body: again}}"))
+    for boundary, status in (("one", 404), ("two", 200)):
+        kind = {"content-type": f"multipart/form-data; boundary={boundary}"}
+        assert server.ask("/up", f"--{boundary}\r\n\r\nhi\r\n--{boundary}--".encode(), headers=kind).status == status
+
+
+def test_times_states_namespaces_and_branches_count() -> None:
+    rules = """
+rules:
+  - {when: {path: /jobs/1, method: GET}, state: {is: start, becomes: done}, then: {json: {status: running}}}
+  - {when: {path: /jobs/1, method: GET}, state: {is: done}, times: 1, then: {json: {status: done}}}
+  - {when: {path: /jobs/1, method: GET, namespace: default}, then: {error: {status: 410, message: gone}}}
+  - {when: {path: /one}, then: {one_of: [{then: {json: 1}}, {then: {json: 2}}]}}
+"""
+    server = app(rules)
+    seen = [server.ask("/jobs/1", method="GET") for _ in range(3)]
+    assert [got.json.get("status", got.json.get("error", {})) for got in seen[:2]] == ["running", "done"]
+    assert (seen[2].status, seen[2].json["error"]["message"]) == (410, "gone")
+    own = [server.ask("/ns/mine/jobs/1", method="GET") for _ in range(3)]
+    assert [got.status for got in own] == [200, 200, 404]
+    assert {server.ask("/one", {"n": n}).body for n in range(20)} == {b"1", b"2"}
+
+
+def test_faults_and_raw_json() -> None:
+    rules = """
+rules:
+  - {when: {path: "/v1/*"}, then: {faults: [wrong_content_type]}}
+  - {when: {path: /v1/batches}, then: {raw: {status: 201, json: {id: "b-{{ body.n }}"}, headers: {x-one: a}}}}
+"""
+    got = app(rules).ask("/v1/batches", {"n": 7})
+    assert (got.status, got.json, got.headers["x-one"]) == (201, {"id": "b-7"}, "a")
+    assert not got.headers["content-type"].startswith("application/json")
+
+
+def test_paths_that_a_dialect_knows_stay_as_they_are() -> None:
+    server = app(stub("{path: /v1/*}", "{json: {a: 1}}"))
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    assert server.ask("/v1/chat/completions", body).json["choices"][0]["message"]["content"] == '{"a":1}'
+    assert server.ask("/v1/chat/completions", {}).status == 400
+    assert server.ask("/v1/chat/completions", method="PUT").status == 405
+    assert server.ask("/v1/anything", body).json == {"a": 1}
+    assert app(stub("{path: '*'}", "{text: hi}")).ask("/v1/anything", body).status == 404
+
+
+def test_keys_of_the_settings_are_required() -> None:
+    server = app(stub("{path: /a}", "{json: {}}"), keys=["sk-1"])
+    assert server.ask("/a", {}).status == 401
+    assert server.ask("/a", {}, headers={"authorization": "Bearer sk-1"}).status == 200
+
+
+def test_no_stub_takes_a_control_path() -> None:
+    server = app(stub("{path: '*'}", "{json: {}}"))
+    for path in ("/__mockserver__", "/ns/a/__mockserver__/api/calls", "//__mockserver__"):
+        assert "stub" not in server.ask(path, method="GET", headers={"host": "localhost"}).source
+    for when in (
+        "{path: /__mockserver__/api/calls}",
+        "{path: /__mockserver__*}",
+        "{any: [{path: {regex: ^/__mockserver__}}]}",
+        "{path: {in: [/a, //__mockserver__/x]}}",
+    ):
+        with pytest.raises(RuleError) as caught:
+            local(f"rules:\n  - when: {when}\n    then: {{json: 1}}\n")
+        (mistake,) = caught.value.mistakes
+        assert re.search(r"rules\.yaml:2:\d+: no rule can answer below /__mockserver__", mistake.shown())
+
+
+def test_an_unanswered_path_names_the_nearest_rules() -> None:
+    got = app(ISSUES).ask("/repos/a/issues", {"title": "x"}, headers={"authorization": "Bearer sk-1"})
+    assert (got.status, got.source) == (404, "unmatched")
+    told = got.json["error"]["message"].splitlines()
+    assert told[0].startswith("Invalid URL (POST /repos/a/issues).")
+    assert told[1] == "no rule answers this request; the nearest:"
+    assert '    MISS  param.title glob "*bug*": got "x"' in told
+
+
+MISSING = [
+    (dialect.name, front + path.replace("*", "any"))
+    for dialect in discover().values()
+    for path in dialect.missing
+    for front in (dialect.mounts[0], bare(dialect.mounts[0]))
+    if front == dialect.mounts[0] or dialect.name == "openai"
+]
+
+
+@pytest.mark.parametrize(("dialect", "path"), MISSING)
+def test_an_endpoint_that_is_missing_is_answered_by_the_rule_of_its_404(dialect: str, path: str) -> None:
+    got = app().ask(path, {"model": "m"})
+    assert got.status == 404
+    message = got.json.get("detail") or error_message(got.body)
+    _, told, rule = message.partition(" mockserver does not have this endpoint; a rule can answer it: - ")
+    assert told
+    again = app(f"rules:\n  - {rule}\n").ask(path, {"model": "m"})
+    assert again.status == 200
+    assert again.source.startswith("rule ")
+
+
+def test_no_missing_endpoint_is_there() -> None:
+    known = [place.path for place in places(discover(), "openai")]
+    for name, path in MISSING:
+        assert not [each for each in known if each == path or each.startswith(f"{path}/")], name
+
+
+NEVER = [
+    (
+        "{path: /v1/chat/completions, method: PUT}",
+        "{json: 1}",
+        "/v1/chat/completions is called by GET, POST, not",
+    ),
+    ("{path: /v1/models, method: [PUT, PATCH]}", "{error: 500}", "/v1/models is called by GET, not by PATCH, PUT"),
+    ("{path: /v1/filse}", "{text: hi}", 'no dialect knows the path "/v1/filse"; there, rules answer with raw, json'),
+    ("{path: /tools/*}", "{text: hi}", 'no dialect knows the path "/tools/*"'),
+    ("{path: [/a, /b]}", "{echo: true}", 'no dialect knows the path "/a"'),
+    ("{path: a/b}", "{json: 1}", 'a path begins with a slash: write "/a/b"'),
+    ("{path: /a//b/}", "{json: 1}", 'rules see a path without doubled and trailing slashes: write "/a/b"'),
+    ("{path: /ns/me/a}", "{json: 1}", "rules see a path without its namespace"),
+    ("{method: PUT}", "{json: 1}", "no chat, completions, responses is called by PUT; add a path"),
+]
+
+
+@pytest.mark.parametrize(("when", "then", "why"), NEVER)
+def test_check_says_which_rules_are_never_reached(when: str, then: str, why: str) -> None:
+    (remark,) = unreachable(local(stub(when, then)).live.engine.rules, "openai")
+    assert remark.text.startswith(f"never answers: {why}")
+
+
+@pytest.mark.parametrize(
+    ("when", "then"),
+    [
+        ("{path: /v1/chat/completions}", "{text: hi}"),
+        ("{path: /v1/chat/completions, method: POST}", "{text: hi}"),
+        ("{path: /v1/models/gpt-4o, method: HEAD}", "{error: 500}"),
+        ("{path: '/v1/*'}", "{text: hi}"),
+        ("{path: '*/chat/completions'}", "{text: hi}"),
+        ("{path: '/v1/models/*'}", "{text: hi}"),
+        ("{path: [/a, /v1/responses]}", "{text: hi}"),
+        ("{path: /a, method: GET}", "{json: 1}"),
+        ("{path: {regex: a}}", "{text: hi}"),
+        ("{method: POST}", "{text: hi}"),
+        ("{method: DELETE, operation: delete_response}", "{error: 500}"),
+        ("{}", "{text: hi}"),
+    ],
+)
+def test_check_is_silent_on_rules_that_are_reached(when: str, then: str) -> None:
+    assert not list(unreachable(local(stub(when, then)).live.engine.rules, "openai"))
+
+
+HTML = {"accept": "text/html,*/*;q=0.8", "host": "127.0.0.1:8000"}
+
+
+@pytest.mark.parametrize("rules", ["", ISSUES])
+def test_the_root_says_where_to_point_a_client(rules: str) -> None:
+    server = app(rules)
+    page = server.ask("/", method="GET", headers=HTML)
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    text = page.body.decode()
+    for base in ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/azure-openai"):
+        assert f"<code>{base}</code>" in text
+    assert "<script" not in text
+    assert "repos" not in text
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["x-frame-options"] == "DENY"
+    told = server.ask("/", method="GET", headers={"host": "127.0.0.1:8000"}).json
+    assert told["base_url"] == "http://127.0.0.1:8000/v1"
+    assert told["base_urls"]["fireworks"] == "http://127.0.0.1:8000/fireworks/inference/v1"
+    assert server.ask("/", method="HEAD", headers=HTML).status == 200
+    assert server.ask("/", {}).status == 404
+    ruled = app(stub("{path: /}", "{raw: {body: mine}}")).ask("/", method="GET", headers=HTML)
+    assert ruled.body == b"mine"
+
+
+def test_an_unmatched_request_can_get_another_error() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    got = app("rules: []", unmatched={"status": 501}).ask("/v1/chat/completions", body)
+    assert (got.status, got.source, got.headers["x-should-retry"]) == (501, "unmatched", "false")
+    assert got.json["error"]["message"].startswith("no rule answers this request")
+    for dialect in discover().values():
+        path = "/responses" if dialect.name == "tzafon" else "/chat/completions"
+        path = f"/openai/v1{path}" if dialect.name == "azure_openai" else path
+        asked = body if dialect.name != "tzafon" else {"model": "m", "input": "x"}
+        server = app("rules: []", unmatched={"status": 501, "code": "no_rule", "message": "none"})
+        got = server.ask(f"{dialect.mounts[0]}{path}?api-version=2024-05-01-preview", asked)
+        assert (got.status, "none" in got.body.decode()) == (501, True), dialect.name
+
+
+def test_the_rules_of_a_file_say_whether_they_may_stub(tmp_path: Path) -> None:
+    rules = local(
+        """
+rules:
+  - {when: {path: /a}, then: {json: 1}}
+  - {when: {path: /a}, then: {steps: [{json: 1}, {text: a}]}}
+  - {when: {path: /a}, then: {raw: {body: a}, faults: [reset]}}
+  - {when: {path: /a}, then: {error: 500, retry_after: 2s}}
+  - {when: {path: /a}, then: {json: 1, tool_calls: [{name: a}]}}
+  - {when: {model: a}, then: {json: 1}}
+"""
+    ).live.engine.rules
+    assert [rule.stubs for rule in rules] == [True, False, True, True, False, False]
+    assert load([], {}) == ()

@@ -77,6 +77,9 @@ class LazyTable(MutableMapping[str, V]):
             return value
         return entry
 
+    def is_imported(self, name: str) -> bool:
+        return not isinstance(self._entries.get(name), str)
+
     def __setitem__(self, name: str, value: V) -> None:
         self._entries[name] = value
 

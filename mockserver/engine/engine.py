@@ -212,7 +212,8 @@ class Engine:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
         scope = RenderContext(call, groups, self.policy.seed, generator(call, self.policy.seed))
         respond = partial(rule.then.respond, scope)
-        response = await (on_thread(respond) if rule.slow else on_thread_if_large(call, respond))
+        slow = rule.slow or not all(map(GENERATORS.is_imported, rule.then.generators))
+        response = await (on_thread(respond) if slow else on_thread_if_large(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
         draws = FaultSelection(self.policy.seed, self.store, counted=self._counts_attempts)
@@ -269,7 +270,9 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
             await asyncio.sleep(0)
         if budget.spent > STEPS or budget.request.is_scarce:
             break
-        choices.append(await on_thread_if_large(call, partial(generate, "auto", {}, index)))
+        make = partial(generate, "auto", {}, index)
+        imported = GENERATORS.is_imported("auto")  # else the import must not keep other requests waiting
+        choices.append(await (on_thread_if_large(call, make) if imported else on_thread(make)))
     return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
 
 

@@ -72,21 +72,24 @@ class CompiledThen:
 
     `branches` are its steps, branches and faults. `order_dependent` names what in its faults depends on the order of
     calls. `answers` says of each step or branch whether it answers, or only changes how later rules' answers go out.
+    `generators` are those that it uses.
     """
 
     respond: Responder
     branches: tuple[Branch, ...] = ()
     order_dependent: tuple[str, ...] = ()
     answers: tuple[bool, ...] = (True,)
+    generators: tuple[str, ...] = ()
 
 
 def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
-    leaves = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
+    leaves = [inner for _, inner in then.nested() if not inner.steps and not inner.one_of]
     return CompiledThen(
         respond=_response(then, context).make,
         branches=tuple(_branches(then, context)),
         order_dependent=tuple(order_dependent(then)),
         answers=tuple(not leaf.model_fields_set <= {"timing", "faults"} for leaf in leaves),
+        generators=tuple(_generate(leaf).kind for leaf in leaves if leaf.generate is not None),
     )
 
 
@@ -177,7 +180,7 @@ def _choices(kind: str, then: ThenSpec, context: CompileContext) -> _Choices:
 
 
 def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
-    spec = then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
+    spec = _generate(then)
     kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
     if kind not in KINDS:
         hint = did_you_mean(kind, KINDS) or f"; it is one of {', '.join(KINDS)}"
@@ -203,6 +206,10 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     if ending == DraftChoice(()):
         return Compiled(make)
     return Compiled(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+
+
+def _generate(then: ThenSpec) -> GenerateSpec:
+    return then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
 
 
 def _schema_error(schema: Json) -> str | None:

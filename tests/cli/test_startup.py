@@ -1,0 +1,42 @@
+"""What a start imports: libraries that take long are imported by what uses them, not by commands that do not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RARE = (
+    "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken mockserver.model.auto"
+)
+ALSO = {
+    "--help": "asyncio pydantic regex starlette uvicorn mockserver.server",
+    "check rules.yaml": "uvicorn watchfiles multiprocessing mockserver.testing",
+    "ask hello": "uvicorn watchfiles multiprocessing mockserver.testing",
+}
+
+
+@pytest.mark.parametrize("command", ALSO)
+def test_a_command_imports_only_what_it_needs(command: str) -> None:
+    early = imported(f"from mockserver.cli import main\nmain({command.split()})", f"{RARE} {ALSO[command]}")
+    assert early == []
+
+
+def test_testing_imports_only_what_it_needs() -> None:
+    assert imported("import mockserver.testing", RARE) == []
+
+
+def test_what_was_imported_is_seen() -> None:
+    assert imported("import mockserver.model.auto", RARE) == ["mockserver.model.auto"]
+
+
+def imported(program: str, modules: str) -> list[str]:
+    """Those of the modules that a program imports."""
+    at_exit = (
+        f"import atexit, sys\natexit.register(lambda: print('@', *[m for m in {modules.split()} if m in sys.modules]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{at_exit}\n{program}"], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    return ran.stdout.rpartition("@")[2].split()

@@ -205,14 +205,16 @@ def parse_chat(http: HttpRequest, strict: bool) -> Call:
 
 
 def _effort(parsed: RequestBody) -> str | None:
-    wanted_effort = parsed.get("reasoning_effort")
+    wanted = _stated_effort(parsed)
+    return next(name for most, name in _BUDGETS if wanted <= most) if isinstance(wanted, int) else wanted
+
+
+def _stated_effort(parsed: RequestBody) -> str | int | None:
+    """The effort as a name or in tokens, whichever way it is stated."""
+    stated: str | int | None = parsed.get("reasoning_effort")
     if (thinking := parsed.get("thinking")) is not None:
-        wanted_effort = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
-    if isinstance(wanted_effort, bool):
-        return "medium" if wanted_effort else "none"
-    if isinstance(wanted_effort, int):
-        return next(name for most, name in _BUDGETS if wanted_effort <= most)
-    return None if wanted_effort is None else str(wanted_effort)
+        stated = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
+    return ("medium" if stated else "none") if isinstance(stated, bool) else stated
 
 
 def completion_options(call: Call, answer: Answer) -> CompletionOptions:
@@ -271,6 +273,9 @@ def _refuse_conflicts(parsed: RequestBody) -> None:
         if parsed.get(one) is not None and parsed.get(other) is not None:
             message = f"{one} and {other} cannot be specified together"
             raise refuse(Complaint("conflict", (), got=parsed, message=message))
+    effort = _stated_effort(parsed)
+    if effort not in (None, *_LEVELS) and any(name in parsed["model"].lower() for name in _ALWAYS_REASONING):
+        raise Failure("bad_parameter", f"Invalid reasoning effort: {effort}", param="reasoning_effort")
 
 
 def _repeating(parsed: RequestBody) -> str | None:
@@ -355,6 +360,7 @@ def _fingerprint_fields(fields: RequestBody, messages: Sequence[Message], schema
     return kept
 
 
+_LEVELS, _ALWAYS_REASONING = ("low", "medium", "high"), ("gpt-oss", "minimax-m2")
 _BUDGETS = ((1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
 _REPEATING = ("echo", "raw_output", "return_token_ids")

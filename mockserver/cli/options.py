@@ -23,8 +23,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Answers": ("unmatched", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
     "Provider": ("dialect", "models", "known_models", "keys", "limits", "strict"),
     "Record and replay": (
-        *("cassette", "cassettes", "record", "upstream", "record_errors", "match", "scrub", "allow_secrets"),
-        "replay_speed",
+        *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),
+        *("match", "scrub", "allow_secrets", "replay_speed"),
     ),
     "Memory": ("stored_answers", "stored_bytes", "journal_calls", "journal_bytes", "max_body", "max_unsent"),
 }

@@ -98,6 +98,9 @@ _REASONS = {
 
 
 def _is_fault(record: logging.LogRecord) -> bool:
+    """Whether a record of uvicorn is worth a line; its words for answers that a stop cut off become ours."""
+    if str(record.msg).startswith("Cancel %s running task"):
+        record.msg = "stopped; answers cut off because they were still being sent: %s"
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

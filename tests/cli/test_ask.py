@@ -56,8 +56,10 @@ def test_an_operation_that_the_dialect_lacks_is_one_line(rules: Path) -> None:
 
 
 def test_an_error_is_printed_in_the_dialects_envelope(rules: Path) -> None:
-    out = run("ask", "busy", "-r", rules).out
-    assert out.startswith('error 429: {"error":{"message":"Rate limit reached for gpt-4o')
+    ran = run("ask", "busy", "-r", rules)
+    assert ran.code == 1
+    assert ran.out.startswith('error 429: {"error":{"message":"Rate limit reached for gpt-4o')
+    assert run("ask", "busy", "-r", rules, "--json").code == 1
 
 
 def test_an_unlisted_model_is_an_error(rules: Path) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.options import DEFAULT_RULES, REPEATED, server_sources, setting_flags, sources
+from mockserver.cli.options import DEFAULT_RULES, GROUPS, REPEATED, server_sources, setting_flags, sources
 from mockserver.config.settings import Settings
+from tests.kit.program import run
 
 
 def test_a_flag_is_described_by_its_setting() -> None:
@@ -17,9 +18,19 @@ def test_a_flag_is_described_by_its_setting() -> None:
     port, headers, ids = command.params
     assert isinstance(port, click.Option)
     assert isinstance(headers, click.Option)
-    assert (port.opts, port.help) == (["--port"], Settings.model_fields["port"].description)
+    assert (port.opts, port.help) == (["--port"], f"{Settings.model_fields['port'].description} [8000]")
     assert (headers.opts, headers.secondary_opts) == (["--source-headers"], ["--no-source-headers"])
     assert (port.metavar, ids.metavar) == ("…", "stable|unique")
+
+
+def test_help_shows_every_setting_once_in_its_group_with_its_default() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(Settings.model_fields)
+    for command in ("serve", "run", "faults"):
+        shown = " ".join(run(command, "--help").out.split())
+        places = [shown.index(f"{group}: --{names[0].replace('_', '-')}") for group, names in GROUPS.items()]
+        assert places == sorted(places)
+        for default in ("[127.0.0.1]", "[8000]", "[frozen]", "[no-strict]", "[reload]", "[50MB]", "[0]"):
+            assert default in shown
 
 
 @pytest.mark.parametrize(

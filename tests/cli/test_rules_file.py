@@ -60,6 +60,8 @@ def test_init_writes_a_starter_without_mistakes(rules: Path) -> None:
     ran = run("init", rules)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"wrote {rules}; try it: mockserver serve {rules}\n"
+    first = rules.read_text().splitlines()[0]  # editors look for it nowhere else
+    assert first == "# yaml-language-server: $schema=rules.schema.json"
     assert run("check", rules).out == f"{rules}: 4 rules, no mistakes, 0 remarks\n"
     assert run("ask", "oh hello there", "-r", rules).out == "Hi! How can I help?\n"
 

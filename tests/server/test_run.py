@@ -77,13 +77,14 @@ def test_it_serves_at_its_address_and_leaves_nothing_behind() -> None:
     Running(local(port=0).live).stop()  # although it never started
 
 
-def test_an_open_stream_does_not_hold_it_long() -> None:
+def test_an_open_stream_does_not_hold_it_long(caplog: pytest.LogCaptureFixture) -> None:
     running = Running(local(ENDLESS, port=0).live)
     running.start()
     with streaming(running):
         start = monotonic()
         running.stop()
         assert monotonic() - start < 20
+    assert caplog.messages == ["stopped; answers cut off because they were still being sent: 1"]
 
 
 def test_clients_that_stopped_sending_are_hung_up_or_all() -> None:

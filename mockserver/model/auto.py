@@ -9,6 +9,7 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
+from mockserver.model.fields import in_fields
 from mockserver.model.prose.formats import in_format, in_tags, of_length
 from mockserver.model.prose.generators import (
     less_reasoning,
@@ -30,6 +31,8 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
+    if (fields := in_fields(call, seed)) is not None:
+        return fields
     call = with_quoted_calls(call)
     thoughts = reasoning(call, seed)
     remaining = less_reasoning(call, thoughts)

@@ -103,13 +103,15 @@ def _declared(text: str) -> _Found | None:
         listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
         fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
         blocks[found[1]] = ("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
-    roots = [name for name in blocks if not any(_refers(other[0], name) for other in blocks.values())]
+    roots = [
+        name for name in blocks if not any(_refers(other[0], name) for key, other in blocks.items() if key != name)
+    ]
     if not roots:
         return None
     body, *_ = blocks[roots[-1]]
     for _ in range(_DEEPEST // 4):
-        for name, (inner, *_) in blocks.items():
-            body = re.sub(rf"\b{name}\b(?!\s*:)", inner.replace("\\", r"\\"), body)[:_LONGEST_OBJECT]
+        for name, (inner, *_) in [pair for pair in blocks.items() if pair[0] != roots[-1]]:
+            body = re.sub(rf"\b{name}\b(?!\s*:)", inner.replace("\\", r"\\"), body, count=20)[:_LONGEST_OBJECT]
     value = read(body, 0) if body.startswith("{") else None
     if value is None:
         return None
@@ -231,7 +233,7 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
         case float():
             return {"type": "number"}
         case str():
-            return _of_note(example) or (_guessed(name) if not example.strip(".… ") else {"type": "string"})
+            return of_note(example) or (_guessed(name) if not example.strip(".… ") else {"type": "string"})
         case list():
             return _list_of(shape(example[0]) if example else {"type": "string"})
         case Mapping():
@@ -248,8 +250,10 @@ def _list_of(items: Json) -> dict[str, Json]:
     return {"type": "array", "items": items, "minItems": 1}
 
 
-def _of_note(note: str) -> dict[str, Json]:
+def of_note(note: str) -> dict[str, Json]:
     """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    if listed := _LITERAL.fullmatch(note):
+        return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
     text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
     made = (
         _in_range(text)
@@ -277,7 +281,7 @@ def _of_type(word: str) -> dict[str, Json]:
     if listed := _LIST.fullmatch(word):
         inner = listed[1] or listed[2] or "string"
         return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
-    return _TYPES.get(word) or _TYPES.get(re.split(r"[ ,;:]", word)[0], {})
+    return _TYPES.get(word) or _TYPES.get(re.split(r"[ ,;:\[]", word)[0], {})
 
 
 def _options(text: str) -> dict[str, Json]:
@@ -310,7 +314,7 @@ def _keys(text: str) -> _Found | None:
             notes, end = _notes(tail, opening.end(), key, gap)
             if notes:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
-                schema = _record({name: _of_note(note) or _guessed(name) for name, note in notes.items()})
+                schema = _record({name: of_note(note) or _guessed(name) for name, note in notes.items()})
                 return schema, start + clause, start + end
     return None
 
@@ -337,7 +341,8 @@ _OPENING = re.compile(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
 _GENERIC = re.compile(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
 _TYPE = re.compile(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
 _CLASS = re.compile(
-    r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n((?:(?:[ \t]+[^\n]{1,500}|[ \t]*)(?:\n|$)){1,60})"
+    r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n"
+    r"((?:(?:[ \t]{1,40}[^\n]{1,500}|[ \t]{0,40})(?:\n|$)){1,60})"
 )
 _FIELD = re.compile(
     r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})"
@@ -436,8 +441,9 @@ _ARRAY = re.compile(
 )
 _LISTING = re.compile(
     rf"(?i)\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)(?: me)?(?: all| the| some)*"
-    rf"(?: {_NUMBER_WORD})?(?: [\w-]+)?? (?P<noun>[a-z]{{2,30}}s)\b"
+    rf"(?: {_NUMBER_WORD})?(?: [\w-]{1, 40})?? (?P<noun>[a-z]{{2,30}}s)\b"
 )
+_LITERAL = re.compile(r"Literal\[([^\[\]]{1,2000})\]")
 _RANGE = re.compile(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"

@@ -10,6 +10,7 @@ from mockserver.model.arguments.scoring import alike
 from mockserver.model.tools.choosing import best, tool_requests
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
+Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lists, and the names in its list
 Reply = tuple[str, str]  # who replied ("" for nobody known), and the text
 
 
@@ -17,14 +18,18 @@ def decided(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     """Return the values of an object's properties that choose from a list; `about` describes the object."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     found: dict[str, Json] = {}
+    rules: list[Listed] | None = None
     for name, inner in islice(properties.items(), _MOST_PROPERTIES) if isinstance(properties, Mapping) else ():
         options = [*dict.fromkeys(islice(_options(inner, schema), _MOST_OPTIONS))]
         ends = [option for option in options if _is_end(option, parts(name))]
         if ends and len(options) > len(ends):
             found[name] = _next(call, [option for option in options if option not in ends], ends[0])
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
-            texts = (inner.get("description"), about, *(each.text for each in call.messages if each.role in _RULING))
-            if names := _listed(name, [str(text or "") for text in texts]):
+            if rules is None:
+                said = (each.text for each in call.messages if each.role in _RULING)
+                rules = [*_lists(about), *_lists("\n".join(said))]
+            own = (names for _, names in _lists(str(inner.get("description") or "")))
+            if names := next(own, None) or _listed_for(name, rules):
                 found[name] = _fitting(call.last_user, names, call) or names[0]
     return found
 
@@ -130,20 +135,20 @@ def _leading(text: str, workers: Sequence[str]) -> str:
     return next((worker for worker in found if _INTRODUCED.match(begins[len(worker) :])), "")
 
 
-def _listed(name: str, texts: Sequence[str]) -> list[str]:
-    """The names that a text lists for a property: "one of the following coworkers: Researcher, Writer"."""
+def _lists(text: str) -> Iterator[Listed]:
+    """The lists of names in a text: "one of the following coworkers: Researcher, Writer"."""
+    for cue in _CUE.finditer(excerpt(text)):
+        listed = re.split(r"\s*(?:,|\||\n\s*[-*•]|\bor\b|\band\b)\s*", cue["list"])
+        names = [each.strip(" \n-*•\"'`[]().").partition(":")[0] for each in listed]
+        names = [each for each in names if each and len(each) < _LONGEST_NAME]
+        if len(names) > 1:
+            yield parts(cue["noun"] or ""), names
+
+
+def _listed_for(name: str, lists: Sequence[Listed]) -> list[str] | None:
     words = [word for word in parts(name) if word not in ("name", "id", "to")]
-    for at, text in enumerate(texts):
-        for cue in _CUE.finditer(excerpt(text)):
-            nouns = parts(cue["noun"] or "")
-            if at and not any(alike(word, noun) for word in words for noun in nouns):
-                continue
-            listed = re.split(r"\s*(?:,|\||\n\s*[-*•]|\bor\b|\band\b)\s*", cue["list"])
-            names = [each.strip(" \n-*•\"'`[]().").partition(":")[0] for each in listed]
-            names = [each for each in names if each and len(each) < _LONGEST_NAME]
-            if len(names) > 1:
-                return names
-    return []
+    fitting = (names for nouns, names in lists if any(alike(word, noun) for word in words for noun in nouns))
+    return next(fitting, None)
 
 
 _MOST_PROPERTIES, _MOST_OPTIONS, _MOST_MESSAGES = 50, 50, 200

@@ -1,0 +1,110 @@
+"""Answers of named fields, as DSPy's prompts order them: `[[ ## answer ## ]]`, or JSON with these fields."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count, islice
+
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.draft import DraftChoice
+from mockserver.core.json import Json, compact
+from mockserver.core.plan import Text, ToolUse
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import mentions
+from mockserver.model.prose.passages import results_text
+from mockserver.model.schema import instance
+from mockserver.model.shapes import of_note, read
+from mockserver.model.tools import tool_uses
+from mockserver.model.vocabulary import excerpt, parts
+
+
+def in_fields(call: Call, seed: Seed) -> DraftChoice | None:
+    """Return the fields that a prompt asks for; None if it asks for none.
+
+    Where the prompt lists tools, they are the next one and its arguments, and after observations the tool that ends.
+    """
+    tail = call.last_user[-_LONGEST_ORDER:]
+    order = _ORDER.search(tail) if _MARK in call.last_user else None
+    if order is None:
+        return None
+    asked = {found[1]: found[2] or "str" for found in _ASKED.finditer(order[1])}
+    rules = excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
+    said = excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
+    given = {name: text.strip() for name, text in _FIELD.findall(said)}
+    inputs = rules.partition("output fields")[0]
+    task = "\n".join(text for name, text in given.items() if name in inputs and name != "trajectory")
+    inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tuple(_tools(rules)))
+    values = _step(inner, asked, seed) if inner.tools else {}
+    last = next((name for name, kind in reversed(asked.items()) if kind == "str"), None)
+    if last not in (None, *values) and (found_so_far := results_text(inner)):
+        values[str(last)] = found_so_far
+    schema = call.options.schema or _schema(asked, rules)
+    made = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+    if call.options.response_format != "text" or "JSON" in order[0][:_OPENING]:
+        return DraftChoice((Text(compact(made)),))
+    shown = "".join(f"{_MARK}{name} ## ]]\n{_written(made[name])}\n\n" for name in asked)
+    return DraftChoice((Text(f"{shown}{_MARK}completed ## ]]"),))
+
+
+def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
+    """The next tool and its arguments: after an observation only what is still to be done, then the tool that ends."""
+    ends = next((tool for tool in call.tools if parts(tool.name)[-1:] == ("finish",)), call.tools[-1])
+    mode = "auto" if len(call.messages) > 1 else "required"
+    work = replace(call, tools=tuple(tool for tool in call.tools if tool != ends), tool_choice=ToolChoice(mode))
+    use = next((use for use in tool_uses(work, seed) if isinstance(use, ToolUse)), None)
+    name, arguments = (use.call.name, read(use.call.arguments, 0)) if use else (ends.name, None)
+    thought = f"I need to call {name} for this." if use else "The observations are enough to answer."
+    values: dict[str, Json] = {}
+    for field in asked:
+        kind = parts(field)[-1:]
+        own: Json = arguments[0] if arguments else {}
+        values[field] = name if kind == ("name",) else own if kind == ("arg",) else thought
+    return values
+
+
+def _tools(rules: str) -> Iterator[Tool]:
+    for found in _TOOL.finditer(rules):
+        properties = read(rules, found.end() - 1)
+        if properties and isinstance(properties[0], Mapping):
+            stated = {name: inner if isinstance(inner, Mapping) else {} for name, inner in properties[0].items()}
+            required = [name for name, inner in stated.items() if "default" not in inner]
+            parameters = {"type": "object", "properties": stated, "required": required}
+            yield Tool(found[1], found[2], parameters)
+
+
+def _steps(given: Mapping[str, str]) -> Iterator[Message]:
+    """The trajectory as calls of tools and their results."""
+    for at in islice(count(), _MOST_STEPS):
+        if f"tool_name_{at}" not in given:
+            return
+        made = ToolCall(str(at), given[f"tool_name_{at}"], given.get(f"tool_args_{at}", "{}"))
+        yield Message("assistant", tool_calls=(made,))
+        yield Message("tool", given.get(f"observation_{at}", ""), tool_call_id=str(at))
+
+
+def _schema(asked: Mapping[str, str], rules: str) -> Json:
+    properties: dict[str, Json] = {}
+    for name, kind in asked.items():
+        stated = re.search(rf"\{{{name}\}}[^\n]*JSON schema: (?=\{{)", rules)
+        found = read(rules, stated.end()) if stated else None
+        properties[name] = found[0] if found else of_note(kind) or {"type": "string"}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _written(value: Json) -> str:
+    return value if isinstance(value, str) else str(value) if isinstance(value, bool) else compact(value)
+
+
+_MARK = "[[ ## "
+_OPENING, _MOST_READ, _LONGEST_ORDER = 40, 50_000, 5_000  # characters
+_MOST_STEPS = 100
+_FIELD = re.compile(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
+_ORDER = re.compile(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
+_ASKED = re.compile(
+    r"`(?:\[\[ ## )?(?!completed)(\w{1,60})(?: ## \]\])?`"
+    r"(?: \(must be formatted as a valid Python ([^\n]{1,2000}?)\)(?=, then|, and|\.|$))?"
+)
+_TOOL = re.compile(
+    r"(?m)^\s*\(\d{1,3}\) (\w{1,60}), whose description is <desc>(.{0,2000}?)</desc>\. It takes arguments (?=\{).",
+    re.DOTALL,
+)

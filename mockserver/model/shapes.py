@@ -29,20 +29,25 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
     if found is None:
         return None
     schema, start, end = found
-    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start]) or _SEVERAL.search(text[max(0, end - 2000) : end])
-    if schema.get("type") == "object" and is_listed:
+    window = text[max(0, end - 2000) : end]
+    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start])
+    if schema.get("type") == "object" and (is_listed or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    before, after = _without_examples(text[:start]), text[end:]
-    counted = (
-        _COUNT.search(before) or _COUNT.search(after) or _ARRAY.search(text[start:end])
-        if schema.get("type") == "array"
-        else None
-    )
-    if counted and counted["number"]:
-        number = min(_number_of(counted["number"]), _MOST_COUNTED)
-        schema = {**schema, "minItems": number, "maxItems": number}
-        before, after = (part.replace(counted[0], " ") for part in (before, after))
-    return Described(schema, bool(_FENCED.search(text)), matter(before + "\n" + after))
+    schema, before = counted(schema, _without_examples(text[:start]))
+    schema, after = counted(schema, text[end:])
+    rest = matter(before + "\n" + after)
+    return Described(schema, bool(_FENCED.search(text)), rest.replace(str(schema.get("title", "\n")), " "))
+
+
+def counted(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
+    """Return the schema of a list with the number of items that a text wants, and the text without it."""
+    found = _COUNT.search(said) if schema.get("type") == "array" else None
+    return (schema, said) if found is None else (_of_number(schema, found), said.replace(found[0], " "))
+
+
+def _of_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Json]:
+    number = min(_number_of(found["number"]), _MOST_COUNTED)
+    return {**schema, "minItems": number, "maxItems": number}
 
 
 def asks_for_json(text: str) -> bool:
@@ -118,7 +123,7 @@ def _declared(text: str) -> _Found | None:
     made, start, end = shape(value[0]), min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
     optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
     made["required"] = [name for name in made["required"] if name not in optional]
-    is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text)
+    is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
     return (_list_of(made) if is_listed else made), start, end
 
 
@@ -135,11 +140,12 @@ def _list_in_words(text: str) -> _Found | None:
     found = _ARRAY.search(text)
     if found is None:
         return None
-    noun = found["noun"] or next((each["noun"] for each in _LISTING.finditer(text)), "") or "item"
+    noun = found["noun"] or next((each["noun"].strip() for each in _LISTING.finditer(text)), "") or "item"
     noun = re.sub(r"(?i) names?$", "", noun)
     item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
-    return {**_list_of(item or named), "title": noun, "uniqueItems": True}, *found.span()
+    schema = {**_list_of(item or named), "title": noun, "uniqueItems": True}
+    return (_of_number(schema, found) if found["number"] else schema), *found.span()
 
 
 def _example(text: str) -> _Found | None:
@@ -348,7 +354,9 @@ _FIELD = re.compile(
     r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})"
     r"(?:=[^#\n]*?description=[\"']([^\"'\n]*)[\"'][^\n]*|=[^#\n]*)?(?:#[^\n]*)?$"
 )
-_OPTIONAL = re.compile(r"(?m)^[ \t]*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;/]{1,100}\|\s?(?:None|null|undefined)\b))")
+_OPTIONAL = re.compile(
+    r"(?:^|[{;,\n])\s*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;,/]{1,100}\|\s?(?:None|null|undefined)\b))"
+)
 _MEMBER = re.compile(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
 _BLANK = re.compile(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
 _QUOTED = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
@@ -383,7 +391,7 @@ _FRACTIONS = vocabulary("price amount score rating confidence temperature total 
 _ORDERED = re.compile(
     r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create"
     r"|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b"
-    r"|\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
+    r"|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming)\b"
 )
 _ABOUT_JSON = re.compile(
     r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
@@ -436,19 +444,21 @@ _COUNT = re.compile(
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?"
 )
 _ARRAY = re.compile(
-    r"(?i)\bjson (?:array|list)\b(?: (?:of|with|containing)(?: the| all| exactly)*"
+    r"(?i)\bjson (?:array|list)s?\b(?: (?:of|with|containing)(?: the| all| exactly| first| top)*"
     rf"(?: {_NUMBER_WORD})? (?P<noun>[a-z][\w-]+(?: [\w-]+s\b)?))?"
 )
 _LISTING = re.compile(
     rf"(?i)\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)(?: me)?(?: all| the| some)*"
-    rf"(?: {_NUMBER_WORD})?(?: [\w-]{1, 40})?? (?P<noun>[a-z]{{2,30}}s)\b"
+    rf"(?: {_NUMBER_WORD})?(?P<noun>(?: [\w-]{{1,40}})?? [a-z]{{2,30}}s)\b"
 )
 _LITERAL = re.compile(r"Literal\[([^\[\]]{1,2000})\]")
 _RANGE = re.compile(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
 )
-_OF_KEY = re.compile(r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?$")
+_OF_KEY = re.compile(
+    r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
+)
 _LISTED = re.compile(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
 _SEVERAL = re.compile(
     r"(?i)\b(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)\b"

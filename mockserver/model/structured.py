@@ -12,7 +12,7 @@ from mockserver.model.fillers import phrase
 from mockserver.model.prose.generators import sentences, system, topic_of
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
-from mockserver.model.shapes import Described, asks_for_json, described, matter
+from mockserver.model.shapes import Described, asks_for_json, counted, described, matter
 from mockserver.model.tools.decisions import decided
 from mockserver.model.vocabulary import excerpt
 
@@ -50,7 +50,10 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
         return of_user
     of_system = described(system(call), json_anyway=anyway)
     rest = matter(call.last_user) if asks_for_json(call.last_user) else call.last_user
-    return None if of_system is None else Described(of_system.schema, of_system.fenced, rest)
+    if of_system is None:
+        return None
+    schema, rest = counted(of_system.schema, rest)
+    return Described(schema, of_system.fenced, rest)
 
 
 def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:

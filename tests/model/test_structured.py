@@ -194,3 +194,54 @@ TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 )
 def test_shape(example: Any, schema: Any) -> None:
     assert shape(example) == schema
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("List 3 fruits as a JSON array", 3),
+        ("Give me a JSON array of five country names.", 5),
+        ("Return a JSON array with the first 3 planets", 3),
+    ],
+)
+def test_a_list_in_words(said: str, number: int) -> None:
+    found = json.loads(ordered(said))
+    assert len(found) == number
+    assert all(isinstance(each, str) for each in found)
+    assert ordered("Extract all email addresses as a JSON array: bob@x.org, amy@y.org") == '["bob@x.org","amy@y.org"]'
+
+
+def test_a_number_of_objects() -> None:
+    users = json.loads(ordered("Return a JSON array of objects with keys name and email for two users."))
+    assert [list(user) for user in users] == [["name", "email"]] * 2
+    found = json.loads(ordered("Respond with JSON: key entities: list of {name, type}. Ann works at ACME."))
+    assert all(list(entity) == ["name", "type"] for entity in found["entities"])
+
+
+def test_ranges() -> None:
+    found = described('Return JSON: {"mood": ..., "score": 0-1, "stars": 1-5}')
+    assert found is not None
+    assert found.schema["properties"] == {
+        "mood": {"type": "string"},
+        "score": {"type": "number", "minimum": 0, "maximum": 1, "description": "0-1"},
+        "stars": {"type": "integer", "minimum": 1, "maximum": 5, "description": "1-5"},
+    }
+
+
+def test_types_of_typescript() -> None:
+    types = "interface Line { sku: string; qty: number }\ninterface Order { id: string; lines: Line[]; note?: string }"
+    found = described(f"Return JSON of this type:\n{types}")
+    assert found is not None
+    assert found.schema["required"] == ["id", "lines"]
+    assert list(found.schema["properties"]["lines"]["items"]["properties"]) == ["sku", "qty"]
+
+
+def test_classes_of_python() -> None:
+    classes = (
+        "class Mood(str, Enum):\n    HAPPY = 'happy'\n    SAD = 'sad'\n\n"
+        "class Review(BaseModel):\n    mood: Mood\n"
+        "    stars: int = Field(description='from 1')\n    by: str | None = None\n"
+    )
+    assert ordered(f"Return JSON:\n{classes}\nI am sad, 2 stars") == '{"mood":"sad","stars":2}'
+    recursive = "class Node(BaseModel):\n    name: str\n    children: list[Node]\n"
+    assert set(json.loads(ordered(f"Return JSON:\n{recursive}"))) == {"name", "children"}

@@ -4,6 +4,7 @@
 properties, by the points of `scoring`. Knows texts and JSON Schema's types, no tools.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,7 +14,7 @@ from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import object_mentions
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import ends
+from mockserver.model.vocabulary import ends, parts, singular
 
 __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
 
@@ -77,6 +78,17 @@ class Mentions:
         )
         return replace(self, text=self.text or " ", found=(*self.found, *stated)) if values else self
 
+    def counted(self, name: str) -> "tuple[int | None, Mentions]":
+        """Return how many of a list's items the text wants, "4 tasks", and the mentions without that."""
+        nouns = {singular(word) for word in parts(name)[-1:]}
+        for mention in self.found:
+            if mention.kind == "number" and isinstance(mention.value, int):
+                following = _NEXT_WORDS.match(self.text, mention.end)
+                if following and any(singular(word.lower()) in nouns for word in following[0].split()):
+                    place = Mention("count", None, mention.start, following.end())
+                    return mention.value, replace(self, found=_left(self.found, [place]))
+        return None, self
+
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
         given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
@@ -92,6 +104,7 @@ class Mentions:
 
 
 NOTHING = Mentions()
+_NEXT_WORDS = re.compile(r"(?: [\w-]{1,30}){1,3}")
 
 
 def mentions(*texts: str) -> Mentions:

@@ -323,6 +323,9 @@ def _requests(text: str, run: list[Token]) -> int:
 
 _PRONOUN = re.compile(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
 _AUXILIARY = re.compile(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_IDIOM = re.compile(
+    r"(?i)\b(?:in (?:stock|total|detail|general|advance|use|progress|full|short|person)|for sale|on time)$"
+)
 _TO_END = re.compile(r"\s*(?:[?.!]|$)")
 
 
@@ -356,6 +359,8 @@ def _made(text: str, part: list[Token]) -> Mention:
     state = re.compile(r", [A-Z]{2}\b").match(text, end) if kind == "name" else None
     end = state.end() if state else end
     before = text[max(0, start - 12) : start].rsplit(None, 1)
+    if _IDIOM.search(text, max(0, start - 5), end):
+        return Mention(kind, text[start:end], start, end, unit="label")
     leading = "the" if before and before[-1].lower() in word_set("articles") else "lead" if _is_lead(text, part) else ""
     return Mention(kind, text[start:end], start, end, unit=leading)
 

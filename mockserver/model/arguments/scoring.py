@@ -288,6 +288,8 @@ _CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|i
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
 _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
     (35, "name words quoted id", "", _is_example),
+    (-50, "words", "", lambda mention, prop: mention.value in _VERBS_OF_SUBJECTS),
+    (-10, "name", "place", lambda mention, prop: prop.words[-1] in ("street", "address")),
     (-30, "words", "", lambda mention, prop: mention.unit == "the" and mention.after[:1] == ("of",)),
     (-30, "name words", "", lambda mention, prop: mention.unit == "label"),
     (-20, "name", "", lambda mention, prop: mention.unit == "lead"),

@@ -368,10 +368,11 @@ class _Array:
     most: int
 
     def make(self) -> list[Json]:
+        wanted = self._wanted()
         sets = self._prompt_sets()
         contained = [part["contains"] for part in self.parts if "contains" in part for _ in range(_times(part))]
         fixed = tuple_length(self.parts)
-        length = self._length(fixed, len(sets), len(contained))
+        length = self._length(fixed, wanted or len(sets), len(contained))
         if len(contained) > length:
             raise UnsatisfiableError(f"more items are demanded than the {self.most:,} that there may be", "contains")
         start = min(fixed, length - len(contained))  # behind the fixed items if there is room
@@ -388,6 +389,14 @@ class _Array:
                     raise
                 break
         return items
+
+    def _wanted(self) -> int:
+        """How many items the prompt wants, if it says so: "4 tasks"."""
+        said = self.generation.said
+        if said is NOTHING or self.location.rejections or not self.location.hints:
+            return 0
+        count, self.generation.said = said.counted(self.location.hints[0])
+        return min(count or 0, _MAX_WANTED)
 
     def _length(self, fixed: int, sets: int, contained: int) -> int:
         length = max(self.least, contained)
@@ -441,7 +450,7 @@ def _by_depth(values: Sequence[float], location: Location) -> float:
     return values[min(location.depth, len(values) - 1)]
 
 
-_MAX_ITEMS = 1_000
+_MAX_ITEMS, _MAX_WANTED = 1_000, 50
 _FEW_MENTIONED = 0.4  # share of the properties of a list's only item above which the prompt has no further items
 _MAX_ITEM_ATTEMPTS = 30
 _MAX_MISSES = 24

@@ -167,5 +167,5 @@ _TRANSCRIPT = re.compile(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0
 _QUOTED = re.compile(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")
 _CUE = re.compile(
     r"(?i)\b(?:one of|following|available|these|choose from|valid|possible)\b(?P<noun>[^:.\n,]{0,40})"
-    r"(?::|\bare\b)\s*\[?(?P<list>(?:[^.\n;]{3,400}|(?:\s*\n\s*[-*•][^\n]{1,200}){2,20}))"
+    r"(?::|\bare\b)[ \t]*\[?(?P<list>(?:\s*\n\s*[-*•][^\n]{1,200}){2,20}|[^.\n;]{3,400})"
 )

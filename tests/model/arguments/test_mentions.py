@@ -14,6 +14,8 @@ from mockserver.model.arguments import NOTHING, Mentions, mentions
 from mockserver.model.arguments.reading import read
 from tests.kit.loops import rows
 
+TEXT: dict[str, Any] = {"type": "string"}
+LISTED: dict[str, Any] = {"type": "array", "items": TEXT}
 HELD_OUT_RATE = 0.65  # of whole rows that are right, all of their values and no other
 
 Row = Mapping[str, Any]
@@ -185,3 +187,31 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
         {"assignee": "Alice", "priority": "high", "due": "2023-11-15"},
         {"assignee": "Bob", "priority": "low", "due": "2023-11-15"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "expected"),
+    [
+        ("What is the price of a banana?", {"item": TEXT}, {"item": "banana"}),
+        ("How much does a red apple cost?", {"product": TEXT}, {"product": "red apple"}),
+        ("Order 13 is shipped.", {"order_id": {}, "status": TEXT}, {"order_id": "13", "status": "shipped"}),
+        ("I need flour, sugar and butter", {"items": LISTED}, {"items": ["flour", "sugar", "butter"]}),
+        ("Look in the knowledge base for our refund policy", {"query": TEXT}, {"query": "our refund policy"}),
+        ("How many of SKU-99 are in stock?", {"sku": TEXT}, {"sku": "SKU-99"}),
+    ],
+)
+def test_the_words_around_a_value_are_none(text: str, schema: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert mentions(text).assigned(schema, lambda name, value: True, required=(*schema,))[0] == expected
+
+
+def test_stated_values_come_first_and_only_where_they_fit() -> None:
+    said = mentions("the mode is fast").stating({"mode": "slow"})
+    assert said.assigned({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
+    assert said.assigned({"mode": TEXT}, lambda name, value: value != "slow")[0] != {"mode": "slow"}
+    alone = mentions("").stating({"mode": "slow"})
+    assert alone.assigned({"mode": TEXT}, lambda name, value: True)[0] == {"mode": "slow"}
+
+
+def test_how_many_items_a_text_wants() -> None:
+    assert mentions("Generate 3 quiz questions").counted("questions")[0] == 3
+    assert mentions("Generate 3 quiz questions").counted("answers")[0] is None

@@ -1,7 +1,7 @@
 """What the prompt says reaches the values of a schema, unless it does not fit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -153,3 +153,21 @@ def test_a_list_of_objects_leaves_the_rest_to_what_stands_beside_it() -> None:
     }
     made = instance(schema, Seed(1), mentions("The farm in Iowa sold 1200 tons of corn and 800 tons of soy."))
     assert made == {"place": "Iowa", "crops": [{"crop": "corn", "tons": 1200}, {"crop": "soy", "tons": 800}]}
+
+
+def test_a_prompt_that_fills_one_item_wants_no_others() -> None:
+    person = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"users": {"type": "array", "items": person}}, "required": ["users"]}
+    for seed in range(5):
+        assert instance(schema, Seed(seed), mentions("Ann is 30 years old")) == {"users": [{"name": "Ann", "age": 30}]}
+        assert len(instance(schema, Seed(seed), mentions("Invent 4 users"))["users"]) == 4
+
+
+def test_optional_properties_that_nobody_mentions_are_left_out() -> None:
+    properties = {"title": {"type": "string"}, "start": {"type": "string", "format": "date"}}
+    optional = {"type": "object", "properties": properties}
+    for seed in range(5):
+        found = instance({**optional, "required": ["title"]}, Seed(seed), mentions("Meet at noon"))
+        assert list(found) == ["title"]
+        assert instance(optional, Seed(seed), replace(mentions("Do it"), sparse=True)) == {}
+    assert any(instance(optional, Seed(seed), mentions("Do it")) for seed in range(5))

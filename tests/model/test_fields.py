@@ -1,0 +1,99 @@
+"""Answers of named fields, and the agents that DSPy writes with them."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Message
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model import auto
+from tests.kit.calls import call
+
+RULES = """Your input fields are:
+1. `question` (str):
+2. `trajectory` (str):
+Your output fields are:
+1. `next_thought` (str):
+2. `next_tool_name` (Literal['search', 'multiply', 'finish']):
+3. `next_tool_args` (dict[str, Any]):
+
+When selecting the next_tool_name and its next_tool_args, the tool must be one of:
+
+(1) search, whose description is <desc>Search the wiki.</desc>. It takes arguments {'query': {'type': 'string'}}.
+(2) multiply, whose description is <desc>Multiply.</desc>. It takes arguments {'a': {'type': 'integer'}, 'b': {}}.
+(3) finish, whose description is <desc>Marks the task as complete.</desc>. It takes arguments {}.
+"""
+NAMES = "(must be formatted as a valid Python Literal['search', 'multiply', 'finish'])"
+IN_TEXT = (
+    f"Respond with the corresponding output fields, starting with the field `[[ ## next_thought ## ]]`, then "
+    f"`[[ ## next_tool_name ## ]]` {NAMES}, then `[[ ## next_tool_args ## ]]` (must be formatted as a valid Python "
+    "dict[str, Any]), and then ending with the marker for `[[ ## completed ## ]]`."
+)
+IN_JSON = (
+    f"Respond with a JSON object in the following order of fields: `next_thought`, then `next_tool_name` {NAMES}, then "
+    "`next_tool_args` (must be formatted as a valid Python dict[str, Any])."
+)
+
+
+def answer(user: str, rules: str = RULES, **asked: Any) -> str:
+    (part,) = auto(call(Message("system", rules), Message("user", user), **asked), Seed(1), {}).parts
+    assert isinstance(part, Text)
+    return part.text
+
+
+def fields(text: str) -> dict[str, str]:
+    return {name: value.strip() for name, value in re.findall(r"\[\[ ## (\w+) ## \]\]\n?(.*?)(?=\[\[|$)", text, re.S)}
+
+
+def question(said: str, trajectory: str = "", order: str = IN_TEXT) -> str:
+    return f"[[ ## question ## ]]\n{said}\n\n[[ ## trajectory ## ]]\n{trajectory}\n\n{order}"
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [("Search the wiki for penguins", "search", {"query": "penguins"}), ("Multiply 6 and 7", "multiply", {"a": 6})],
+)
+def test_the_next_tool_is_one_that_the_prompt_lists(said: str, name: str, arguments: dict[str, Any]) -> None:
+    found = fields(answer(question(said)))
+    assert list(found) == ["next_thought", "next_tool_name", "next_tool_args", "completed"]
+    assert found["next_tool_name"] == name
+    assert json.loads(found["next_tool_args"]).items() >= arguments.items()
+
+
+def test_an_agent_finishes_after_an_observation() -> None:
+    steps = "\n\n".join(
+        f"[[ ## {field}_0 ## ]]\n{value}"
+        for field, value in {
+            "thought": "I look.",
+            "tool_name": "search",
+            "tool_args": '{"query": "penguins"}',
+            "observation": "Penguins are birds.",
+        }.items()
+    )
+    found = fields(answer(question("Search the wiki for penguins", steps)))
+    assert (found["next_tool_name"], found["next_tool_args"]) == ("finish", "{}")
+
+
+def test_fields_in_json() -> None:
+    found = json.loads(answer(question("Multiply 6 and 7", order=IN_JSON), response_format="json_object"))
+    assert found["next_tool_name"] == "multiply"
+    assert list(found) == ["next_thought", "next_tool_name", "next_tool_args"]
+    strict = {"type": "object", "properties": {"next_tool_name": {"enum": ["finish"]}}, "required": ["next_tool_name"]}
+    user = question("Multiply 6 and 7", order=IN_JSON)
+    assert json.loads(answer(user, response_format="json_schema", schema=strict))["next_tool_name"] == "finish"
+
+
+def test_fields_have_their_types() -> None:
+    rules = 'Your output fields are:\n{tags}  # note: adhere to the JSON schema: {"type": "array", "maxItems": 0}'
+    order = (
+        "Respond with the corresponding output fields, starting with the field `[[ ## tags ## ]]`, then "
+        "`[[ ## sure ## ]]` (must be formatted as a valid Python bool), then `[[ ## mood ## ]]` (must be formatted as "
+        "a valid Python Literal['good', 'bad']), and then ending with the marker for `[[ ## completed ## ]]`."
+    )
+    found = fields(answer(f"[[ ## text ## ]]\nAll is bad.\n\n{order}", rules))
+    assert found["tags"] == "[]"
+    assert found["sure"] in ("True", "False")
+    assert found["mood"] in ("good", "bad")

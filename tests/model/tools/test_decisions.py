@@ -1,0 +1,80 @@
+"""Which worker acts next and when the work ends, and names from the lists of a prompt."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Message
+from mockserver.core.json import Json
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model import auto
+from mockserver.model.tools.decisions import decided
+from tests.kit.calls import call
+
+RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")
+CODE = Message("user", "Write code for a bar chart")
+
+
+def route(*options: str, name: str = "next") -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"enum": [*options]}}, "required": [name]}
+
+
+ROUTE = route("researcher", "coder", "FINISH")
+
+
+def chosen(schema: Json, *messages: Message) -> Any:
+    return next(iter(decided(call(*messages), schema).values()), None)
+
+
+def test_a_worker_that_fits_and_then_the_end() -> None:
+    assert chosen(ROUTE, RULES, CODE) == "coder"
+    assert chosen(ROUTE, RULES, Message("user", "Research the moon")) == "researcher"
+    for reply in (
+        Message("user", "plot()", name="coder"),
+        Message("assistant", "plot()"),
+        Message("user", "coder: ok"),
+    ):
+        assert chosen(ROUTE, RULES, CODE, reply) == "FINISH"
+
+
+@pytest.mark.parametrize("end", ["FINISH", "END", "__end__", "done", "stop", "complete", "final_answer"])
+def test_every_worker_that_the_request_names_works_once(end: str) -> None:
+    schema = route("flights", "hotels", end)
+    messages = [Message("user", "Book a flight to Rome and a hotel there")]
+    seen = []
+    while not seen or (seen[-1] != end and len(seen) < 9):
+        (part,) = auto(call(*messages, response_format="json_schema", schema=schema), Seed(1), {}).parts
+        assert isinstance(part, Text)
+        seen.append(json.loads(part.text)["next"])
+        messages += [Message("assistant", part.text), Message("user", "Booked.")]
+    assert seen == ["flights", "hotels", end]
+
+
+def test_a_new_request_starts_again() -> None:
+    done = (RULES, CODE, Message("assistant", "plot()", name="coder"))
+    assert chosen(ROUTE, *done, Message("user", "Research the moon")) == "researcher"
+    assert chosen(ROUTE, *done, Message("user", "Who acts next, or should we FINISH?")) == "FINISH"
+
+
+def test_definitions_and_alternatives_list_options_too() -> None:
+    node = {"anyOf": [{"const": "coder"}, {"$ref": "#/$defs/End"}]}
+    schema = {"$defs": {"End": {"enum": ["__end__"]}}, "properties": {"goto": node}}
+    assert chosen(schema, CODE) == "coder"
+    assert chosen(schema, CODE, Message("assistant", "plot()")) == "__end__"
+    endless: Json = {"$defs": {"A": {"$ref": "#/$defs/A"}}, "properties": {"next": {"$ref": "#/$defs/A"}}}
+    assert decided(call(CODE), endless) == {}
+
+
+def test_a_state_is_no_decision() -> None:
+    assert decided(call("Set it to doing"), route("todo", "doing", "done", name="status")) == {}
+
+
+def test_a_name_from_a_list_in_words() -> None:
+    schema = {"properties": {"coworker": {"type": "string"}, "task": {"type": "string"}}}
+    about = "Delegate a task to one of the following coworkers: Senior Researcher, Writer\nThe input is the coworker."
+    assert decided(call("Ask the writer for an article"), schema, about) == {"coworker": "Writer"}
+    assert decided(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
+    rules = Message("system", "Available coworkers:\n- Editor: mends texts\n- Painter: draws\n")
+    assert decided(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}

@@ -9,7 +9,7 @@ import pytest
 from mockserver.core.call import Message
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model import auto
+from mockserver.model.auto import auto
 from tests.kit.calls import call
 
 RULES = """Your input fields are:

@@ -9,7 +9,7 @@ from mockserver.core.call import Message
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.model import auto
+from mockserver.model.auto import auto
 from mockserver.model.tools.decisions import decided
 from tests.kit.calls import call
 

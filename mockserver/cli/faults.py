@@ -110,8 +110,9 @@ class _Bench:
                 yield self.matrix.row(name, case, self._result(ran, intact), calls)
 
     def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
+        from mockserver.server.client_environment import environment
         from mockserver.server.live import DEFAULT
-        from mockserver.server.run import Running, environment
+        from mockserver.server.run import Running
 
         live = start(self.sources)
         live.journal.keeps_calls = True

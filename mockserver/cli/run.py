@@ -51,7 +51,8 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     mockserver run -- pytest
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.run import Running, environment  # uvicorn is slow to import; report mistakes in rules first
+    from mockserver.server.client_environment import environment
+    from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
     given = server_sources(rules, flags)
     live = start(given)

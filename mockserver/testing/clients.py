@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.dialects import discover
-from mockserver.server.run import ADDRESS, key_in
+from mockserver.server.client_environment import ADDRESS, key_in
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -37,8 +37,8 @@ from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.server.app import DefaultDialect
 from mockserver.server.cassette_store import Player
+from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import DEFAULT, compiled, start
-from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
@@ -49,6 +49,8 @@ from mockserver.testing.transport.in_process import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
+
+    from mockserver.server.run import Running
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -83,6 +85,8 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
             raise ConfigError(
                 f"this server is already running at {self.url}; stop it first, or create another MockServer"
             )
+        from mockserver.server.run import Running  # uvicorn is slow to import
+
         running = Running(self._live)
         running.start()
         self._running = running
@@ -310,7 +314,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
             self._running.check_here()
 
     @property
-    def _listening(self) -> Running:
+    def _listening(self) -> "Running":
         if self._running is None:
             raise ConfigError("this server is not running; use it in a with block, or call start()")
         return self._running

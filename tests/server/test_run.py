@@ -15,7 +15,8 @@ from urllib.request import urlopen
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.server.run import KEY, Running, bind, environment
+from mockserver.server.client_environment import KEY, environment
+from mockserver.server.run import Running, bind
 from tests.kit.local import local
 from tests.kit.raw import STREAM, Raw, post
 

@@ -181,9 +181,10 @@ class Then(TypedDict, total=False):
     reasoning: str
     annotations: Sequence[Mapping[str, Any]]
     logprobs: Sequence[float]
-    finish: Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
+    finish: Literal["stop", "length", "tool_calls", "content_filter", "function_call", "error"]
     usage: Mapping[str, int]
     model: str
+    system_fingerprint: str | None
     headers: Mapping[str, str]
     content_filter: Mapping[str, Any]
     annotate: Mapping[str, Any]

@@ -17,6 +17,7 @@ rules:
   - {when: {last_user: "*hello*"}, then: {text: " Hello there, friend."}}
   - {when: {last_user: "*busy*"}, then: {error: 429, retry_after: 0.01}}
   - {when: {last_user: "*broken*"}, then: {error: 500}}
+  - {when: {last_user: "*gives up*"}, then: {text: " Sor", finish: error}}
   - when: {last_user: "*weather*"}
     then: {reasoning: "They ask of Oslo.", tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
 """
@@ -41,6 +42,18 @@ def client(place: Served, request: pytest.FixtureRequest) -> Iterator[Fireworks]
     base = place.address + request.param
     with Fireworks(api_key="fw_1", base_url=base, max_retries=1, _strict_response_validation=True) as client:
         yield client
+
+
+def test_a_completion_that_breaks_off(client: Fireworks) -> None:
+    made = client.completions.create(model=MODEL, prompt="It gives up.", raw_output=True)
+    assert (made.choices[0].text, made.choices[0].finish_reason) == (" Sor", "error")
+
+
+def test_tokens_that_were_sent_are_fragments(client: Fireworks) -> None:
+    made = client.completions.create(model=MODEL, prompt=[5, 7], raw_output=True)
+    raw = made.choices[0].raw_output
+    assert raw is not None
+    assert raw.prompt_fragments == raw.prompt_token_ids == [5, 7]
 
 
 def test_a_completion(client: Fireworks) -> None:

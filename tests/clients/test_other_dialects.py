@@ -49,6 +49,17 @@ def test_texts(client: OpenAI) -> None:
     assert final.id == whole.id
 
 
+@pytest.mark.parametrize("dialect", ["skytells"])
+def test_a_stated_fingerprint_and_usage(client: OpenAI, dialect: str) -> None:
+    made = client.chat.completions.create(model=MODEL, messages=say("stated"))
+    assert made.system_fingerprint == "fp_mine"
+    assert made.usage
+    assert made.usage.completion_tokens_details
+    assert made.usage.prompt_tokens_details
+    assert made.usage.completion_tokens_details.accepted_prediction_tokens == 3
+    assert made.usage.prompt_tokens_details.audio_tokens == 2
+
+
 def test_tools(client: OpenAI) -> None:
     tools = [WEATHER, TIME]
     whole = client.chat.completions.create(model=MODEL, messages=say("weather and time"), tools=tools)

@@ -55,6 +55,11 @@ def dialect_of(url: str, routes: DialectRoutes) -> str | None:
     return None
 
 
+def dialect_at(host: str) -> str | None:
+    """The first dialect of a host in lower case; None if it belongs to no known provider."""
+    return next((dialect for pattern, _, dialect in _HOSTS if pattern.fullmatch(host)), None)
+
+
 def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> LocalTarget | None:
     """What a URL of this dialect means here, or None if the dialect has no such operation."""
     parts = urlsplit(url)

@@ -2,8 +2,9 @@
 """All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -175,6 +176,20 @@ def assemble(
 
     If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
     """
+    settings, mistakes = assembled(flags, environ, documents, dialects=dialects)
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return settings
+
+
+def assembled(
+    flags: Mapping[str, Json],
+    environ: Mapping[str, str],
+    documents: Sequence[Document],
+    *,
+    dialects: Collection[str] = (),
+) -> tuple[Settings, Sequence[Mistake]]:
+    """The same, but of mistaken settings the rest, and the mistakes."""
     settings, mistakes = Settings(), list[Mistake]()
     flagged = _Layer(flags, str if isinstance(flags, Keywords) else flag)
     layers = (*map(_of_document, documents), _of_environ(environ), flagged)
@@ -184,9 +199,8 @@ def assemble(
             settings = settings.model_copy(update=_checked(layer, dialects, profiles))
         except MockserverError as error:
             mistakes += error.mistakes
-    if mistakes:
-        raise ConfigError(*mistakes)
-    return settings
+            settings = settings.model_copy(update=dict(_valid(layer, profiles)))
+    return settings, mistakes
 
 
 def settings_schema() -> dict[str, Json]:
@@ -279,6 +293,14 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
             known = f"must be one of {', '.join(dialects)}, not {shown(name)}{did_you_mean(name, dialects)}"
             raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
     return {name: getattr(settings, name) for name in settings.model_fields_set}
+
+
+def _valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
+    """The valid settings of a layer that has others, too."""
+    for name in layer.values if isinstance(layer.values, Mapping) else ():
+        one = replace(layer, values={name: layer.values[name]})
+        with suppress(MockserverError):
+            yield from _checked(one, (), profiles).items()
 
 
 def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:

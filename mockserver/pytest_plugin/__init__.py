@@ -22,20 +22,20 @@ import pytest
 if TYPE_CHECKING:
     from mockserver.pytest_plugin.session import Run, Use
     from mockserver.testing import MockServer
-    from mockserver.testing.clients import EnvironmentPatch
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[Use] = pytest.StashKey()
-PATCH: pytest.StashKey[EnvironmentPatch] = pytest.StashKey()
+RESTORE: pytest.StashKey[Callable[[], None]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, most of them also keys of the ini file."""
     group = parser.getgroup("mockserver", "mock servers for LLM APIs")
     for name, (words, kind, how) in OPTIONS.items():
-        group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
+        flag = f"--mockserver-{name.replace('_', '-')}"
+        group.addoption(flag, dest=f"mockserver_{name}", default=None, help=words, **how)
         parser.addini(f"mockserver_{name}", words, type=kind)
     group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
     group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
@@ -79,18 +79,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Report mistakes in marks and rules files once, at collection, rather than in each test."""
+    """With --collect-only, report mistakes in marks, rules files and cassettes; else each fails its test."""
     ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
-    if not ours or config.option.collectonly:
+    if not ours or not config.option.collectonly:
         return
-    removed = set[pytest.Item]()
     for text, affected in _run(config).mistakes(ours):
         more = f" and {len(affected) - 1} more" if len(affected) > 1 else ""
         file = affected[0].nodeid.partition("::")[0]
         report = pytest.CollectReport(file, "failed", f"{text}\nrequired by {affected[0].nodeid}{more}", [])
         config.hook.pytest_collectreport(report=report)
-        removed.update(affected)
-    items[:] = [item for item in items if item not in removed]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Fail a test of `mockserver_session` alone for mistakes in the options; `mockserver` finds those of its test."""
+    names = getattr(item, "fixturenames", ())
+    if "mockserver_session" in names and "mockserver" not in names:
+        with _raising(_FAILED):
+            _run(item.config).check()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -126,7 +132,7 @@ def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -
     """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     stash = request.node.stash
     with _raising(_FAILED), _run(request.config).serving(request.node, mockserver_session) as use:
-        stash[USE], stash[PATCH] = use, use.patch
+        stash[USE], stash[RESTORE] = use, use.restore
         yield use.server
         del stash[USE]
 
@@ -143,12 +149,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Restore the environment again: fixtures that were set up before ours may have restored our values."""
+    """Restore everything again: fixtures that were set up before ours may have restored our values."""
     try:
         return (yield)
     finally:
-        if (patch := item.stash.get(PATCH, None)) is not None:
-            patch.restore()
+        if (restore := item.stash.get(RESTORE, None)) is not None:
+            restore()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -266,6 +272,11 @@ OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
         {"action": "append", "metavar": "DIALECT=URL"},
     ),
     "cassettes": ("the folder of cassettes (default: `cassettes` next to the test file)", "string", {}),
+    "allow_hosts": (
+        "a provider's host that tests may connect to; repeatable",
+        "args",
+        {"action": "append", "metavar": "HOST"},
+    ),
 }
 CHOICES = {
     "mockserver_env": ("how long environment variables point clients to the server", ("test", "session")),

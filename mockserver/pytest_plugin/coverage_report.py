@@ -61,9 +61,10 @@ class RuleCoverage:
         self._partial = self._partial or not report.passed
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the skipped tests, which might use rules, and the files whose tests fail, perhaps before they do."""
+        """Note tests skipped or not set up, which might use rules, and the files whose tests fail, perhaps before."""
         file = report.nodeid.partition("::")[0]
         self._passing[file] = self._passing.get(file, True) and report.passed
+        self._partial = self._partial or (report.failed and report.when == "setup")
         if report.skipped:
             self._skipped.add(report.nodeid)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.config.errors import MockserverError, SourceLocation
+from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.reports.calls import NO_CALLS
 from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit
 from mockserver.testing.transport.in_process import EndlessError
@@ -23,8 +23,11 @@ _NOT_JUDGED = (KeyboardInterrupt, pytest.exit.Exception, pytest.skip.Exception, 
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
-    """Run a marked test once per fault. Raises CollectError for mistakes in the mark."""
-    cases = _matrix(metafunc.definition).cases
+    """Run a marked test once per fault, or if the mark has mistakes, once to report them."""
+    try:
+        cases = matrix(metafunc.definition).cases
+    except MockserverError:
+        return
     if PARAMETER not in metafunc.fixturenames:
         metafunc.fixturenames.append(PARAMETER)
     metafunc.parametrize(PARAMETER, cases, ids=[case.name for case in cases])
@@ -37,10 +40,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if case is None or case.rule is None:
         return (yield) if case is None else (yield from _intact(item, case))
     server: MockServer = item.funcargs[SERVER]  # type: ignore[attr-defined]
-    matrix = _matrix(item)
+    faults = matrix(item)
     server.override(case.rule)
     error: BaseException | None = None
-    limit = TimeLimit(matrix.limit, lambda: _abort(server))
+    limit = TimeLimit(faults.limit, lambda: _abort(server))
     try:
         with limit:
             yield
@@ -49,7 +52,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as raised:
         error = raised
     server.wait_until_idle(_CLOSING)
-    row = matrix.row(_test(item, case), case, _result(error, limit), server.calls)
+    row = faults.row(_test(item, case), case, _result(error, limit), server.calls)
     server.close_open()
     _note(item, row)
     if row.bad:
@@ -107,7 +110,8 @@ def _fail(why: str, error: BaseException | None, *, hung: bool) -> None:
     raise error
 
 
-def _matrix(node: pytest.Item) -> FaultMatrix:
+def matrix(node: pytest.Item) -> FaultMatrix:
+    """The matrix of a marked test. Raises ConfigError for mistakes in the mark."""
     made: FaultMatrix | None = node.stash.get(_MATRIX, None)
     if made is None:
         mark = node.get_closest_marker(MARK)
@@ -120,7 +124,7 @@ def _matrix(node: pytest.Item) -> FaultMatrix:
                 **mark.kwargs,
             )
         except MockserverError as error:
-            raise pytest.Collector.CollectError(f"@pytest.mark.{MARK}: {error}") from None
+            raise ConfigError(f"@pytest.mark.{MARK}: {error}") from None
         node.stash[_MATRIX] = made
     return made
 

@@ -24,7 +24,7 @@ from mockserver.reports.failures import (
     unplayed_summary,
 )
 from mockserver.testing import MockServer, MockServerTestCase, Setup
-from mockserver.testing.clients import EnvironmentPatch
+from mockserver.testing.clients import EnvironmentPatch, patched_environ
 from mockserver.testing.options import ServerOptions, cassette_name, relative
 from mockserver.testing.setup import MockServerWarning, left_open, unrecorded
 
@@ -44,8 +44,12 @@ def configured(item: pytest.Item, options: Mapping[str, Any]) -> Config:
 
     Raises ConfigError.
     """
-    if item.get_closest_marker(FAULTS) is not None and not hasattr(item, "callspec"):
-        raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes, not for a TestCase")
+    if item.get_closest_marker(FAULTS) is not None:
+        from mockserver.pytest_plugin.fault_marks import matrix
+
+        matrix(item)
+        if not hasattr(item, "callspec"):
+            raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes, not for a TestCase")
     found = dict(options)
     for node, mark in reversed(tuple(item.iter_markers_with_node(MARK))):
         if isinstance(node, pytest.Class | pytest.Function) and _has_own_server(item):
@@ -164,25 +168,37 @@ class Run:
         self._running = ExitStack()
         self._started = False
         self._recorded = set[str]()  # cassettes that this run began to record
+        self.mistake: MockserverError | None = None  # in the options
 
     @property
     def server(self) -> MockServer:
-        """The server with the options of ini file and command line, perhaps not running. Raises MockserverError."""
+        """The server with the options of ini file and command line, perhaps not running.
+
+        With mistakes in these, it has none of them, for tests whose marks name others; the rest fail with `mistake`.
+        """
         if self._server is None:
             options = {name: value for name, value in self._options.items() if name not in _OF_TESTS}
-            self._server = MockServer(*self._options.get("rules", ()), **options)
+            try:
+                self._server = MockServer(*self._options.get("rules", ()), **options)
+            except MockserverError as error:
+                self._server, self.mistake = MockServer(), error
         return self._server
 
     def started(self) -> MockServer:
-        """The server, running until `close`. Raises MockserverError."""
+        """The server, running until `close`. Raises MockserverError if it cannot listen."""
         if not self._started:
             self._running.callback(self.server.start().stop)
             self._started = True
         return self.server
 
+    def check(self) -> None:
+        """Raise MockserverError for mistakes in the options."""
+        if self.server is not None and self.mistake is not None:
+            raise self.mistake
+
     def set_environ(self) -> None:
         """Start the server, and set the environment for clients until `close`. Raises MockserverError."""
-        self._running.enter_context(self.started().environ())
+        self._running.enter_context(patched_environ(self.started().env))
 
     def close(self) -> None:
         """Stop the server, and restore the environment."""
@@ -190,11 +206,11 @@ class Run:
         self._started = False
 
     def mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
-        """Each mistake in the tests' configuration once, with the tests that it keeps from running."""
+        """Each mistake in the tests' configuration once, with the tests that fail for it."""
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server.check(setup(self._configured(item)))
+                self.server.check(setup(with_cassette(item, self._configured(item))))
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.shown() for mistake in error.mistakes), []).append(item)
         yield from ((in_pytest(text), affected) for text, affected in found.items())
@@ -212,8 +228,10 @@ class Run:
         if own and "cassette" not in config:
             use.absent = partial(absent_cassette, item, config)
         use.patch.set(server.env)
+        server.guard.error = partial(pytest.fail.Exception, pytrace=False)
+        server.guard.start()
         yield use
-        use.patch.restore()
+        use.restore()
         calls, left = server.calls, server.close_open()
         server.reset()
         for warning in (*left_open(left), *unrecorded(calls)) if not use.failed else ():
@@ -253,6 +271,11 @@ class Use:
         found = self.server.problems()
         return (*found, *self.absent()) if any(call.source == "unmatched" for call in self.server.calls) else found
 
+    def restore(self) -> None:
+        """Restore the environment, and let connections through."""
+        self.patch.restore()
+        self.server.guard.stop()
+
     def failure(self) -> str:
         """Why the test should fail at its end; empty if it should not."""
         cassette = self.server.played_cassette() if self.strict else None
@@ -270,8 +293,10 @@ class Use:
         if ours and (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
             crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1  # the test's, not the plugin's
         if report.failed and not ours:
-            calls, problems = self.server.calls, self.problems
+            calls = self.server.calls
+            problems = [each for each in self.problems if in_pytest(each.text) not in report.longreprtext]
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
+            awaited = awaited and not self.server.guard.blocked
             if calls or problems or awaited:
                 texts = (*map(str, unrecorded(calls)), server_report(calls, problems))
                 report.sections.append(("mockserver", in_pytest("\n\n".join(texts))))

@@ -3,7 +3,7 @@
 Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from mockserver.cassettes.match import EpisodeIndex, miss_report
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
 from mockserver.config.errors import CassetteError, Mistake, RuleError
 from mockserver.config.recording import MatchSettings
+from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
@@ -25,7 +26,6 @@ from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.dialects import discover
 from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import on_thread, on_thread_if_large
-from mockserver.rules.load import Rule
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
@@ -277,30 +277,47 @@ _OF_THE_CONNECTION = frozenset(
 )
 
 
-def check(rules: Iterable[Rule], cassettes: CassetteStore) -> None:
-    """Load the cassettes that rules name. Raises RuleError if one is missing, CassetteError if one is broken."""
-    mistakes = []
-    for rule in rules:
-        for name in named_in(rule.spec["then"]):
+def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:
+    """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
+    rules = ((document, index) for document in documents for index in range(len(_rules(document))))
+    mistakes = list[Mistake]()
+    for count, (document, index) in enumerate(rules, 1):
+        spec, place = _rules(document)[index], document.place(("rules", index))
+        rule = spec.get("name", f"rule {count}") if isinstance(spec, Mapping) else ""
+        for name in named_in(spec.get("then")) if isinstance(spec, Mapping) else ():
             try:
                 there = cassettes.exists(name)
             except CassetteError as error:
-                mistakes += [Mistake(mistake.message, rule.place) for mistake in error.mistakes]
+                mistakes += [Mistake(mistake.message, place) for mistake in error.mistakes]
                 continue
-            if there:
+            if not there:
+                mistakes.append(Mistake(f'rule "{rule}": {cassettes.missing(name)}', place))
+                continue
+            try:
                 cassettes.load(name)
-            else:
-                mistakes.append(Mistake(f'rule "{rule.name}": {cassettes.missing(name)}', rule.place))
+            except CassetteError as error:
+                mistakes += error.mistakes
     if mistakes:
-        raise RuleError(*mistakes)
+        raise RuleError(*dict.fromkeys(mistakes))
 
 
-def named_in(then: Mapping[str, Json]) -> Iterator[str]:
-    """The cassettes in a `then`, its steps and its branches."""
-    if "cassette" in then:
-        yield then["cassette"]
-    for inner in (*then.get("steps", ()), *(branch["then"] for branch in then.get("one_of", ()))):
-        yield from named_in(inner)
+def _rules(document: Document) -> Sequence[Json]:
+    return _listed(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def named_in(then: Json) -> Iterator[str]:
+    """The cassettes in a `then`, its steps and its branches; what is no `then` has none."""
+    pending = [then]
+    while pending:
+        if isinstance(each := pending.pop(0), Mapping):
+            if isinstance(name := each.get("cassette"), str):
+                yield name
+            steps, branches = _listed(each.get("steps")), _listed(each.get("one_of"))
+            pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
 
 
 def file_of(name: str) -> str:

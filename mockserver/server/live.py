@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
-from mockserver.config.settings import Settings, UnmatchedError, assemble
+from mockserver.config.settings import Settings, UnmatchedError, assembled
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.call import Call
@@ -167,7 +167,11 @@ class Sources:
     shown: Callable[[Path], str] = str  # how messages name a file
 
     def documents(self) -> tuple[Document, ...]:
-        return tuple(map(self._document, self.files))
+        errors = list[MockserverError]()
+        found = [_tried(errors, partial(self._document, path)) for path in self.files]
+        if errors:
+            raise type(errors[0])(*(mistake for error in errors for mistake in error.mistakes))
+        return tuple(document for document in found if document is not None)
 
     def _document(self, path: Path) -> Document:
         shown = self.shown(path)
@@ -255,25 +259,32 @@ def start(sources: Sources) -> Live:
 def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
     documents, dialects = sources.documents(), discover()
-    try:
-        settings = assemble(sources.flags, sources.environ, documents, dialects=dialects)
-    except MockserverError as error:
-        mistakes = list(error.mistakes)
-        try:
-            compiled(documents, None)  # report its mistakes too
-        except MockserverError as more:
-            mistakes += more.mistakes
-        raise ConfigError(*mistakes) from None
-    rules = compiled(documents, settings.profiles)
+    settings, mistaken = assembled(sources.flags, sources.environ, documents, dialects=dialects)
+    errors: list[MockserverError] = [ConfigError(*mistaken)] if mistaken else []
+    rules = _tried(errors, partial(compiled, documents, None if mistaken else settings.profiles))
+    tapes = None
+    if not errors or before is None:  # else the running server would miss changes of cassettes that are read here
+        tapes = _tried(errors, partial(player, sources, settings, before))
+        folder = CassetteStore(settings.cassettes, settings.match) if tapes is None else tapes.cassettes
+        _tried(errors, partial(check, documents, folder))
+    if errors or rules is None or tapes is None:
+        raise type(errors[0])(*dict.fromkeys(mistake for error in errors for mistake in error.mistakes))
     listed = {name: dialect.models for name, dialect in dialects.items()}
-    tapes = player(sources, settings, before)
-    check(rules, tapes.cassettes)
     if before is None:
         shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     else:
         shelf = before.engine.memory.shelf
         before.namespaces.load_cassettes(tapes.cassettes)
     return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
+
+
+def _tried(errors: list[MockserverError], make: Callable[[], Value]) -> Value | None:
+    """What `make` returns; None if it raises one more of the errors."""
+    try:
+        return make()
+    except MockserverError as error:
+        errors.append(error)
+        return None
 
 
 def player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:

@@ -22,7 +22,7 @@ from mockserver.dialects import Dialect
 from mockserver.server.access import against_scripts
 from mockserver.server.live import Live, Prepared
 from mockserver.server.recorder import Recorder, Take
-from mockserver.server.upstreams import PASSED_BY, Upstream, onward, upstream_of
+from mockserver.server.upstreams import PASSED_BY, Upstream, onward, relaying, upstream_of
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -60,6 +60,7 @@ class Relay:
     async def _relayed(self, scope: Scope, more: Headers) -> str:
         from httpx2 import HTTPError
 
+        relaying.set(True)  # this task is for nothing else
         asked, call, forward = self.prepared.request, self.prepared.call, self.prepared.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live

@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from string import whitespace
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ from mockserver.server.routes import bare
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
 
+# True in the task of a request that goes to an upstream on purpose; tests stop all others to providers.
+relaying: ContextVar[bool] = ContextVar("relaying", default=False)
 PASSED_BY = b"x-mockserver-relay"  # the header in which a request names the servers that have relayed it
 MOST_CONNECTIONS, MOST_IDLE = 1000, 100
 

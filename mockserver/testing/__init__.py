@@ -2,6 +2,7 @@
 
 from mockserver.reports.calls import ReceivedCall as Call
 from mockserver.testing.assertions import Calls
+from mockserver.testing.connections import BlockedConnectionError
 from mockserver.testing.server import Asked, Declared, MockServer
 from mockserver.testing.setup import MockServerWarning, Setup
 from mockserver.testing.transport import Transport
@@ -10,6 +11,7 @@ from mockserver.testing.unittest import MockServerTestCase, mocked
 
 __all__ = [
     "Asked",
+    "BlockedConnectionError",
     "Call",
     "Calls",
     "Clock",

@@ -1,16 +1,12 @@
 """The fault matrix: which faults a test or a program runs under, and how the outcome of each run is judged."""
 
-import os
 import re
 import signal
 import sys
-import sysconfig
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -26,7 +22,7 @@ from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.load import Rule
 from mockserver.server.live import compiled
-from mockserver.testing.options import PACKAGE, outward, relative, table
+from mockserver.testing.options import frames_of_test, is_users, line_of, table
 
 # What a program does under a fault.
 OUTCOMES = {
@@ -133,18 +129,11 @@ class TimeLimit:
 
 def _user_line(frame: FrameType | None) -> str:
     """The innermost line of code below the working directory, such as `app.py:12`, if there is one."""
-    own = f"{Path.cwd()}{os.sep}"
-    for each in takewhile(lambda each: _PYTEST not in each.f_code.co_filename, outward(frame)):
-        file = each.f_code.co_filename
-        if file.startswith(own) and not file.startswith(_FOREIGN):
-            return f"{relative(file)}:{each.f_lineno}"
-    return ""
+    return next((line_of(each) for each in frames_of_test(frame) if is_users(each.f_code.co_filename)), "")
 
 
 # Hardly anything else uses this signal. Windows has no pthread_kill: there, aborting the answers has to be enough.
 _SIGNAL = getattr(signal, "SIGVTALRM", None) if hasattr(signal, "pthread_kill") else None
-_PYTEST = f"{os.sep}_pytest{os.sep}"  # frames further out are not part of the test
-_FOREIGN = (f"{PACKAGE}{os.sep}", *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
 Written = str | int | Mapping[str, Any]  # cut, "cut@after_tokens=3", "error=429", {"cut": {"after_tokens": 3}}

@@ -4,9 +4,11 @@ import linecache
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, TypedDict
@@ -62,6 +64,21 @@ def outward(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
+def frames_of_test(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and its callers as far as pytest's."""
+    return takewhile(lambda each: _PYTEST not in each.f_code.co_filename, outward(frame))
+
+
+def is_users(file: str) -> bool:
+    """Whether a file of code is below the working directory, and not installed there."""
+    return file.startswith(f"{os.getcwd()}{os.sep}") and not file.startswith(_FOREIGN)
+
+
+def line_of(frame: FrameType) -> str:
+    """The file and line of a frame, such as `app.py:12`."""
+    return f"{relative(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
 def relative(file: str | Path) -> str:
     """A path relative to the working directory, if it is below it."""
     return _relative(str(file), os.getcwd())
@@ -74,6 +91,8 @@ def _relative(file: str, folder: str) -> str:
 
 
 PACKAGE = str(Path(__file__).parents[1])
+_PYTEST = f"{os.sep}_pytest{os.sep}"
+_FOREIGN = (f"{PACKAGE}{os.sep}", *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
 # A bare value, one of several, or a table of predicates; by the kind of the field. In a bare text * is a wildcard.
@@ -98,10 +117,10 @@ FaultName = Literal[
 
 
 class ServerOptions(TypedDict, total=False):
-    """The options of a server in tests: settings by their names (docs/settings.md), and `timing`.
+    """The options of a server in tests: settings by their names (docs/settings.md), `timing` and `allow_hosts`.
 
     `timing`: True lets answers take the time that rules and settings define; a table or a profile applies to all
-    answers; with False, the default, they are sent at once.
+    answers; with False, the default, they are sent at once. `allow_hosts`: providers that clients may connect to.
     """
 
     unmatched: Literal["error", "generate"] | Mapping[str, Any]
@@ -113,6 +132,7 @@ class ServerOptions(TypedDict, total=False):
     record: Literal["none", "once", "new_episodes", "all"]
     record_errors: bool
     upstream: Mapping[str, str]
+    allow_hosts: Sequence[str]
     upstream_timeout: float | str
     match: Mapping[str, Any]
     scrub: Sequence[Mapping[str, Any]]

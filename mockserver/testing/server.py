@@ -3,8 +3,8 @@
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -42,6 +42,7 @@ from mockserver.server.live import DEFAULT, compiled, start
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
+from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.options import Details, ErrorName, ServerOptions, Then, When, caller, relative_to_caller, table
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_left_open
 from mockserver.testing.transport import Transport
@@ -74,6 +75,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         self._kept: tuple[Declared, ...] = ()
         self._overrides: tuple[Rule, ...] = ()
         self._stack = ExitStack()
+        self.guard = ConnectionGuard()
         self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # raised by reply functions, with their places
         self.worded: Callable[[str], str] = str  # puts messages on cassettes into words, from the next reset
@@ -99,9 +101,18 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
             running.hang_up()
             running.stop()
 
-    def environ(self) -> AbstractContextManager[None]:
-        """Within this block, official clients of this process and its children connect to this server."""
-        return patched_environ(self.env)
+    @contextmanager
+    def environ(self) -> Iterator[None]:
+        """Within this block, official clients of this process and its children connect to this server.
+
+        Connections of this process to providers are stopped, except to `allow_hosts`.
+        """
+        with patched_environ(self.env):
+            self.guard.start()
+            try:
+                yield
+            finally:
+                self.guard.stop()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -215,6 +226,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         if settings.upstream:
             self._live.sources = self._setup.sources  # the environment may have its key by now
         self._declared, self._loaded, self._overrides, self.errors = [], (), (), []
+        self.guard.allowed, self.guard.blocked = self._setup.allow_hosts, []
         self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
         self._cassette = LoadedCassette.of(self._live)
         self.update_rules()
@@ -258,13 +270,13 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         self._budget = Budget(max_calls, max_tokens)
 
     def problems(self) -> tuple[Problem, ...]:
-        """Why the test should fail: unmatched calls, rules not called, functions that raised, an exceeded budget."""
+        """Why the test should fail: blocked or unmatched calls, rules not called, functions that raised, a budget."""
         calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
         found = [no_answer(one.where) for one in self._declared if one.rule is None]  # first, as the cause of misses
-        found += [function_raised(where, errors) for (where, _), errors in failed.items()]
+        found += [*self.guard.blocked, *(function_raised(where, errors) for (where, _), errors in failed.items())]
         found += unmatched(calls, rules)
         for one in self._declared:
             if one.rule is not None and one.expected_calls is not None and len(one.calls) < one.expected_calls:

@@ -19,6 +19,7 @@ from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, Sources, compiled, compose
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
+from mockserver.testing.connections import allowed_hosts
 from mockserver.testing.options import ServerOptions, relative
 
 
@@ -81,20 +82,21 @@ _MAX_CACHED = 100  # setups
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Rules files, settings, and whether answers take time (`timed`)."""
+    """Rules files, settings, whether answers take time (`timed`), and the providers that clients may connect to."""
 
     rules: tuple[Path, ...] = ()
     settings: Mapping[str, Json] = field(default_factory=dict)
     timed: bool = False
+    allow_hosts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
         """A setup from rules files and options."""
         settings: dict[str, Any] = {**options}
-        timing = settings.pop("timing", False)
+        timing, allowed = settings.pop("timing", False), allowed_hosts(settings.pop("allow_hosts", ()))
         if not isinstance(timing, bool):
             settings["timing"] = timing
-        return cls(tuple(map(Path, rules)), {**DEFAULTS, **settings}, timing is not False)
+        return cls(tuple(map(Path, rules)), {**DEFAULTS, **settings}, timing is not False, allowed)
 
     @property
     def sources(self) -> Sources:
@@ -106,7 +108,8 @@ class Setup:
     @property
     def options(self) -> Mapping[str, Any]:
         """Its options and `rules`, with absolute paths."""
-        found = {"timing": self.timed, **self.settings, "rules": [path.absolute() for path in self.rules]}
+        found = {"timing": self.timed, "allow_hosts": self.allow_hosts, **self.settings}
+        found["rules"] = [path.absolute() for path in self.rules]
         if not self.cacheable or "cassettes" in found:
             found["cassettes"] = os.path.abspath(found.get("cassettes", "cassettes"))
         return found

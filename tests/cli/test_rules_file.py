@@ -45,6 +45,35 @@ def test_check_shows_every_mistake_with_its_line(rules: Path) -> None:
     assert 'did you mean "text"?' in second
 
 
+def test_check_shows_cassettes_whatever_else_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "tapes").mkdir()
+    (tmp_path / "tapes" / "torn.yaml").write_text("a: [")
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text(
+        f"settings: {{cassettes: {tmp_path / 'tapes'}, seed: many}}\n"
+        "rules:\n"
+        "  - {name: torn, then: {cassette: torn}}\n"
+        "  - {name: gone, thn: 3, then: {steps: [{text: a}, {one_of: [{then: {cassette: gone}}]}]}}\n"
+        "  - {then: {cassette: torn, steps: 3, one_of: [4]}}\n"
+    )
+    second.write_text("settings: {cassette: lost}\nrules: [{then: {txt: b}}]\n")
+    ran = run("check", first, second, tmp_path / "none.yaml")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{tmp_path / 'none.yaml'}: cannot be read" in ran.err
+    ran = run("check", first, second)
+    assert ran.code == 2
+    for told in (
+        f"{first}:1:",
+        'seed must be a whole number, not "many"',
+        f'{first}:4:5: rule "gone": there is no cassette "gone" in {tmp_path / "tapes"}',
+        'unknown key "thn"',
+        'there is no cassette "lost"',
+        'did you mean "text"?',
+    ):
+        assert told in ran.err, told
+    assert ran.err.count("torn.yaml:1:") == 1
+
+
 def test_check_prints_remarks_that_are_no_mistakes(rules: Path) -> None:
     rules.write_text(DOUBTFUL)
     ran = run("check", rules)

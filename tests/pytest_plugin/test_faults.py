@@ -146,12 +146,12 @@ def test_x(mockserver, how):
     result.stdout.fnmatch_lines(["no fault could be injected: no calls received; is the client*"])
 
 
-def test_a_mistake_in_the_marker_is_told_once(app: pytest.Pytester) -> None:
+def test_a_mistake_in_the_marker_fails_its_test(app: pytest.Pytester) -> None:
     case = "class Test(unittest.TestCase):\n    def test_y(self): ..."
     app.makepyfile(test_case=f"import pytest, unittest\n@pytest.mark.mockserver_faults('cut')\n{case}")
-    options = ("--continue-on-collection-errors",)
-    result = run(app, "@pytest.mark.mockserver_faults('cutt')\ndef test_x(mockserver): ...", *options)
-    result.assert_outcomes(errors=2)
+    tests = "@pytest.mark.mockserver_faults('cutt')\ndef test_x(mockserver): ...\ndef test_z(): ..."
+    result = run(app, tests)
+    result.assert_outcomes(errors=2, passed=1)
     of_case = "@pytest.mark.mockserver_faults is for functions and plain classes, not for a TestCase"
     result.stdout.fnmatch_lines([of_case])
     result.stdout.fnmatch_lines(

@@ -121,7 +121,7 @@ def test_parameter(mockserver, seed):
     ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=5)
 
 
-def test_mistaken_marks_are_told_once(pytester: pytest.Pytester) -> None:
+def test_a_mistake_fails_its_tests_and_no_other(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest
 from mockserver.testing import MockServerTestCase
@@ -136,11 +136,26 @@ class TestCase(MockServerTestCase):
 @pytest.mark.parametrize("n", range(3))
 def test_{number}(mockserver, n): ...
 """
-    result = ran(pytester, tests, files={"broken.yaml": BROKEN})
-    result.assert_outcomes(errors=1 + len(MARKS))
+    tests += """
+def test_broken_cassette(mockserver): ...
+
+def test_good(mockserver): ...
+"""
+    files = {"broken.yaml": BROKEN, "cassettes/test_it/test_broken_cassette.yaml": "a: ["}
+    result = ran(pytester, tests, files=files)
+    result.assert_outcomes(errors=2 + 3 * len(MARKS), passed=1)
     own = "@pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"
-    result.stdout.fnmatch_lines([own, "required by test_it.py::TestCase::test_it"])
+    cassette = "cassettes/test_it/test_broken_cassette.yaml:1:5: *"
+    result.stdout.fnmatch_lines(["* ERROR at setup of TestCase.test_it *", own])
+    result.stdout.fnmatch_lines(["* ERROR at setup of test_broken_cassette *", f"*{cassette}"])
+    for number, (_, told) in enumerate(MARKS):
+        result.stdout.fnmatch_lines([f"* ERROR at setup of test_{number}[[]2[]] *", told.replace("[", "[[]")])
+    assert "Traceback" not in result.stdout.str()
+    assert "plugin" not in result.stdout.str().partition("= ERRORS =")[2]  # no line of ours
+    listed = ran(pytester, tests, "--collect-only", files=files)
+    listed.assert_outcomes(errors=2 + len(MARKS))
+    listed.stdout.fnmatch_lines(["*<Function test_good>"])
+    listed.stdout.fnmatch_lines([f"*{cassette}"])
     for number, (_, told) in enumerate(MARKS):
         by = f"required by test_it.py::test_{number}[[]0[]] and 2 more"
-        result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", told.replace("[", "[[]"), by])
-    assert "Traceback" not in result.stdout.str()
+        listed.stdout.fnmatch_lines([told.replace("[", "[[]"), by])

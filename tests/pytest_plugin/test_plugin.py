@@ -143,9 +143,21 @@ def test_mistakes_of_the_ini_file(pytester: pytest.Pytester) -> None:
 
 def test_rules_that_cannot_be_for_the_whole_session(pytester: pytest.Pytester) -> None:
     ini(pytester, mockserver_env="session", mockserver_rules="broken.yaml")
-    result = ran(pytester, "def test_a(): pass", files={"broken.yaml": BROKEN})
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert result.stderr.str().count("broken.yaml:2:12: ") == 1
+    tests = """
+import pytest
+
+def test_a(): pass
+
+def test_b(mockserver): pass
+
+def test_c(mockserver_session): pass
+
+@pytest.mark.mockserver(rules="rules.yaml")
+def test_d(): assert greet() == "from the file"
+"""
+    result = ran(pytester, tests, files={"broken.yaml": BROKEN, "rules.yaml": RULES})
+    result.assert_outcomes(passed=2, errors=2)
+    assert sum(line.startswith("broken.yaml:2:12: ") for line in result.outlines) == 2
 
 
 def test_fixtures_that_change_the_environment_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A run of tests: one server, mistakes told once, what tests leave open, what stands for all of them."""
+"""A run of tests: one server, whose mistakes fail which tests, what tests leave open, what stands for all of them."""
 
 import pytest
 
@@ -8,16 +8,19 @@ from tests.kit.nested import BROKEN, ini, ran
 pytest_plugins = ["pytester"]
 
 
-def test_mistakes_of_a_rules_file_are_told_once(pytester: pytest.Pytester) -> None:
+def test_mistakes_of_a_rules_file(pytester: pytest.Pytester) -> None:
     ini(pytester, mockserver_rules="broken.yaml")
     tests = "def test_a(mockserver): pass\ndef test_b(mockserver): pass\ndef test_c(): pass"
     result = ran(pytester, tests, files={"broken.yaml": BROKEN})
     told = result.stdout.str()
-    assert len([line for line in result.outlines if line.startswith("broken.yaml:2:12: ")]) == 1
-    result.assert_outcomes(errors=1)
+    assert len([line for line in result.outlines if line.startswith("broken.yaml:2:12: ")]) == 2
+    result.assert_outcomes(errors=2, passed=1)
     assert "Traceback" not in told + result.stderr.str()
     ran(pytester, "def test_c(): pass").assert_outcomes(passed=1)
-    assert "broken" not in ran(pytester, "def test_a(mockserver): pass", "--collect-only").stdout.str()
+    listed = ran(pytester, tests, "--collect-only", "-q")
+    assert sum(line.startswith("broken.yaml:2:12: ") for line in listed.outlines) == 1
+    listed.stdout.fnmatch_lines(["test_it.py::test_a", "test_it.py::test_b", "test_it.py::test_c"])
+    listed.stdout.fnmatch_lines(["required by test_it.py::test_a and 1 more"])
 
 
 def test_a_port_that_cannot_be_bound(pytester: pytest.Pytester) -> None:

@@ -32,7 +32,6 @@ from mockserver.server.live import Sources, start
 from mockserver.server.recorder import recording_policy
 from mockserver.state.in_memory import MemoryStore
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
-from tests.kit.rules import loaded
 
 MISSING = r'there is no cassette "chat" in .*; to record it, start with --record once and --upstream DIALECT=URL'
 ONE, TWO, THREE = (episode(chat(text), text) for text in "abc")
@@ -124,7 +123,7 @@ def test_cassettes_in_rules_must_exist(tmp_path: Path) -> None:
     live = start(Sources((file,), {"cassettes": str(folder(chat=[], other=[]).path)}, {}))
     assert live.player.cassettes.get("other") is not None
     with pytest.raises(MockserverError, match=r"r\.yaml:1:9: '\.\./a' is not a valid cassette name"):
-        check(loaded("rules: [{then: {cassette: ../a}}]"), folder().store())
+        check([read("rules: [{then: {cassette: ../a}}]", "r.yaml")], folder().store())
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def rules_of(asked: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
     profiles = asked.live.settings.profiles
     try:
         rules = compiled((document,), profiles)
-        check(rules, asked.live.player.cassettes)
+        check((document,), asked.live.player.cassettes)
     except MockserverError as error:
         raise refused(_placed(document, error, profiles)) from error
     if not rules:

@@ -1,0 +1,213 @@
+"""Stops connections to providers' own servers while a test uses a mock server.
+
+They are seen where a host's name is looked up (uvloop does that without Python's `socket`), and where TLS is told the
+name: a proxy, or another resolver, hides it until then. An audit hook sees neither, and cannot be removed.
+"""
+
+import asyncio
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial, wraps
+from types import FrameType
+from typing import Any
+
+from mockserver.cassettes.convert import dialect_at
+from mockserver.config.errors import ConfigError
+from mockserver.dialects import discover
+from mockserver.reports.failures import Problem, problem
+from mockserver.server.upstreams import relaying
+from mockserver.testing.options import frames_of_test, is_users, line_of, relative
+
+
+class BlockedConnectionError(BaseException):
+    """A connection to a provider was stopped. Not an Exception, so that no client retries it and no app hides it."""
+
+
+@dataclass(slots=True, eq=False)
+class ConnectionGuard:
+    """Stops connections to providers, except to `allowed` hosts, in all threads of this process from `start` to `stop`.
+
+    `error` makes the exception that is raised instead; `blocked` says why, also if the app catches it.
+    """
+
+    allowed: Sequence[str] = ()
+    error: Callable[[str], BaseException] = BlockedConnectionError
+    blocked: list[Problem] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Start stopping connections."""
+        if self not in _ACTIVE:
+            _ACTIVE.append(self)
+        for owner, name, wrapped in _targets():
+            before = getattr(owner, name)
+            if not any(before is ours for _, _, ours, _ in _PATCHES):
+                ours = wraps(before)(wrapped(before))
+                _PATCHES.append((owner, name, ours, vars(owner).get(name)))
+                setattr(owner, name, ours)
+
+    def stop(self) -> None:
+        """Stop no more; call it again once others have undone their patches, which keep ours in use."""
+        if self in _ACTIVE:
+            _ACTIVE.remove(self)
+        for patch in () if _ACTIVE else tuple(reversed(_PATCHES)):
+            owner, name, ours, before = patch
+            if vars(owner).get(name) is ours:
+                delattr(owner, name) if before is None else setattr(owner, name, before)
+                _PATCHES.remove(patch)
+
+    def block(self, host: str, port: object) -> BaseException:
+        """Note a connection that is stopped, and return the exception to raise."""
+        found = _blocked(host, port, sys._getframe(1))
+        if found not in self.blocked:
+            self.blocked.append(found)
+        return self.error(found.text)
+
+
+_ACTIVE: list[ConnectionGuard] = []  # the latest last
+_PATCHES: list[tuple[Any, str, Any, Any]] = []  # what has which attribute, ours, and the one before, None if inherited
+
+
+def allowed_hosts(hosts: object) -> tuple[str, ...]:
+    """The hosts that `allow_hosts` names; `*` stands for any text. Raises ConfigError."""
+    found = (hosts,) if isinstance(hosts, str) else hosts
+    if not isinstance(found, list | tuple) or not all(isinstance(host, str) for host in found):
+        raise ConfigError(f"allow_hosts takes a list of hosts, not {hosts!r}")
+    for host in found:
+        if not host.strip() or set(host) & set("/:@ "):
+            raise ConfigError(f'allow_hosts takes hosts, such as "api.openai.com" or "*.azure.com", not {host!r}')
+    return tuple(host.lower() for host in found)
+
+
+def _check(hosts: Sequence[object], port: object) -> None:
+    """Raise the error of the latest guard for a provider's host that none allows."""
+    if not _ACTIVE or relaying.get():
+        return
+    for host in hosts:
+        text = host.decode("ascii", "replace") if isinstance(host, bytes | bytearray) else host
+        name = text.lower().rstrip(".") if isinstance(text, str) else ""
+        if name and _is_providers(name):
+            patterns = (pattern for guard in _ACTIVE for pattern in guard.allowed)
+            if not any(fnmatchcase(name, pattern) for pattern in patterns):
+                raise _ACTIVE[-1].block(name, port)
+
+
+def _is_providers(host: str) -> bool:
+    return dialect_at(host) is not None or any(fnmatchcase(host, pattern) for pattern in _OTHERS)
+
+
+def _targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
+    """What to patch, and with what."""
+    yield socket, "getaddrinfo", partial(_checked, _of_lookup)
+    yield asyncio.BaseEventLoop, "getaddrinfo", _checked_in_loop
+    yield ssl.SSLContext, "wrap_socket", _closing
+    yield ssl.SSLContext, "wrap_bio", partial(_checked, _of_tls)
+    if (uvloop := sys.modules.get("uvloop")) is not None:
+        yield uvloop.Loop, "getaddrinfo", partial(_checked, _of_loop_lookup)
+        yield uvloop.Loop, "create_connection", partial(_checked, _of_connection)
+        yield uvloop.Loop, "start_tls", partial(_checked, _of_tls)
+
+
+Hosts = tuple[Sequence[object], object]  # names that may be a provider's, and the port
+
+
+def _checked(address: Callable[..., Hosts], function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **named: Any) -> Any:
+        _check(*address(*args, **named))
+        return function(*args, **named)
+
+    return call
+
+
+def _checked_in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for asyncio, which looks names up on a thread: relayed requests need their context there."""
+
+    def call(loop: asyncio.BaseEventLoop, host: Any, port: Any, **named: Any) -> Any:
+        _check((host,), port)
+        if not relaying.get():
+            return function(loop, host, port, **named)
+        return loop.run_in_executor(None, partial(copy_context().run, partial(socket.getaddrinfo, host, port, **named)))
+
+    return call
+
+
+def _closing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a connection that exists, through a proxy: few clients would close it for such an error."""
+
+    def call(context: ssl.SSLContext, sock: socket.socket, *args: Any, **named: Any) -> Any:
+        try:
+            _check(*_of_tls(**named))
+        except BaseException:
+            sock.close()
+            raise
+        return function(context, sock, *args, **named)
+
+    return call
+
+
+def _of_lookup(host: object = None, port: object = None, *_: object, **__: object) -> Hosts:
+    return (host,), port
+
+
+def _of_loop_lookup(_: object, host: object = None, port: object = None, **__: object) -> Hosts:
+    return (host,), port
+
+
+def _of_connection(_: object, __: object = None, host: object = None, port: object = None, **more: object) -> Hosts:
+    return (host, more.get("server_hostname")), port
+
+
+def _of_tls(*_: object, server_hostname: object = None, **__: object) -> Hosts:
+    return (server_hostname,), None
+
+
+def _blocked(host: str, port: object, frame: FrameType) -> Problem:
+    """What was stopped, where in the user's code, and how to go on."""
+    frames = list(frames_of_test(frame))
+    line = next((f" at {line_of(each)}" for each in frames if is_users(each.f_code.co_filename)), "")
+    spoken, client = discover().get(dialect_at(host) or ""), _name_of_client(frames)
+    allow = f'to let it connect: allow_hosts=["{host}"]'
+    if spoken is None:
+        lines = ["no dialect of mockserver serves this provider: replace its client in the test", allow]
+    else:
+        base = "" if spoken.name == "openai" else f'"{spoken.name}"'
+        variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")
+        early = f"was created before the test set {variable}, or " if variable else ""
+        lines = [f"{client or 'the client'} {early}has a base URL of its own"]
+        if variable:
+            lines.append("if it is created at import: set mockserver_env = session in pytest's ini file")
+        lines.append(f"{'else: ' if variable else ''}create it in the test, or with mockserver.base_url({base})")
+        lines.append(allow)
+    where = host if port is None else f"{host}:{port}"
+    return problem(f"stopped a connection to {where}{line}", lines)
+
+
+def _name_of_client(frames: Sequence[FrameType]) -> str:
+    """The variable of a user's module whose object is at work in these frames; empty if there is none."""
+    at_work = {id(each.f_locals["self"]) for each in frames if "self" in each.f_locals}
+    for module in tuple(sys.modules.values()):
+        file = getattr(module, "__file__", None) or ""
+        for name, value in tuple(vars(module).items()) if is_users(file) else ():
+            if id(value) in at_work:
+                return f"`{name}` of {relative(file)}"
+    return ""
+
+
+# The hosts of well-known providers that no dialect serves.
+_OTHERS = (
+    *("api.anthropic.com", "generativelanguage.googleapis.com", "aiplatform.googleapis.com"),
+    *("*-aiplatform.googleapis.com", "bedrock*.*.amazonaws.com", "*.inference.ai.azure.com"),
+    *("*.cognitiveservices.azure.com", "openrouter.ai", "api.mistral.ai", "codestral.mistral.ai", "api.cohere.com"),
+    *("api.cohere.ai", "api.groq.com", "api.together.xyz", "api.together.ai", "api.deepseek.com", "api.x.ai"),
+    *("*.api.x.ai", "api.perplexity.ai", "router.huggingface.co", "api-inference.huggingface.co"),
+    *("*.endpoints.huggingface.cloud", "api.ai21.com", "api.replicate.com", "api.cerebras.ai", "api.sambanova.ai"),
+    *("integrate.api.nvidia.com", "api.deepinfra.com", "api.novita.ai", "api.hyperbolic.xyz", "api.studio.nebius.*"),
+    *("api.tokenfactory.nebius.com", "api.moonshot.*", "dashscope*.aliyuncs.com", "open.bigmodel.cn", "api.z.ai"),
+    *("api.minimax.io", "api.minimaxi.com", "ark.*.volces.com", "api.siliconflow.*", "api.voyageai.com", "api.jina.ai"),
+    *("gateway.ai.cloudflare.com", "ai-gateway.vercel.sh", "api.githubcopilot.com", "*.ml.cloud.ibm.com"),
+    *("api.aimlapi.com", "inference.baseten.co", "api.friendli.ai", "api.upstage.ai", "api.writer.com", "ollama.com"),
+)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
@@ -84,12 +84,9 @@ def _described(name: str) -> str:
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
-    """The words that a setting takes; the last stands for a table that it takes too."""
-    if get_origin(annotation) is Literal:
-        return get_args(annotation)
-    words = tuple(word for each in get_args(annotation) if get_origin(each) is Annotated for word in _choices(each))
-    inner = get_args(annotation)[0] if get_origin(annotation) is Annotated else None
-    return _choices(inner) if inner is not None else (*words, "…") if words else ()
+    """The words that a setting takes, if it takes only some; often a table too."""
+    arguments = get_args(annotation)
+    return arguments if get_origin(annotation) is Literal else tuple(w for each in arguments for w in _choices(each))
 
 
 def _one_or_several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:

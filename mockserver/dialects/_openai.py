@@ -1,6 +1,6 @@
 """The operations that OpenAI and Azure OpenAI have in common: chat, completions, Responses and embeddings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from mockserver.core.call import Call
@@ -96,3 +96,14 @@ class OpenAIApi:
         assert isinstance(outcome, Embeddings)  # noqa: S101
         own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
         return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))
+
+
+# Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.
+MISSING: Mapping[str, str] = {
+    "/images": "{json: {created: 1700000000, data: [{b64_json: iVBORw0KGgo=}]}}",
+    "/audio/speech": "{raw: {headers: {content-type: audio/mpeg}, body: ''}}",
+    "/audio": "{json: {text: Hello}}",
+    **dict.fromkeys(("/files", "/uploads", "/batches", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
+    **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
+    **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
+}

@@ -19,7 +19,7 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_after,
 )
-from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import (
     json_reply,
@@ -181,32 +181,11 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
-_OBJECTS = (
-    "files",
-    "batches",
-    "fine_tuning",
-    "assistants",
-    "threads",
-    "vector_stores",
-    "evals",
-    "containers",
-    "realtime",
-)
-MISSING: Mapping[str, str] = {
-    f"{base}/{path}": then
-    for base in ("/openai/v1", "/openai/deployments/*", "/openai")
-    for path, then in (
-        ("images", "{json: {created: 1700000000, data: [{b64_json: iVBORw0KGgo=}]}}"),
-        ("audio/speech", "{raw: {headers: {content-type: audio/mpeg}, body: ''}}"),
-        ("audio", "{json: {text: Hello}}"),
-        *((path, "{json: {}}") for path in _OBJECTS),
-    )
-}
-
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers)
 _OF_DEPLOYMENTS = API.inference_operations()
 _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 
+_BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(
     name=NAME,
     mounts=("/azure-openai", "/azure"),  # the same resource also serves the model inference API
@@ -222,7 +201,7 @@ DIALECT = Dialect(
     rate_limit_headers=remaining_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"moderation", "finish_error"},
-    missing=MISSING,
+    missing={base + path: then for base in _BASES for path, then in MISSING.items()},
     variables={
         "AZURE_OPENAI_ENDPOINT": "{address}/azure-openai",
         "AZURE_OPENAI_API_KEY": "{key}",

@@ -24,7 +24,7 @@ from mockserver.dialects._errors import (
     refuse,
     retry_after,
 )
-from mockserver.dialects._openai import OpenAIApi
+from mockserver.dialects._openai import MISSING, OpenAIApi
 from mockserver.dialects._parse import bearer, clip, read_object, unknown_fields
 from mockserver.dialects._reply import (
     json_reply,
@@ -140,15 +140,6 @@ ROWS = error_rows(
     quota=ErrorRow(429, "insufficient_quota", "insufficient_quota"),
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
-
-MISSING: Mapping[str, str] = {
-    "/images": "{json: {created: 1700000000, data: [{b64_json: iVBORw0KGgo=}]}}",
-    "/audio/speech": "{raw: {headers: {content-type: audio/mpeg}, body: ''}}",
-    "/audio": "{json: {text: Hello}}",
-    **dict.fromkeys(("/files", "/uploads", "/batches", "/fine_tuning", "/videos", "/realtime", "/evals"), "{json: {}}"),
-    **dict.fromkeys(("/assistants", "/threads", "/vector_stores", "/conversations", "/containers"), "{json: {}}"),
-    **dict.fromkeys(("/chatkit", "/organization", "/projects"), "{json: {}}"),
-}
 
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
 DIALECT = Dialect(

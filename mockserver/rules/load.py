@@ -22,10 +22,9 @@ from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.answer.checks import (
     Known,
-    check_control,
-    check_dialects,
     check_features,
     check_operations,
+    check_when,
     for_its_operations,
     is_stub,
 )
@@ -131,8 +130,7 @@ class _Loader:
         model = _checked(spec, context)
         raw = spec if isinstance(spec, Mapping) else {}
         when = for_its_operations(_condition(raw, context), None if model is None else model.then)
-        check_dialects(raw.get("when"), context, self.known)
-        check_control(raw.get("when"), context)
+        check_when(raw.get("when"), context, self.known)
         if model is None:
             return None
         check_features(when, model.then, context, self.known)

@@ -114,13 +114,11 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         url = urlsplit(described.path)
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
-    known = places(discover(), dialect)
-    found = find(url.path, known) or (elsewhere(url.path, dialect) if stubs else None)
+    found = place_of(described.method, url.path, dialect, stubs=stubs)
     if found is None:
-        near = nearest(described.method, url.path, known)
+        near = nearest(described.method, url.path, places(discover(), dialect))
         raise ConfigError(f"no operation at {url.path}" + (f"; nearest: {near}" if near else ""))
-    place, params = found
-    operation = operation_at_place(described.method, place)
+    place, operation, params = found
     if operation is None:
         raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
     body = described.body
@@ -136,13 +134,14 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
     return Reached(place, operation, http)
 
 
-def elsewhere(path: str, dialect: str) -> tuple[Endpoint, dict[str, str]]:
-    """A path that no dialect knows, as a place; without path parameters."""
-    return Endpoint(path, owner(path, discover(), dialect), {}), {}
-
-
-def operation_at_place(method: str, place: Endpoint) -> Operation | None:
-    return operation_for(method, place.operations) if place.operations else other(place.dialect.name)
+def place_of(
+    method: str, path: str, dialect: str, *, stubs: bool
+) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
+    """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
+    if (found := find(path, places(discover(), dialect))) is not None:
+        return found[0], operation_for(method, found[0].operations), found[1]
+    spoken = owner(path, discover(), dialect)
+    return (Endpoint(path, spoken, {}), other(spoken.name), {}) if stubs else None
 
 
 def _raw(text: str) -> bytes:

@@ -144,33 +144,6 @@ def is_stub(when: Condition, then: ThenSpec) -> bool:
     return "path" in when.uses and all(_STUBS.issuperset(_given(inner, OUTCOMES)) for inner in answers)
 
 
-def check_control(when: Json, context: CompileContext) -> None:
-    """Refuse paths that only control paths have."""
-    for path, text in _paths(when):
-        if f"/{text.lstrip('^/')}".startswith(CONTROL):
-            context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")
-
-
-def _paths(when: Json) -> Iterator[tuple[Path, str]]:
-    """Yield the texts that a table compares paths with, each with its place."""
-    for key, value in when.items() if isinstance(when, Mapping) else ():
-        if key in ("any", "all") and isinstance(value, list):
-            yield from (((key, at, *path), text) for at, table in enumerate(value) for path, text in _paths(table))
-        elif key == "path":
-            yield from ((("path", *path), text) for path, text in _texts(value))
-
-
-def _texts(value: Json) -> Iterator[tuple[Path, str]]:
-    match value:
-        case str():
-            yield (), value
-        case list():
-            yield from (((at,), text) for at, text in enumerate(value) if isinstance(text, str))
-        case Mapping():
-            for name in ("equals", "in", "glob", "starts_with", "regex"):
-                yield from (((name, *path), text) for path, text in _texts(value.get(name)))
-
-
 def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
     wanted = sorted(map(str, pinned(when, "operation") or ()))
     for path, purpose in _purposes(then) if wanted else ():
@@ -253,11 +226,15 @@ _IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, oper
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
 
 
-def check_dialects(when: Json, context: CompileContext, known: Known) -> None:
-    for path, dialect in _named(when.get("dialect") if isinstance(when, Mapping) else None):
-        if dialect not in known:
+def check_when(when: Json, context: CompileContext, known: Known) -> None:
+    """Refuse unknown dialects, and paths that only control paths have."""
+    for path, dialect in _texts("dialect", when, "equals", "in"):
+        if "*" not in dialect and dialect not in known:
             hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
-            context.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+    for path, text in _texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
+        if f"/{text.lstrip('^/')}".startswith(CONTROL):
+            context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")
 
 
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
@@ -273,17 +250,25 @@ def check_features(when: Condition, then: ThenSpec, context: CompileContext, kno
             )
 
 
-def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
-    match dialect:
-        case str() if "*" not in dialect:
-            yield (), dialect
+def _texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str]]:
+    """Yield the texts that a table compares a field with, each with its place."""
+    for key, value in when.items() if isinstance(when, Mapping) else ():
+        if key in ("any", "all") and isinstance(value, list):
+            for at, table in enumerate(value):
+                yield from (((key, at, *path), text) for path, text in _texts(field, table, *predicates))
+        elif key == field:
+            yield from (((field, *path), text) for path, text in _stated(value, predicates))
+
+
+def _stated(value: Json, predicates: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+    match value:
+        case str():
+            yield (), value
         case list():
-            yield from (((at,), name) for at, name in enumerate(dialect) if isinstance(name, str))
+            yield from (((at,), text) for at, text in enumerate(value) if isinstance(text, str))
         case Mapping():
-            if isinstance(dialect.get("equals"), str):
-                yield ("equals",), dialect["equals"]
-            if isinstance(dialect.get("in"), list):
-                yield from ((("in", at), name) for at, name in enumerate(dialect["in"]) if isinstance(name, str))
+            for name in predicates:
+                yield from (((name, *path), text) for path, text in _stated(value.get(name), ()))
 
 
 def _features(then: ThenSpec) -> Iterator[tuple[Path, str]]:

@@ -16,7 +16,6 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import truncate
-from mockserver.dialects import discover
 from mockserver.engine.counters import RETRIES, attempt_from_header
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, answering
@@ -37,18 +36,16 @@ from mockserver.server.explain import (
     Explanation,
     Reached,
     as_json,
-    elsewhere,
     explain_call,
     finding_as_json,
     is_unmatched,
-    operation_at_place,
+    place_of,
     reach,
     request_file,
     usual_path,
     whole,
 )
 from mockserver.server.live import Live
-from mockserver.server.routes import find, places
 from mockserver.server.snapshot import query_from
 
 _SAID = 1_001  # characters of a message that a summary shows
@@ -110,13 +107,10 @@ def bodies(row: Exchange) -> dict[str, Json]:
 
 def reached_by(row: Exchange, live: Live) -> Reached | None:
     """The operation that a row's request reached, and that request; None if it reached none or is not kept whole."""
-    found = find(row.path, places(discover(), live.settings.dialect))
-    if found is None and row.operation == OTHER:
-        found = elsewhere(row.path, live.settings.dialect)
-    operation = None if found is None else operation_at_place(row.method, found[0])
-    if found is None or operation is None or row.received > len(row.body):
+    found = place_of(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
+    if found is None or found[1] is None or row.received > len(row.body):
         return None
-    return Reached(found[0], operation, replace(plain(request_of(row)), path_params=found[1]))
+    return Reached(found[0], found[1], replace(plain(request_of(row)), path_params=found[2]))
 
 
 async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:

@@ -10,7 +10,8 @@ from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
 from mockserver.model.fields import in_fields
-from mockserver.model.prose.formats import in_format, in_tags, of_length
+from mockserver.model.prose.closing import closing, in_form
+from mockserver.model.prose.formats import in_format, in_tags, of_length, shortened
 from mockserver.model.prose.generators import (
     less_reasoning,
     reasoning,
@@ -47,21 +48,24 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
-    results = results_text(call)
-    return DraftChoice((Text(_answered(call, seed, options) if results is None else results),))
+    end = closing(call)
+    return DraftChoice((Text(end.of(_answered(end.call, seed, options))),))
 
 
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     about, rng = topic_of(call), seed.stream("prose")
     free = "tokens" in options or call.options.ignore_eos
     instructions = system(call)
+    orders = about.text, excerpt(instructions)
+    if (results := results_text(call)) is not None:
+        return results if free else in_form(shortened(results, *orders), orders, rng)
     made = (
         None
         if free
         else in_format(about, instructions, rng) or passage(call, about) or of_length(about, instructions, rng)
     )
     answer = text_on(about, call, rng, options) if made is None else made
-    return separator_after_prompt(call) + (answer if free else in_tags(answer, (about.text, excerpt(instructions))))
+    return separator_after_prompt(call) + (answer if free else in_tags(in_form(answer, orders, rng), orders))
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -33,7 +33,7 @@ def computed(text: str, *, bare: bool) -> str | None:
         return "That cannot be computed: it divides by zero."
     except (SyntaxError, ValueError):
         return None
-    return result if bare else f"{' '.join(found[0].split())} = {result}"
+    return result if bare else f"{_PERCENT.sub('% of ', ' '.join(found[0].split()))} = {result}"
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
@@ -72,6 +72,9 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+_ONE = r"(\d{1,15}(?:\.\d{1,10})?)"
+_PERCENTAGE = r"(?:%|per ?cent(?:age)?\b)"
+_PERCENT = re.compile(r" / 100 \* ")
 _TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
 _SPOKEN = tuple(
     (re.compile(f"(?i){words}"), signs)
@@ -80,6 +83,11 @@ _SPOKEN = tuple(
         (r"(?<=\d)\s+(?:minus)\s+(?=[-\d(])", " - "),
         (r"(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
         (r"(?<=\d)\s+(?:divided by|over)\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])", " / "),
+        (rf"\bwhat {_PERCENTAGE} of {_ONE} is {_ONE}", r"what is \2 / \1 * 100"),
+        (rf"\b(?:increase|raise) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 + \2) / 100"),
+        (rf"\b(?:decrease|reduce|lower|discount) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 - \2) / 100"),
+        (rf"{_ONE}\s?{_PERCENTAGE} off (?:of )?[$€£]?{_ONE}", r"what is \2 * (100 - \1) / 100"),
+        (rf"(?<=\d)\s?{_PERCENTAGE} of [$€£]?(?=\d)", " / 100 * "),
         (rf"\b(?:add|(?:the )?sum of) {_TWO}", r"what is \1 + \2"),
         (rf"\b(?:multiply|(?:the )?product of) {_TWO}", r"what is \1 * \2"),
         (rf"\bdivide {_TWO}", r"what is \1 / \2"),
@@ -125,18 +133,18 @@ def of_length(topic: Topic, rules: str, rng: Random) -> str | None:
 
 def _first(formats: tuple[FormatWriter, ...], topic: Topic, rules: str, rng: Random) -> str | None:
     request = FormatRequest(topic.text, excerpt(rules), topic)
-    words = _trigger_words(request.text) | (_trigger_words(request.rules) & _word_set("of_rules"))
+    words = trigger_words(request.text) | (trigger_words(request.rules) & word_set("of_rules"))
     if topic.language != ENGLISH:
         words |= {"choices", "+"}  # the words with which other languages choose and add are not listed
     for make in formats:
-        if not _word_set(make.__name__).isdisjoint(words) and (made := make(request, rng)) is not None:
+        if not word_set(make.__name__).isdisjoint(words) and (made := make(request, rng)) is not None:
             return made
     return None
 
 
 @lru_cache(maxsize=256)
-def _trigger_words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])", text.lower()))
+def trigger_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%", text.lower()))
 
 
 def in_tags(text: str, orders: Iterable[str]) -> str:
@@ -148,7 +156,7 @@ def in_tags(text: str, orders: Iterable[str]) -> str:
 
 
 @cache
-def _word_set(name: str) -> frozenset[str]:
+def word_set(name: str) -> frozenset[str]:
     return frozenset(english(name, "formats"))
 
 
@@ -173,6 +181,8 @@ def dictated(request: FormatRequest, rng: Random) -> str | None:
     if ordered["quoted"] is not None:
         return str(ordered["quoted"][1:-1].strip())
     what = _NOTHING_ELSE.split(ordered["what"], maxsplit=1)[0].strip()
+    if not ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":"):
+        what = _MANNER.sub("", what).strip(" ,") or what
     return what[:-1] if what.endswith(".") and not what.endswith("..") else what
 
 
@@ -183,8 +193,9 @@ def _is_word_for_word(ordered: re.Match[str]) -> bool:
     first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
     if (
         not re.search(r"[^\W_]", ordered["what"])
-        or first in _word_set("describing")
+        or first in word_set("describing")
         or _DESCRIBED.match(ordered["what"])
+        or (":" not in ordered[0] and _SEVERAL.match(ordered["what"]))
     ):
         return False
     is_saying = ordered["verb"].lower() in ("say", "repeat", "echo")
@@ -209,6 +220,13 @@ _EXACT = re.compile(
     r"letters?)\b"
 )
 _DESCRIBED = re.compile(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
+# How something is to be said, after what is to be said.
+_MANNER = re.compile(
+    r"(?i)(?:[\s,]++(?>(?:very |more |as )?(?!(?:fami|rep|app|supp|ju|ita|emi|assemb|butterf|dai|week|month|ug|love|"
+    r"ear|on|ho|be|je)ly)\w{2,20}ly\b|(?:in|using|with|as)\s[^.!?\n]{0,40}?\b(?:words?|sentences?|lines?|tone|voice|way|manner|"
+    r"style|caps|(?:upper|lower)-?\s?case|capitals|capital letters|punctuation|emojis?|characters|letters)\b|"
+    r"like an?\s[\w ]{2,30}|(?:as|if) you[^.!?\n]{0,40})){1,3}[.!?]?$"
+)
 _NOTHING_ELSE = re.compile(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|say nothing|do nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|"
     r"\s\(|,? only\b[.!]?$|,? please\b"
@@ -316,16 +334,20 @@ _NUMBER = rf"(?:\d{{1,4}}|{'|'.join(re.escape(name) for name in sorted(_NUMBERS,
 _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
 
 
+_SEVERAL = re.compile(rf"(?i){_NUMBER}[\s-]+[a-z]")
+
+
 def number_of(word: str) -> int:
     return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
 
 
 def listed(request: FormatRequest, rng: Random) -> str | None:
-    found = (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in _word_set("measures"))
+    found = (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in word_set("measures"))
     counted = next(found, None)
     if counted is None and not _LIST.search(request.text) and not _BULLETED.search(request.rules):
         return None
-    number = min(number_of(counted["number"]) or 1, 50) if counted else rng.randrange(3, 6)
+    points = counted or _POINTS.search(request.text) or _POINTS.search(request.rules)
+    number = min(number_of(points["number"]) or 1, 50) if points else rng.randrange(3, 6)
     items = _items(counted["noun"].lower() if counted else "", number, rng)
     if request.matches(_IN_A_ROW):
         return ", ".join(item.partition(":")[0] for item in items)
@@ -334,11 +356,11 @@ def listed(request: FormatRequest, rng: Random) -> str | None:
 
 
 def _items(noun: str, number: int, rng: Random) -> list[str]:
-    if not noun or noun in _word_set("points"):
+    if not noun or noun in word_set("points"):
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
         items = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
         return items + [f"Point {at}: {note(rng)}" for at in range(len(items) + 1, number + 1)]
-    thing = noun[:-1] if noun in _word_set("ending_in_ie") else singular(noun)
+    thing = noun[:-1] if noun in word_set("ending_in_ie") else singular(noun)
     known: dict[str, None] = {}
     for _ in range(4 * number):
         if (text := known_text(thing, rng)) is None or len(known) == number:
@@ -364,6 +386,9 @@ _LIST = re.compile(
     r"in a list|list form|step[- ]by[- ]step|shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|"
     r"^\s*(?:please )?list\b"
 )
+_POINTS = re.compile(
+    rf"(?i)\b(?P<number>{_NUMBER})\s+(?:[a-z]+\s+){{0,2}}?(?:bullet(?:[- ]points?|s|ed)?|points|items)\b"
+)
 _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
 
 
@@ -380,6 +405,13 @@ def measured(request: FormatRequest, rng: Random) -> str | None:
         if number := _number(_IN_WORDS, order):
             return _in_words(request, rng, min(number, 3000))
     return None
+
+
+def shortened(text: str, *orders: str) -> str:
+    """Return the first words of what a result says, if an order allows so few."""
+    most = next((1 if _ONE_WORD.search(order) else _number(_IN_WORDS, order) for order in orders if "word" in order), 0)
+    words = (text.partition(": ")[2] or text).split() if 0 < most < len(text.split()) else []
+    return " ".join(words[:most]).rstrip(".,;:") or text
 
 
 def _joined(request: FormatRequest, rng: Random, number: int, *, opened: bool = True) -> str:

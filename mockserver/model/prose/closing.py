@@ -1,0 +1,117 @@
+"""What a prompt orders of a text, whatever it says: a word at its end, capitals, a number and nothing else."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from mockserver.core.call import Call, Message
+from mockserver.core.seed import Random
+from mockserver.model.prose.formats import trigger_words, word_set
+from mockserver.model.vocabulary import excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The call without the sentences that order a last word, that word if it is due, and whether it is all to say."""
+
+    call: Call
+    word: str = ""
+    alone: bool = False
+
+    def of(self, text: str) -> str:
+        if not self.word or text.rstrip().endswith(self.word):
+            return text
+        return self.word if self.alone else f"{text.rstrip()}\n\n{self.word}"
+
+
+def closing(call: Call) -> Closing:
+    """Find `Reply TERMINATE when done` or `End with "over"` in instructions and the user's first and last messages."""
+    found: list[tuple[re.Match[str], bool]] = []
+    messages, first_user = [*call.messages], True
+    last = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
+    for at, message in enumerate(messages):
+        if message.role in ("system", "developer") or at == last or (message.role == "user" and first_user):
+            first_user = first_user and message.role != "user"
+            orders = [*_orders(message)]
+            found += ((order, at == last) for order in orders)
+            for order in orders:
+                messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
+    if not found:
+        return Closing(call)
+    order, by_user = found[-1]
+    word = (order["quoted"] or order["bare"]).strip()
+    approves = _APPROVING.search(order[0]) is not None
+    if approves and not call.turn:
+        return Closing(replace(call, messages=tuple(messages)))
+    is_idle = messages[-1].role == "user" and _IDLE.fullmatch(messages[-1].text) is not None
+    alone = bool(call.turn or by_user) and (is_idle or (approves and not order["ending"]))
+    return Closing(replace(call, messages=tuple(messages)), word, alone)
+
+
+def _orders(message: Message) -> Iterator[re.Match[str]]:
+    text = excerpt(message.text)
+    if word_set("closing").isdisjoint(trigger_words(text)):
+        return
+    for sentence in _SENTENCE.findall(text):
+        order = _ORDER.fullmatch(sentence)
+        if order and (order["ending"] or _WHEN.search(sentence)) and not _FAILING.search(sentence):
+            yield order
+
+
+def in_form(text: str, orders: tuple[str, str], rng: Random) -> str:
+    """Return the text in capitals or small letters, or only its number, if one of the orders wants that."""
+    for order in orders:
+        if word_set("in_form").isdisjoint(trigger_words(order)):
+            continue
+        if _NUMBER_ALONE.search(order):
+            number = _NUMBER.search(text)
+            return number[0] if number else str(rng.randrange(2, 100))
+        if found := _CASE.search(order):
+            return text.upper() if found["upper"] else text.lower()
+    return text
+
+
+_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+_ORDER = re.compile(
+    r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)
+    (?:\s+(?:your|the|every|each|all|this|it|of|final|last|whole|messages?|answers?|repl(?:y|ies)|responses?|outputs?|texts?
+    |turns?|conversation|chat|summary|report|work|task|story|poem|letter|email)\b){0,5}\s+(?:with|by\s\w{3,9}ing))
+    |(?i:repl(?:y|ying)|respond|say|answer|output|print|writ(?:e|ing)|return|send|add|append|includ(?:e|ing)|type|use|emit|state|put)
+    (?:ing)?)
+    (?i:\s+(?:with|back|only|just|exactly|simply|the|a|an|single|word|words|keyword|phrase|token|string|message|text|marker|line
+    |saying|out|code|signal)\b){0,5}\s*[:,]?\s*
+    (?:(?:["'`“‘*]{1,2})(?P<quoted>[^"'`”’*\n]{0,60}[^\W\d_][^"'`”’*\n]{0,60})["'`”’*]{1,2}
+    |(?P<bare>(?!(?:JSON|XML|HTML|SQL|CSV|YAML|URL|API)\b)[A-Z][A-Z0-9_]{2,40}\b|<[\w|/-]{2,30}>
+    |\[[A-Z][A-Z_ ]{2,30}\]))
+    [^\n]*"""
+)
+_DONE = (
+    r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*|"
+    r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy)"
+)
+_WHEN = re.compile(
+    rf"(?i)\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
+    r"\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|show|finish|terminate|mark|close)\b|"
+    r"\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
+)
+_FAILING = re.compile(
+    r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|unsure|don't|doesn't|isn't|aren't|fails?|"
+    r"(?:user|customer|caller|human) (?:says?|asks?|wants?|is|has))\b"
+)
+_APPROVING = re.compile(r"(?i)\b(?:feedback|satisf\w+|approv\w+|addressed|correct|acceptable|good|happy)\b")
+_IDLE = re.compile(
+    r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|thank you|great|good|perfect|"
+    r"otherwise|the|with|task|working|work|keep|on|next|step|and|all)\b\W*)*"
+)
+_CASE = re.compile(
+    r"(?i)(?:\b(?:answer|reply|respond|write|say|speak|output|print|use|return|explain|describe|give|name|tell|type)\b"
+    r"(?:(?!\b(?:keywords?|names?|constants?|headings?|titles?|variables?|convert|initials?)\b)[^.!?\n]){0,80}?"
+    r"\b|\A\s*in\s)(?:all[ -]?)?(?:(?P<upper>upper[- ]?case|caps\b|capitals\b|capital letters|block letters)"
+    r"|lower[- ]?case|small letters)\b"
+)
+_NUMBER_ALONE = re.compile(
+    r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
+    r"\b(?:numbers?|digits?|integers?) only\b|"
+    r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
+)
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")

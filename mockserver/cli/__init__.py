@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -41,7 +42,7 @@ class Lazy(click.Group):
             return None
         shared = self.modules.get(cmd_name)
         module = import_module(f"{self.package}.{shared or cmd_name}")
-        if not gc.isenabled():
+        if shared is None and not gc.isenabled():  # a command that goes on, such as serve
             gc.freeze()
             gc.enable()
         command: click.Command = getattr(module, f"{cmd_name}_command" if shared else "command")
@@ -94,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:  # as a program: what it imports stays, so it is never searched for garbage, not even at exit
         gc.disable()
         atexit.register(gc.freeze)
+        if not {"run", "faults"} & set(sys.argv[1:2]):  # they start programs, which inherit the environment
+            os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it searches all installed packages for some
     try:
         code = commands.main(args=arguments, prog_name="mockserver", standalone_mode=False)
     except NoArgsIsHelpError as error:

@@ -1,9 +1,9 @@
 """What is made while it is read: items of large answers, and values whose modules are imported when first used."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
@@ -62,32 +62,15 @@ def batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
         yield b"".join(some)
 
 
-class LazyTable(MutableMapping[str, V]):
+class LazyTable(dict[str, V | str]):
     """Values by name; those given as `module:attribute` are imported when they are first read."""
 
-    def __init__(self, entries: Mapping[str, "V | str"]) -> None:
-        self._entries = dict(entries)
-
     def __getitem__(self, name: str) -> V:
-        entry = self._entries[name]
+        entry = super().__getitem__(name)
         if isinstance(entry, str):
             module, _, attribute = entry.partition(":")
-            value: V = getattr(import_module(module), attribute)
-            self._entries[name] = value
-            return value
+            self[name] = entry = cast(V, getattr(import_module(module), attribute))
         return entry
 
     def is_imported(self, name: str) -> bool:
-        return not isinstance(self._entries.get(name), str)
-
-    def __setitem__(self, name: str, value: V) -> None:
-        self._entries[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+        return not isinstance(self.get(name), str)

@@ -422,10 +422,12 @@ _BULLET = re.compile(
 _CUE_OF_KEYS = re.compile(
     r"(?i)\b(?:(?:keys?|fields?|properties)\b(?: named| called| are| such as| like)?:?"
     r"|json\b(?: object| format| response)?(?: with| containing| including| that (?:has|contains)| having)"
-    r"(?: exactly| only| the| these| following| two| three| four| \d+| keys| fields| properties){0,6}:?)\s+"
+    r"(?: exactly| only| the| these| following| two| three| four| \d+| keys| fields| properties){0,6}:?"
+    r"|json:(?=\s[\"'`]?\w{2,40}[\"'`]?\s?[:(]\s?(?:str|int|num|float|bool|array|list|object|date)))\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
+    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) )?"
+    rf"(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
     r"|\s*:\s*((?:(?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\}"
     r"|(?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30}))| (?:key|field)\b)?"
 )

@@ -217,13 +217,17 @@ def remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
         asks = kind in _QUESTIONS and text[start:end].rstrip().endswith(("?", "？"))
         place: Place | None
         if kind == "question" or (asks and not taken):
-            place = (start if kind == "question" else polite, end)
+            asked = _ASKED_OF.search(text, start, end) if kind == "" else None
+            place = asked.span(1) if asked else (start if kind == "question" else polite, end)
         else:
             begin = polite + (verb.end() if verb and not asks else 0)
             place = _trimmed(text, (begin, end), taken, whole=False)
         if place and text[slice(*place)].lower() not in word_set("requests"):
             return place
     return None
+
+
+_ASKED_OF = re.compile(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
 
 
 def _after_courtesy(text: str, start: int, end: int) -> int:

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
-    "mockserver": (194, 45_200, "refusals of pages, budgets of work and memory, keys in any encoding: 1,000 lines"),
-    "tests": (371, 46_250, "the attacks that these refuse: 1,100 lines"),
+    "mockserver": (195, 45_571, "stubs of other HTTP paths, other unmatched errors, a page at /: 371 lines"),
+    "tests": (373, 46_689, "stubs by rules and clients: 439 lines"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -102,12 +102,12 @@ def _is_providers(host: str) -> bool:
 
 def _targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     """What to patch, and with what."""
-    yield socket, "getaddrinfo", partial(_checked, _of_lookup)
+    yield socket, "getaddrinfo", partial(_checked, lambda host=None, port=None, *_, **__: ((host,), port))
     yield asyncio.BaseEventLoop, "getaddrinfo", _checked_in_loop
     yield ssl.SSLContext, "wrap_socket", _closing
     yield ssl.SSLContext, "wrap_bio", partial(_checked, _of_tls)
     if (uvloop := sys.modules.get("uvloop")) is not None:
-        yield uvloop.Loop, "getaddrinfo", partial(_checked, _of_loop_lookup)
+        yield uvloop.Loop, "getaddrinfo", partial(_checked, lambda _, host=None, port=None, **__: ((host,), port))
         yield uvloop.Loop, "create_connection", partial(_checked, _of_connection)
         yield uvloop.Loop, "start_tls", partial(_checked, _of_tls)
 
@@ -147,14 +147,6 @@ def _closing(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(context, sock, *args, **named)
 
     return call
-
-
-def _of_lookup(host: object = None, port: object = None, *_: object, **__: object) -> Hosts:
-    return (host,), port
-
-
-def _of_loop_lookup(_: object, host: object = None, port: object = None, **__: object) -> Hosts:
-    return (host,), port
 
 
 def _of_connection(_: object, __: object = None, host: object = None, port: object = None, **more: object) -> Hosts:

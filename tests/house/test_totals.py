@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
-    "mockserver": (195, 45_571, "stubs of other HTTP paths, other unmatched errors, a page at /: 371 lines"),
-    "tests": (373, 46_689, "stubs by rules and clients: 439 lines"),
+    "mockserver": (196, 45_901, "stubs of other paths, a page at /: 371 lines; guarded connections: 330"),
+    "tests": (375, 47_279, "stubs by rules and clients: 439 lines; guarded connections: 590"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -9,7 +9,7 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
-from mockserver.model.fields import in_fields
+from mockserver.model.named_fields import in_fields
 from mockserver.model.prose.closing import closing, in_form
 from mockserver.model.prose.formats import in_format, in_tags, of_length, shortened
 from mockserver.model.prose.generators import (

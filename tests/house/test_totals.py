@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
-    "mockserver": (196, 45_901, "stubs of other paths, a page at /: 371 lines; guarded connections: 330"),
-    "tests": (375, 47_279, "stubs by rules and clients: 439 lines; guarded connections: 590"),
+    "mockserver": (199, 46_404, "a supervisor's choices, named fields, shapes in words and types: 503 lines"),
+    "tests": (377, 47_557, "the same: 278 lines"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -54,6 +54,15 @@ async def test_a_team_ends_once_the_critic_approves(model: OpenAIChatCompletionC
     assert "APPROVE" in end.messages[-1].to_text()
 
 
+async def test_an_agent_says_when_its_task_is_done(model: OpenAIChatCompletionClient) -> None:
+    orders = "Solve tasks using your tools. Reply TERMINATE when the task is done."
+    agent = AssistantAgent("assistant", model, tools=[get_weather], system_message=orders)
+    until = TERMINATE | MaxMessageTermination(8)
+    end = await RoundRobinGroupChat([agent], termination_condition=until).run(task=WEATHER)
+    assert called(end) == [("get_weather", '{"city":"Paris"}')]
+    assert "TERMINATE" in end.messages[-1].to_text()
+
+
 async def test_an_agent_hands_over(model: OpenAIChatCompletionClient) -> None:
     travel = "You are a travel agent. The flights_refunder refunds flights. Use TERMINATE when all is done."
     agent = AssistantAgent("travel_agent", model, handoffs=["flights_refunder", "user"], system_message=travel)

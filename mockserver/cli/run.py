@@ -18,7 +18,7 @@ import click
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
-from mockserver.cli.serve import log_errors, request_logger, warnings
+from mockserver.cli.serve import log_errors, remarks_of, request_logger, warnings
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
@@ -119,6 +119,7 @@ class Report:
     new: set[str] = field(default_factory=set)  # sources of recorded episodes
     unrecorded: Counter[str] = field(default_factory=Counter)  # by reason
     targets: set[str] = field(default_factory=set)  # cassette files that should get an episode
+    remarks: Counter[str] = field(default_factory=Counter)  # calls by what no model could have answered
     unanswered: list[Unanswered] = field(default_factory=list)
 
     def note(self, exchange: Exchange) -> None:
@@ -135,6 +136,8 @@ class Report:
             self.replayed[exchange.source] += 1
         self.new.update((exchange.recorded,) if exchange.recorded else ())
         self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
+        if exchange.remarks:
+            self.remarks.update(remarks_of(exchange))
         if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
             secrets = of_row(exchange)
@@ -166,6 +169,8 @@ class Report:
         yield from self._cassettes()
         for why, count in self.unrecorded.most_common(MAX_REPORTED):
             yield f"{plural(count, 'answer')} not recorded: {why}"
+        for remark, count in self.remarks.most_common(MAX_REPORTED):
+            yield f"{remark} ({plural(count, 'call')})"
         yield from map(str, self.unanswered)
         left = self.shares["unmatched"] + self.shares["rejected"] - len(self.unanswered)
         if left > 0:

@@ -40,7 +40,7 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
     given = sources(rules, flags)
     live = start(given)
-    live.journal.on_close = request_logger(live.settings.log)
+    live.journal.on_close = remark_logger(request_logger(live.settings.log))
     log_errors()
     listener = bind(live.settings.host, live.settings.port)
     say = partial(click.echo, err=True)
@@ -111,6 +111,29 @@ def request_logger(kind: str, *, err: bool = False) -> Callable[[Exchange], None
     return None if line is None else lambda exchange: click.echo(line(exchange), err=err)
 
 
+def remark_logger(log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
+    """A function that logs the remarks on answers to stderr, each once, and calls `log`."""
+    said = set[str]()
+
+    def logged(exchange: Exchange) -> None:
+        for remark in remarks_of(exchange):
+            if remark not in said and len(said) < _MAX_REMARKS:
+                said.add(remark)
+                click.echo(f"call {exchange.seq}: {remark}", err=True)
+        if log is not None:
+            log(exchange)
+
+    return logged
+
+
+def remarks_of(exchange: Exchange) -> list[str]:
+    """The remarks on an answer, on one line each and without credentials."""
+    return [printable(of_row(exchange).text(remark)) for remark in exchange.remarks]
+
+
+_MAX_REMARKS = 1_000
+
+
 def _text_line(exchange: Exchange) -> str:
     secrets = of_row(exchange)
     path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
@@ -120,7 +143,7 @@ def _text_line(exchange: Exchange) -> str:
 
 def _json_line(exchange: Exchange) -> str:
     secrets = of_row(exchange)
-    values = {name: getattr(exchange, name) for name in _LOGGED}
+    values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": remarks_of(exchange)}
     return json.dumps(
         {name: secrets.text(value)[:LONGEST] if isinstance(value, str) else value for name, value in values.items()}
     )

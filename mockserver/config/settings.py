@@ -87,6 +87,11 @@ class Settings(BaseModel):
     )
     limits: LimitsSetting = Field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
     strict: bool = Field(False, description="Also reject what only the live provider rejects, beyond its schema.")
+    lint: Literal["warn", "error", "off"] = Field(
+        "warn",
+        description="Remarks on a rule's answer that no model could give: a tool that was not offered, arguments or "
+        "JSON that the schema refuses, a wrong finish. With error, they fail a test.",
+    )
     stored_answers: int = Field(
         1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."
     )

@@ -151,6 +151,10 @@ class Exchange:
         return () if self.plan is None else self.plan.trace
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        return () if self.plan is None else self.plan.remarks
+
+    @property
     def faults(self) -> tuple[str, ...]:
         return () if self.plan is None or not self.plan.faults else tuple([fault.name for fault in self.plan.faults])
 

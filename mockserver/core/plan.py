@@ -373,6 +373,7 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery without answering
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
+    remarks: tuple[str, ...] = ()  # why no model could answer so, each with the rule's place
 
     @property
     def rendered(self) -> "Plan":
@@ -384,6 +385,7 @@ class Plan:
             faults=self.faults,
             modified_by=self.modified_by,
             trace=self.trace,
+            remarks=self.remarks,
         )
 
 

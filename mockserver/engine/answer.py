@@ -340,7 +340,8 @@ def joined(plans: Sequence[Plan]) -> Plan:
     outcome = together([plan.outcome for plan in plans])
     modified_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.modified_by))
     trace = tuple(dict.fromkeys(path for plan in plans for path in plan.trace))
-    whole = replace(first, outcome=outcome, source=source, cacheable=cacheable)
+    remarks = tuple(dict.fromkeys(remark for plan in plans for remark in plan.remarks))
+    whole = replace(first, outcome=outcome, source=source, cacheable=cacheable, remarks=remarks)
     return replace(whole, faults=faults, modified_by=modified_by, trace=trace)
 
 

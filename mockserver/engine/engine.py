@@ -37,6 +37,7 @@ from mockserver.engine.counters import (
     attempt_of,
     ids_counter,
 )
+from mockserver.engine.lint import impossible
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
@@ -65,6 +66,7 @@ class Policy:
     unmatched: Literal["generate", "error"] = "generate"
     error: Mapping[str, Json] = field(default_factory=dict)  # what that error states beside its reason
     unique_ids: bool = False
+    lints: bool = True  # adds remarks to answers of rules that no model could give
     models: Catalogue = field(default_factory=Catalogue)
     timing: Timing = Timing()
     tokenizer: Callable[[str], Tokenizer] = field(default=lambda model: APPROX, compare=False)  # of a model, by name
@@ -170,7 +172,12 @@ class Engine:
             case _:
                 made = await self._outcome(call, overrides.changed(outcome, call))
                 plan = Plan(made, rule.source, self.policy.timing_of(call), cacheable=self._repeats)
+                if isinstance(outcome, Draft) and (whys := await self._remarks(call, outcome)):
+                    plan = replace(plan, remarks=tuple(f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys))
         return overrides.applied(call, self.policy.seed, plan)
+
+    async def _remarks(self, call: Call, draft: Draft) -> tuple[str, ...]:
+        return await on_thread_if_large(call, partial(impossible, call, draft)) if self.policy.lints else ()
 
     async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:

@@ -265,6 +265,11 @@ OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
         "string",
         {"choices": ("error", "generate")},
     ),
+    "lint": (
+        "what to do about answers that no model could give: warn (default), error or off",
+        "string",
+        {"choices": ("warn", "error", "off")},
+    ),
     "record": ("what to record into the cassettes of tests", "string", {"choices": _RECORDS}),
     "upstream": (
         "the provider's base URL, for recording: openai=https://api.openai.com/v1",

@@ -232,10 +232,11 @@ class Run:
         server.guard.start()
         yield use
         use.restore()
-        calls, left = server.calls, server.close_open()
+        calls, remarks, left = server.calls, server.remarks(), server.close_open()
         server.reset()
-        for warning in (*left_open(left), *unrecorded(calls)) if not use.failed else ():
-            item.warn(MockServerWarning(in_pytest(str(warning))))
+        texts = (*map(str, (*left_open(left), *unrecorded(calls))), *(remark.text for remark in remarks))
+        for text in texts if not use.failed else ():
+            item.warn(MockServerWarning(in_pytest(text)))
 
     def _continued(self, config: Config) -> Config:
         """The configuration, adding to a cassette that another test of this run began to record with `once`."""
@@ -280,7 +281,8 @@ class Use:
         """Why the test should fail at its end; empty if it should not."""
         cassette = self.server.played_cassette() if self.strict else None
         unplayed = () if cassette is None else unplayed_episodes(cassette)
-        self.reported = in_pytest(failure_text((*self.problems, *unplayed))) if self.verify else ""
+        found = (*self.problems, *unplayed) if self.verify else ()
+        self.reported = in_pytest(failure_text((*found, *self.server.remarks()))) if found else ""
         return self.reported
 
     def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -298,7 +300,8 @@ class Use:
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             awaited = awaited and not self.server.guard.blocked
             if calls or problems or awaited:
-                texts = (*map(str, unrecorded(calls)), server_report(calls, problems))
+                remarks = (remark.text for remark in self.server.remarks())
+                texts = (*map(str, unrecorded(calls)), *remarks, server_report(calls, problems))
                 report.sections.append(("mockserver", in_pytest("\n\n".join(texts))))
         elif report.when == "call" and report.passed and (cassette := self.server.played_cassette()) is not None:
             setattr(report, CASSETTE, asdict(cassette))

@@ -122,6 +122,11 @@ class ReceivedCall:
         return self.row.faults
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why no model could give the rule's answer, without credentials; empty if one could."""
+        return tuple(map(self.secrets.text, self.row.remarks)) if self.row.remarks else ()
+
+    @property
     def status(self) -> int:
         """The status of the answer; 0 if there is none yet."""
         return self.row.status

@@ -24,7 +24,7 @@ from mockserver.reports.calls import (
 )
 from mockserver.reports.diff import by_closeness, condition_lines, request_lines
 from mockserver.reports.suggest import Table, change, field_in_python, suggestion
-from mockserver.rules.load import Rule, answering
+from mockserver.rules.load import Rule, answering, review
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.nearest import Near, nearest, verdict
 
@@ -112,6 +112,28 @@ def too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) ->
     if len(compared) > MAX_NEAREST:
         lines.append(f"... and {plural(len(compared) - MAX_NEAREST, 'other call')}")
     return problem(head, [*lines, *rejected([call for call in calls if call.source in REJECTED])])
+
+
+def never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
+    """The first rule that a nameless rule without conditions hides."""
+    for remark in review(rules):
+        before = remark.before
+        if before is not None and "name" not in before.spec and not before.spec["when"]:
+            hidden = one_line(remark.rule.where)
+            head = f"{one_line(before.where)}: this rule has no conditions, so {hidden} never answers"
+            yield problem(head, ['declare it last, or say when it answers, such as on("*hello*")'])
+            return
+
+
+def impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
+    """The answers of rules that no model could give, each remark once."""
+    found: dict[str, list[ReceivedCall]] = {}
+    for call in calls:
+        for remark in call.remarks:
+            found.setdefault(remark, []).append(call)
+    for remark, those in found.items():
+        more = f" and {plural(len(those) - 1, 'more call')}" if len(those) > 1 else ""
+        yield problem(one_line(remark), [f"{call_line(those[0])}{more}", 'if you mean it, set lint="off"'])
 
 
 def no_answer(where: str) -> Problem:

@@ -207,6 +207,7 @@ _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 class Remark:
     rule: Rule
     text: str
+    before: Rule | None = None  # the earlier rule because of which it never answers
 
 
 def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
@@ -217,9 +218,8 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
 def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
     before = seen.wider(rule)
     if before is not None:
-        yield Remark(
-            rule, f"never answers: the earlier rule{before.quoted_name} ({before.where}) matches whenever it does"
-        )
+        earlier = f"the earlier rule{before.quoted_name} ({before.where})"
+        yield Remark(rule, f"never answers: {earlier} matches whenever it does", before)
     if why := _counts(rule):
         yield Remark(rule, f"depends on the order of calls: it uses {', '.join(why)}")
     if not rule.counts and all(rule.then.answers):

@@ -312,6 +312,7 @@ def policy(settings: Settings) -> Policy:
         unmatched=settings.unmatched if isinstance(settings.unmatched, str) else "error",
         error={} if isinstance(settings.unmatched, str) else _error(settings.unmatched),
         unique_ids=settings.ids == "unique",
+        lints=settings.lint != "off",
         models=catalogue,
         timing=settings.timing,
         tokenizer=chosen(settings.tokenizer, lambda name: catalogue.properties(name).tokenizer),

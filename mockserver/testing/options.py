@@ -146,6 +146,7 @@ class ServerOptions(TypedDict, total=False):
     keys: Parts
     limits: Mapping[str, Any]
     strict: bool
+    lint: Literal["warn", "error", "off"]
     profiles: Mapping[str, Any]
     stored_answers: int
     background_polls: int

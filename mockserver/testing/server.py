@@ -28,6 +28,8 @@ from mockserver.reports.failures import (
     Problem,
     failure_text,
     function_raised,
+    impossible_answers,
+    never_reached,
     no_answer,
     too_few_answers,
     unmatched,
@@ -44,7 +46,7 @@ from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
 from mockserver.testing.connections import ConnectionGuard
 from mockserver.testing.options import Details, ErrorName, ServerOptions, Then, When, caller, relative_to_caller, table
-from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_left_open
+from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
 from mockserver.testing.transport import Transport
 from mockserver.testing.transport.in_process import Clock
 
@@ -127,7 +129,8 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         with self._stack:
             if error is None:
                 self.verify()
-                warn_left_open(self.close_open())
+                remarks = self.remarks()
+                warn_of_test(self.close_open(), remarks)
 
     @property
     def url(self) -> str:
@@ -281,7 +284,15 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         for one in self._declared:
             if one.rule is not None and one.expected_calls is not None and len(one.calls) < one.expected_calls:
                 found.append(too_few_answers(one.rule, one.expected_calls, calls))
+        if self._live.settings.lint == "error":
+            found += impossible_answers(calls)
         return (*found, *self._budget.exceeded(calls))
+
+    def remarks(self) -> tuple[Problem, ...]:
+        """What is probably a mistake, but fails no test: rules that hide others, answers that no model could give."""
+        lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
+        hidden = () if all("name" in rule.spec or rule.spec["when"] for rule in rules) else never_reached(rules)
+        return (*hidden, *(impossible_answers(self.calls) if lint == "warn" else ()))
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

@@ -15,7 +15,7 @@ from mockserver.core.plan import Stored
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, call_line
-from mockserver.reports.failures import PlayedCassette
+from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, Sources, compiled, compose
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
@@ -47,9 +47,9 @@ def unrecorded(calls: Iterable[ReceivedCall]) -> Iterator[MockServerWarning]:
         yield MockServerWarning(f"{head} {call_line(first)}: {why}")
 
 
-def warn_left_open(calls: Iterable[ReceivedCall]) -> None:
-    """Issue the warnings of `left_open` for the caller's caller."""
-    for warning in left_open(calls):
+def warn_of_test(left: Iterable[ReceivedCall], remarks: Iterable[Problem]) -> None:
+    """Issue warnings of answers left open and of remarks for the caller's caller."""
+    for warning in (*left_open(left), *(MockServerWarning(remark.text) for remark in remarks)):
         warnings.warn(warning, stacklevel=3)
 
 

@@ -11,7 +11,7 @@ from unittest import TestCase, TestResult
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.testing.options import ServerOptions
 from mockserver.testing.server import MockServer
-from mockserver.testing.setup import warn_left_open
+from mockserver.testing.setup import warn_of_test
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -83,7 +83,8 @@ class MockServerTestCase(TestCase):
 
     def _verify(self) -> None:
         self.mockserver.verify()
-        warn_left_open(self.mockserver.close_open())
+        remarks = self.mockserver.remarks()
+        warn_of_test(self.mockserver.close_open(), remarks)
 
 
 def _raise(error: Exception) -> None:

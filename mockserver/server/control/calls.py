@@ -69,6 +69,7 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         **({"through": list(row.trace)} if row.trace else {}),
         "status": row.status or None,
         "faults": list(row.faults),
+        **({"remarks": list(row.remarks)} if row.remarks else {}),
         **({"recorded": row.recorded} if row.recorded else {}),
         **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
         "ended": row.ending,

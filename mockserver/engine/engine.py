@@ -37,7 +37,7 @@ from mockserver.engine.counters import (
     attempt_of,
     ids_counter,
 )
-from mockserver.engine.lint import impossible
+from mockserver.engine.lint import impossible, is_plain
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
@@ -172,12 +172,11 @@ class Engine:
             case _:
                 made = await self._outcome(call, overrides.changed(outcome, call))
                 plan = Plan(made, rule.source, self.policy.timing_of(call), cacheable=self._repeats)
-                if isinstance(outcome, Draft) and (whys := await self._remarks(call, outcome)):
-                    plan = replace(plan, remarks=tuple(f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys))
+                if isinstance(outcome, Draft) and self.policy.lints and not is_plain(call, outcome):
+                    whys = await on_thread_if_large(call, lambda: impossible(call, outcome))
+                    named = tuple([f"{rule.where}{rule.quoted_name}: the answer {why}" for why in whys])
+                    plan = replace(plan, remarks=named) if named else plan
         return overrides.applied(call, self.policy.seed, plan)
-
-    async def _remarks(self, call: Call, draft: Draft) -> tuple[str, ...]:
-        return await on_thread_if_large(call, partial(impossible, call, draft)) if self.policy.lints else ()
 
     async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:

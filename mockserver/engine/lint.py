@@ -24,9 +24,22 @@ _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
 _NOT_JSON = object()
 
 
+def is_plain(call: Call, draft: Draft) -> bool:
+    """Whether there is nothing to check, quickly, as most answers are just text."""
+    if call.options.response_format in _JSON:
+        return False
+    for choice in draft.choices:
+        if choice.finish is not None:
+            return False
+        for part in choice.parts:
+            if type(part) is not Text:
+                return False
+    return True
+
+
 def impossible(call: Call, draft: Draft) -> tuple[str, ...]:
     """Why no model could answer the call so, each reason once; empty if one could."""
-    if draft.broken is not None or call.operation not in _OPERATIONS:
+    if is_plain(call, draft) or draft.broken is not None or call.operation not in _OPERATIONS:
         return ()
     found = (why for choice in draft.choices[: call.options.n] for why in _of_choice(call, choice))
     return tuple(dict.fromkeys(found))
@@ -34,8 +47,6 @@ def impossible(call: Call, draft: Draft) -> tuple[str, ...]:
 
 def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
     parts, as_json = choice.parts, call.options.response_format in _JSON
-    if choice.finish is None and not as_json and all(type(part) is Text for part in parts):
-        return  # nearly all answers
     whole = choice.finish not in _CUT_OFF and choice.filter_after is None
     made = [part.call for part in parts if isinstance(part, ToolUse)]
     if not (call.operation == "responses" and call.raw.get("prompt")):  # a stored prompt may offer tools

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.plan import Plan
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.server.handler import Handler
@@ -23,6 +24,7 @@ class Answered:
     headers: Mapping[str, str]
     body: bytes
     source: str
+    remarks: tuple[str, ...] = ()
 
     @property
     def json(self) -> Any:
@@ -62,7 +64,7 @@ class Local:
             namespace=namespace,
         )
         prepared = asyncio.run(Handler(self.live, place.dialect, place.operations).respond(http))
-        return _answered(prepared.reply, prepared.plan.source)
+        return _answered(prepared.reply, prepared.plan)
 
 
 def local(rules: str = "", **settings: Any) -> Local:
@@ -75,6 +77,8 @@ def local(rules: str = "", **settings: Any) -> Local:
         return Local(start(Sources((file,), settings, {})))
 
 
-def _answered(reply: Reply, source: str) -> Answered:
+def _answered(reply: Reply, plan: Plan) -> Answered:
     body = reply.body + b"".join(map(sse, reply.frames or reply.pieces or ()))
-    return Answered(reply.status, {name.lower(): value for name, value in reply.headers}, body, source)
+    return Answered(
+        reply.status, {name.lower(): value for name, value in reply.headers}, body, plan.source, plan.remarks
+    )

@@ -195,3 +195,84 @@ def test_marked(mockserver):
     ran(pytester, tests, "-s", "--mockserver-record-in-ci").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
     monkeypatch.setenv("CI", "false")
     ran(pytester, tests, "-s").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
+
+
+LINTED = """
+import pytest
+
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+
+def ask(server):
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [TOOL]}
+    with server.client() as client:
+        client.chat.completions.create(**body)
+
+def test_warn(mockserver):
+    mockserver.on("hi").reply(tool_calls=[{"name": "get_wether"}])
+    ask(mockserver)
+    assert len(mockserver.calls[0].remarks) == 1
+
+@pytest.mark.mockserver(lint="error")
+def test_error(mockserver):
+    mockserver.on("hi").reply(lambda call: {"tool_calls": [{"name": "get_wether"}]})
+    ask(mockserver)
+    ask(mockserver)
+
+@pytest.mark.mockserver(lint="off")
+def test_off(mockserver):
+    mockserver.on("hi").reply(tool_calls=[{"name": "get_wether"}])
+    ask(mockserver)
+
+def test_other_failure(mockserver):
+    mockserver.on("hi").reply(tool_calls=[{"name": "get_wether"}])
+    ask(mockserver)
+    assert 0
+"""
+REMARK = 'the answer calls "get_wether", a tool that the request does not offer; did you mean "get_weather"?'
+
+
+def test_answers_that_no_model_could_give(pytester: pytest.Pytester) -> None:
+    ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
+    result = ran(pytester, LINTED)
+    result.assert_outcomes(passed=2, failed=2, warnings=1)
+    result.stdout.fnmatch_lines(
+        [f"test_it.py:19: {REMARK}", "  call 1: * and 1 more call", '  if you mean it, set lint="off"']
+    )
+    result.stdout.fnmatch_lines(["*- mockserver -*", f"test_it.py:29: {REMARK}"])
+    result.stdout.fnmatch_lines([f"*MockServerWarning: test_it.py:13: {REMARK}"])
+    ran(pytester, LINTED, "--mockserver-lint=error").assert_outcomes(passed=1, failed=3)
+    ini(pytester, mockserver_lint="off")
+    ran(pytester, LINTED).assert_outcomes(passed=2, failed=2)
+
+
+def test_a_rule_without_conditions_before_others(pytester: pytest.Pytester) -> None:
+    tests = """
+def test_hidden(mockserver):
+    mockserver.on().reply("any")
+    mockserver.on("hello").reply("Hello!")
+    assert greet("hello") == "any"
+
+def test_meant(mockserver):
+    mockserver.on().reply("once").times(1)
+    mockserver.on("hello").reply("Hello!")
+    assert [greet("hello"), greet("hello")] == ["once", "Hello!"]
+
+def test_last(mockserver):
+    mockserver.on("hello").reply("Hello!")
+    mockserver.on().reply("any")
+    assert [greet("hello"), greet("x")] == ["Hello!", "any"]
+
+def test_fails(mockserver):
+    mockserver.on().reply("any")
+    mockserver.on("hello").reply("Hello!")
+    assert greet("hello") == "Hello!"
+"""
+    ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
+    result = ran(pytester, tests)
+    result.assert_outcomes(passed=3, failed=1, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*- mockserver -*", "test_it.py:19: this rule has no conditions, so test_it.py:20 never answers"]
+    )
+    result.stdout.fnmatch_lines(
+        ["*MockServerWarning: test_it.py:4: this rule has no conditions, so test_it.py:5 never answers"]
+    )

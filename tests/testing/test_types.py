@@ -14,7 +14,7 @@ from mockserver.testing.options import ErrorName, FaultName, When
 SNIPPET = """
 from mockserver.testing import MockServer
 
-server = MockServer(seed=7)
+server = MockServer(lint="error")
 server.on("*hello*", name="hello", model=["a", "b"], turn={"lt": 3}, attempt=2, stream=True).reply("Hi!")
 server.on(last_user={"contains": "x"}, tools="get_time", param={"n": 2, "stop": ["a"]}, body="n > `1`").fail(429)
 server.on(tool_result={"name": "get_time"}, header={"x-id": "1"}).fail("rate_limit", retry_after=1)
@@ -28,7 +28,7 @@ server.on().fail("ratelimit")
 server.on().reply("x", faults=["stal"])
 server.on().fail(500, faults=["stal"])
 server.on().reply("x", finish="stopped")
-MockServer(unmatched="warn")
+MockServer(lint="warning")
 """
 
 

@@ -1,0 +1,231 @@
+"""Remarks on answers that no model could give; what one could give, or breaks on purpose, gets none."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.core.draft import Draft, DraftChoice
+from mockserver.engine.lint import impossible, refused
+from tests.kit import calls
+from tests.kit.local import local
+
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+DAY = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}}
+
+
+def function(name: str = "get_weather", parameters: Any = CITY, **more: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": parameters, **more}}
+
+
+TOOLS = {"tools": [function(strict=True)]}
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "c", "schema": CITY, "strict": True}}
+OBJECT = {"response_format": {"type": "json_object"}}
+PARIS = {"name": "get_weather", "arguments": {"city": "Paris"}}
+TEXT = {"text": "Hello"}
+WEB = {"tools": [{"type": "web_search"}]}
+WIKI = {"tools": [{"type": "mcp", "server_label": "wiki", "server_url": "https://wiki.example"}]}
+FLAT = {"type": "function", "name": "get_weather", "parameters": CITY, "strict": True}
+NO_TOOL = 'calls "get_weather", a tool that the request does not offer'
+FORBIDDEN = 'calls "get_weather", which the request\'s tool_choice forbids'
+AS_OBJECT = {"text": {"format": {"type": "json_object"}}}
+CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
+
+
+def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, **settings: Any) -> list[str]:
+    """What the server remarks on a rule's answer, without the rule's place."""
+    server = local(json.dumps({"rules": [{"then": then}]}), **settings)
+    asked = {"input": "hi"} if path == RESPONSES else {"messages": [{"role": "user", "content": "hi"}]}
+    answered = server.ask(path, {"model": "gpt-4o", **asked, **body})
+    assert answered.status == 200, answered.body
+    assert all("rules.yaml:1: the answer " in one for one in answered.remarks)
+    return [one.partition(": the answer ")[2] for one in answered.remarks]
+
+
+@pytest.mark.parametrize(
+    ("then", "body", "why"),
+    [
+        ({"tool_calls": [PARIS]}, {}, NO_TOOL),
+        (
+            {"tool_calls": [{"name": "get_wether"}]},
+            TOOLS,
+            'calls "get_wether", a tool that the request does not offer; did you mean "get_weather"?',
+        ),
+        (
+            {"tool_calls": [{"name": "x"}]},
+            TOOLS,
+            'calls "x", a tool that the request does not offer; it offers "get_weather"',
+        ),
+        ({"tool_calls": [PARIS]}, {**TOOLS, "tool_choice": "none"}, FORBIDDEN),
+        (
+            {"tool_calls": [PARIS]},
+            {"tools": [function(), function("b")], "tool_choice": {"type": "function", "function": {"name": "b"}}},
+            FORBIDDEN,
+        ),
+        (
+            {"tool_calls": [{**PARIS, "arguments": {"city": 3}}]},
+            TOOLS,
+            'calls "get_weather" with arguments that its strict schema refuses: 3 is not of type "string" at /city',
+        ),
+        (
+            {"tool_calls": [{**PARIS, "arguments": {"town": "Paris"}}]},
+            {"tools": [function()]},
+            'calls "get_weather" with arguments that its schema refuses: Additional properties are not allowed '
+            "('town' was unexpected); \"city\" is a required property",
+        ),
+        ({"tool_calls": [{**PARIS, "arguments": "{"}]}, TOOLS, 'calls "get_weather" with arguments that are no JSON'),
+        (
+            {"tool_calls": [{**PARIS, "arguments": "[1]"}]},
+            {"tools": [function(parameters=None)]},
+            'calls "get_weather" with arguments that are no JSON object',
+        ),
+        (
+            {"tool_calls": [{"name": "d", "arguments": {"day": "soon"}}]},
+            {"tools": [function("d", DAY, strict=True)]},
+            'calls "d" with arguments that its strict schema refuses: "soon" is not a "date" at /day',
+        ),
+        (
+            {"tool_calls": [{"name": "get_weather", "input": "x"}]},
+            TOOLS,
+            'calls "get_weather", a function tool, which takes arguments',
+        ),
+        (
+            {"tool_calls": [PARIS]},
+            {"tools": [{"type": "custom", "custom": {"name": "get_weather"}}]},
+            'calls "get_weather", a custom tool, which takes input',
+        ),
+        (TEXT, OBJECT, "has a text that is no JSON, but response_format is json_object"),
+        ({"text": "```json\n{}\n```"}, OBJECT, "has a text that is no JSON, but response_format is json_object"),
+        ({"json": [1]}, OBJECT, "has JSON that is no object, but response_format is json_object"),
+        (TEXT, {"response_format": SCHEMA}, "has a text that is no JSON, but response_format is json_schema"),
+        (
+            {"json": {}},
+            {"response_format": SCHEMA},
+            'has JSON that the schema of response_format refuses: "city" is a required property',
+        ),
+        ({**TEXT, "finish": "tool_calls"}, TOOLS, "has finish: tool_calls, but calls no tool"),
+        ({**TEXT, "finish": "function_call"}, {}, "has finish: function_call, but calls no tool"),
+        (
+            {"tool_calls": [PARIS], "finish": "stop"},
+            TOOLS,
+            "has finish: stop, but calls a tool, for which it is tool_calls",
+        ),
+        (
+            {"tool_calls": [PARIS], "finish": "function_call"},
+            TOOLS,
+            "has finish: function_call, but for this request's tools it is tool_calls",
+        ),
+        (
+            {"tool_calls": [PARIS], "finish": "tool_calls"},
+            {"functions": [{"name": "get_weather", "parameters": CITY}]},
+            "has finish: tool_calls, but for this request's tools it is function_call",
+        ),
+    ],
+)  # fmt: skip
+def test_what_no_model_could_answer(then: Mapping[str, Any], body: Mapping[str, Any], why: str) -> None:
+    assert remarks(then, body) == [why]
+    assert remarks(then, body, lint="off") == []
+
+
+@pytest.mark.parametrize(
+    ("then", "body"),
+    [
+        (TEXT, {}),
+        (TEXT, TOOLS),
+        ({"tool_calls": [PARIS]}, TOOLS),
+        ({"tool_calls": [PARIS], "finish": "tool_calls"}, TOOLS),
+        ({"tool_calls": [{"name": "get_weather"}]}, TOOLS),  # generated arguments
+        ({"tool_calls": [PARIS], "text": "Let me see."}, {**TOOLS, "response_format": SCHEMA}),
+        ({"tool_calls": [{**PARIS, "arguments": '{"ci'}], "finish": "length"}, TOOLS),
+        ({"tool_calls": [{**PARIS, "arguments": '{"ci'}], "finish": "content_filter"}, TOOLS),
+        ({"tool_calls": [PARIS], "finish": "stop"}, {**TOOLS, "tool_choice": "required"}),
+        (
+            {"tool_calls": [PARIS], "finish": "stop"},
+            {**TOOLS, "tool_choice": {"type": "function", "function": {"name": "get_weather"}}},
+        ),
+        ({"tool_calls": [{"name": "f"}]}, {"tools": [{"type": "function", "function": {"name": "f"}}]}),
+        ({"tool_calls": [{"name": "f", "arguments": ""}]}, {"tools": [function("f", None)]}),
+        ({"tool_calls": [{"name": "d", "arguments": {"day": "soon"}}]}, {"tools": [function("d", DAY)]}),
+        ({"tool_calls": [{"name": "c", "input": "x"}]}, {"tools": [{"type": "custom", "custom": {"name": "c"}}]}),
+        ({"tool_calls": [PARIS], "finish": "function_call"}, {"functions": [{"name": "get_weather"}]}),
+        ({"tool_calls": [PARIS], "faults": ["unknown_tool"]}, TOOLS),
+        ({"tool_calls": [PARIS], "faults": [{"bad_tool_arguments": {"how": "wrong_types"}}]}, TOOLS),
+        ({"tool_calls": [PARIS]}, {**TOOLS, "max_tokens": 2}),
+        ({"json": {"city": "Paris"}}, {"response_format": SCHEMA}),
+        ({"json": {"city": "Paris"}}, {"response_format": SCHEMA, "max_tokens": 2}),
+        ({"json": {"city": "Paris"}, "faults": ["malformed_json"]}, {"response_format": SCHEMA}),
+        ({"refusal": "No."}, {"response_format": SCHEMA}),
+        ({"text": '{"ci', "finish": "length"}, {"response_format": SCHEMA}),
+        ({"text": '{"city": ', "content_filter": {"on": "completion", "after_tokens": 1}}, {"response_format": SCHEMA}),
+        ({"generate": "auto"}, {"response_format": SCHEMA}),
+        ({"generate": "auto"}, {**TOOLS, "tool_choice": "required"}),
+        ({"text": "plain"}, {"response_format": {"type": "text"}}),
+        ({"choices": [{"json": {"city": "a"}}, TEXT]}, {"response_format": SCHEMA}),  # n is 1
+    ],
+)  # fmt: skip
+def test_what_a_model_could_answer(then: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+    assert remarks(then, body) == []
+
+
+@pytest.mark.parametrize(
+    ("then", "body", "why"),
+    [
+        ({"tool_calls": [PARIS]}, {}, [NO_TOOL]),
+        ({"tool_calls": [PARIS]}, {"tools": [FLAT]}, []),
+        ({"tool_calls": [PARIS]}, {"prompt": {"id": "pmpt_1"}}, []),  # which may have tools
+        ({"tool_calls": [PARIS], "finish": "stop"}, {"tools": [FLAT]}, []),
+        ({"items": [{"type": "web_search_call", "query": "x"}]}, WEB, []),
+        ({"items": [{"type": "web_search_call", "query": "x"}]}, {"tools": [{"type": "web_search_preview"}]}, []),
+        (
+            {"items": [{"type": "web_search_call", "query": "x"}]},
+            WIKI,
+            ["has web_search_call, but the request does not offer that tool"],
+        ),
+        ({"items": [{"type": "mcp_list_tools", "server_label": "wiki"}]}, WIKI, []),
+        (
+            {"items": [{"type": "mcp_list_tools", "server_label": "other"}]},
+            WIKI,
+            ['has mcp_list_tools of "other", an MCP server that the request does not offer'],
+        ),
+        (
+            {"items": [{"type": "message", "text": "See:"}, {"type": "message", "text": "{}"}]},
+            AS_OBJECT,
+            [],
+        ),
+        ({"failed": True, "text": "{"}, AS_OBJECT, []),
+    ],
+)  # fmt: skip
+def test_answers_of_responses(then: Mapping[str, Any], body: Mapping[str, Any], why: list[str]) -> None:
+    assert remarks(then, body, RESPONSES) == why
+
+
+def test_other_dialects_and_operations() -> None:
+    for path in (
+        "/fireworks/v1/chat/completions",
+        "/skytells/v1/chat/completions",
+        "/azure/chat/completions?api-version=2024-05-01-preview",
+    ):
+        assert remarks({"tool_calls": [PARIS]}, {}, path) == [NO_TOOL], path
+        assert remarks({"json": {}}, OBJECT, path) == [], path
+
+
+def test_each_reason_once_for_all_choices() -> None:
+    then = {"choices": [{"json": []}, {"json": []}, {"json": {}}]}
+    assert remarks(then, {**OBJECT, "n": 3}) == ["has JSON that is no object, but response_format is json_object"]
+
+
+def test_schemas_that_cannot_judge() -> None:
+    assert refused({"type": "nothing"}, 3) is None
+    assert refused({"$ref": "https://example.com/x"}, 3) is None
+    assert refused({"enum": list(range(1_000_000))}, 3) is None
+    assert refused({"type": "string"}, 3) == '3 is not of type "string"'
+
+
+def test_lookups_get_no_remark() -> None:
+    assert impossible(calls.call(operation="response"), Draft((DraftChoice((), finish="tool_calls"),))) == ()

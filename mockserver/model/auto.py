@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Text
+from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
@@ -22,8 +22,10 @@ from mockserver.model.prose.generators import (
 )
 from mockserver.model.prose.passages import passage, results_text
 from mockserver.model.structured import json, ordered, schema
+from mockserver.model.text_agents import TextAgent, text_agent
 from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
 from mockserver.model.tools.choosing import properties_of
+from mockserver.model.tools.decisions import next_speaker
 from mockserver.model.vocabulary import excerpt
 
 
@@ -34,6 +36,8 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """
     if (fields := in_fields(call, seed)) is not None:
         return fields
+    if (agent := text_agent(call)) is not None:
+        return DraftChoice((Text(_of_agent(agent, seed, options)),))
     call = with_quoted_calls(call)
     thoughts = reasoning(call, seed)
     remaining = less_reasoning(call, thoughts)
@@ -44,10 +48,20 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     return DraftChoice((*thoughts, *uses, *answer.parts))
 
 
+def _of_agent(agent: TextAgent, seed: Seed, options: Mapping[str, Json]) -> str:
+    if made := [use.call for use in tool_uses(agent.call, seed) if isinstance(use, ToolUse)]:
+        return agent.step(made)
+    return agent.final(
+        "\n".join(part.text for part in reply(agent.call, seed, options).parts if isinstance(part, Text))
+    )
+
+
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
+    if (speaker := next_speaker(call)) is not None:
+        return DraftChoice((Text(speaker),))
     end = closing(call)
     return DraftChoice((Text(end.of(_answered(end.call, seed, options))),))
 

@@ -239,7 +239,7 @@ def chosen(request: FormatRequest, rng: Random) -> str | None:
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
         if len(marks) > 1:
             return marks[rng.randrange(len(marks))]
-        options, rest = _options(text)
+        options, rest = options_in(text)
         if options:
             return _picked(options, request.text if text is request.rules else rest, rng)
     lines = _LETTERED.findall(request.text)
@@ -255,7 +255,7 @@ def _picked(options: list[str], spoken: str, rng: Random) -> str:
     return named[0] if len(named) == 1 else options[rng.randrange(len(options))]
 
 
-def _options(text: str) -> tuple[list[str], str]:
+def options_in(text: str) -> tuple[list[str], str]:
     for cue in _CUES:
         for found in cue.finditer(text):
             parts = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]
@@ -287,6 +287,7 @@ _CUES = tuple(
         rf"\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|either|"
         rf"exactly|simply|one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS})"
         rf"(?=[\s.!?,)\"]*(?:$|\n|[.!?)]|and nothing|only|for|to|based|depending))",
+        rf"\b(?:choose|pick|select)\b[^.\[:\n]{{0,60}}?\b(?:from|among|between|of)\b[^\[:\n.]{{0,30}}?[:\[(]\s*[\[(]?({_ITEMS})",
         rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
         rf"(?: one of| either| the)?:?\s+({_WORDS})",
         rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",

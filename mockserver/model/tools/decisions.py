@@ -7,6 +7,7 @@ from itertools import islice
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, parsed
 from mockserver.model.arguments.scoring import alike
+from mockserver.model.prose.formats import options_in
 from mockserver.model.tools.choosing import best, tool_requests
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
@@ -32,6 +33,41 @@ def decided(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             if names := next(own, None) or _listed_for(name, rules):
                 found[name] = _fitting(call.last_user, names, call) or names[0]
     return found
+
+
+def next_speaker(call: Call) -> str | None:
+    """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
+    ruling = (each for each in call.messages if each.role in _RULING or each.text == call.last_user)
+    ends = (excerpt(each.text) for each in (*call.messages[-1:], *ruling))
+    order = next((text for text in ends if _TURN.search(text[-_LONGEST_REQUEST:])), "")
+    names = options_in(order)[0] if order else []
+    workers = [name for name in names if not _is_end(name, ("next",))]
+    if len(names) < 2 or not workers:
+        return None
+    request, replies = _heard(call, order, workers)
+    if not replies:
+        return _fitting(request, workers, call) or workers[0]
+    last, text = replies[-1]
+    said = text.partition("\n\n")[0]
+    addressed = [name for name in workers if name != last and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
+    turns = {who: at for at, (who, _) in enumerate(replies)}
+    silent = [name for name in workers if name not in turns]
+    ending = [name for name in names if name not in workers]
+    return next(iter((*addressed, *silent, *ending)), None) or min(workers, key=turns.__getitem__)
+
+
+def _heard(call: Call, order: str, workers: Sequence[str]) -> tuple[str, list[Reply]]:
+    """The request, and what workers said: in messages, and in the transcript that the order quotes."""
+    names = "|".join(map(re.escape, (*workers, "user")))
+    pieces = re.split(rf"(?im)^[ \t]{{0,9}}[\[*#]{{0,3}}({names})[\]*]{{0,3}}[ \t]{{0,9}}(?::|said\b)", order)
+    known = {name.lower(): name for name in workers}
+    quoted = [(known.get(who.lower(), ""), text) for who, text in zip(pieces[1::2], pieces[2::2], strict=True)]
+    if {who for who, _ in quoted[: len(workers)]} == {*workers}:
+        quoted = quoted[len(workers) :]  # those say what each is for
+    others = [each for each in call.messages if each.text != order]
+    heard = [(known.get((each.name or "").lower()) or _leading(each.text, workers), each.text) for each in others]
+    asked = [text for who, text in quoted if not who] or [each.text for each in others if each.role == "user"]
+    return next(iter(asked), ""), [(who, text) for who, text in (*heard, *quoted) if who]
 
 
 def _options(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
@@ -161,6 +197,10 @@ _ENDING_ONLY = vocabulary(
 _ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
 _ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
+_TURN = re.compile(
+    r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?|members?|"
+    r"experts?|specialists?|assistants?|team|speaks?)\b"
+)
 _SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b)\s*([^\n]{3,300})"
 _INTRODUCED = re.compile(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
 _TRANSCRIPT = re.compile(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")

@@ -1,0 +1,145 @@
+"""Agents that call tools in text: the next step as the prompt shows it, then the end."""
+
+import re
+
+import pytest
+
+from mockserver.core.call import Message
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model.auto import auto
+from mockserver.model.text_agents import text_agent
+from tests.kit.calls import call
+
+REACT = """Answer the question. You have access to these tools:
+
+{tools}
+
+Use this format:
+
+Question: the input question you must answer
+Thought: you should always think about what to do
+Action: the action to take, should be one of [{names}]
+Action Input: the input to the action
+Observation: the result of the action
+... (this can repeat N times)
+Thought: I now know the final answer
+Final Answer: the final answer to the original input question
+
+Begin!
+
+Question: {question}
+Thought:"""
+TOOLS = "get_weather(city: str) -> str - Get the weather of a city\nget_time(zone: str) -> str - Get the time in a zone"
+CODE = """You solve tasks with Python code. At the end, call the `{end}` function with your answer.
+
+Task: "What is 2 + 3?"
+
+Thought: I can add them.
+{opening}
+{end}(2 + 3)
+{closing}
+
+You can call these functions:
+{opening}
+def get_weather(city: str) -> str:
+    \"\"\"Get the weather of a city.\"\"\"
+
+def {end}(answer: Any) -> Any:
+    \"\"\"Takes the final answer.\"\"\"
+{closing}
+Begin!"""
+
+
+def said(*messages: str | Message) -> str:
+    return "".join(part.text for part in auto(call(*messages), Seed(1), {}).parts if isinstance(part, Text))
+
+
+def react(question: str, *, tools: str = TOOLS, names: str = "get_weather, get_time") -> str:
+    return REACT.format(question=question, tools=tools, names=names)
+
+
+def test_react_takes_a_step_and_then_answers() -> None:
+    prompt = react("What is the weather in Oslo?")
+    step = said(prompt)
+    assert step == "I should use get_weather.\nAction: get_weather\nAction Input: Oslo"
+    final = said(f"{prompt} {step}\nObservation: 21 degrees and sunny\nThought:")
+    assert final == "I now know the final answer\nFinal Answer: Weather (Oslo): 21 degrees and sunny."
+
+
+def test_react_without_need_of_a_tool() -> None:
+    assert said(react("What is 2 + 2?")).endswith("\nFinal Answer: 2 + 2 = 4")
+
+
+def test_several_tools_are_called_one_after_the_other() -> None:
+    prompt, called = react("Get the weather in Oslo, then get the time in Lisbon."), list[str]()
+    for _ in range(5):
+        step = said(prompt)
+        if "Final Answer" in step:
+            break
+        called += re.findall(r"Action: (\w+)\nAction Input: (\w+)", step)
+        prompt += f" {step}\nObservation: fine\nThought:"
+    assert called == [("get_weather", "Oslo"), ("get_time", "Lisbon")]
+
+
+def test_arguments_are_an_object_where_the_prompt_wants_one() -> None:
+    arguments = "{'city': {'type': 'str'}, 'guests': {'type': 'int'}}"
+    tools = f"Tool Name: book\nTool Arguments: {arguments}\nTool Description: Book a table"
+    prompt = react("Book a table for 4 guests in Oslo.", tools=tools, names="book")
+    assert 'Action: book\nAction Input: {"city":"Oslo","guests":4}' in said(prompt)
+
+
+def test_steps_as_messages() -> None:
+    rules, question = Message("system", react("").partition("Begin!")[0]), "What is the weather in Oslo?"
+    step = said(rules, question)
+    assert step.startswith("Thought: ")
+    assert "Final Answer: Weather (Oslo): sunny." in said(
+        rules, question, Message("assistant", step), "Observation: sunny"
+    )
+    assert "Action: get_weather\nAction Input: Rome" in said(
+        rules, question, Message("assistant", "Final Answer: sunny"), "What is the weather in Rome?"
+    )
+
+
+def test_an_action_as_json() -> None:
+    rules = """Valid "action" values: "Final Answer" or get_weather, get_time
+```
+{"action": $TOOL_NAME, "action_input": $INPUT}
+```
+get_weather(city: str) - Get the weather of a city"""
+    assert '"action":"get_weather","action_input":"Oslo"' in said(
+        Message("system", rules), "What is the weather in Oslo?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "opening", "closing"),
+    [("final_answer", "<code>", "</code>"), ("submit", "```py", "```<end_code>"), ("give_result", "```python", "```")],
+)
+def test_code_as_the_prompt_shows_it(end: str, opening: str, closing: str) -> None:
+    rules = Message("system", CODE.format(end=end, opening=opening, closing=closing))
+    step = said(rules, "What is the weather in Oslo?")
+    assert step == f"Thought: I will call get_weather.\n{opening}\nprint(get_weather(city='Oslo'))\n{closing}"
+    done = said(rules, "What is the weather in Oslo?", Message("assistant", step), "Observation:\nsunny")
+    assert done == f"Thought: I have the final answer.\n{opening}\n{end}('Weather: sunny.')\n{closing}"
+    assert said(rules, "What is 7 * 6?").endswith(f"{opening}\n{end}(42)\n{closing}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write a Python function finish() that ends a game.",
+        "What does `submit()` do in this code?\n```js\nsubmit()\n```",
+        "What is an action?\nAction: to act.",
+        "Give me the final answer.",
+    ],
+)
+def test_other_prompts_describe_no_agent(text: str) -> None:
+    assert text_agent(call(text)) is None
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", " ", "Action: a\n", "def f(a: b):\n", "one of ", "```py\n", "submit(\n", "<a>\n"]
+)
+def test_no_prompt_is_too_odd(piece: str) -> None:
+    assert said(react("?") + piece * (300_000 // len(piece)))

@@ -14,8 +14,12 @@ ROOT = Path(__file__).parents[2]
 
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
-    "mockserver": (199, 46_404, "a supervisor's choices, named fields, shapes in words and types: 503 lines"),
-    "tests": (377, 47_557, "the same: 278 lines"),
+    "mockserver": (
+        201,
+        46_484,
+        "a supervisor's choices, named fields, shapes in words and types: 503 lines; quick starts: 80 lines",
+    ),
+    "tests": (379, 47_632, "the same: 278 lines"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -73,10 +73,13 @@ def _tools(rules: str) -> Iterator[Tool]:
 
 
 def _steps(given: Mapping[str, str]) -> Iterator[Message]:
-    """The trajectory as calls of tools and their results."""
+    """The trajectory as calls of tools and their results, without the one that ends."""
+    given = {**given, **{name: text.strip() for name, text in _TAGGED.findall(given.get("trajectory", ""))}}
     for at in islice(count(), _MOST_STEPS):
         if f"tool_name_{at}" not in given:
             return
+        if given[f"tool_name_{at}"] == "finish":
+            continue
         made = ToolCall(str(at), given[f"tool_name_{at}"], given.get(f"tool_args_{at}", "{}"))
         yield Message("assistant", tool_calls=(made,))
         yield Message("tool", given.get(f"observation_{at}", ""), tool_call_id=str(at))
@@ -99,6 +102,7 @@ _MARK = "[[ ## "
 _OPENING, _MOST_READ, _LONGEST_ORDER = 40, 50_000, 5_000  # characters
 _MOST_STEPS = 100
 _FIELD = re.compile(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
 _ORDER = re.compile(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
 _ASKED = re.compile(
     r"`(?:\[\[ ## )?(?!completed)(\w{1,60})(?: ## \]\])?`"

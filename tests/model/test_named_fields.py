@@ -73,8 +73,10 @@ def test_an_agent_finishes_after_an_observation() -> None:
             "observation": "Penguins are birds.",
         }.items()
     )
-    found = fields(answer(question("Search the wiki for penguins", steps)))
-    assert (found["next_tool_name"], found["next_tool_args"]) == ("finish", "{}")
+    tagged = re.sub(r"\[\[ ## (\w+) ## \]\]\n(.*)", r"<\1>\n\2\n</\1>", steps)
+    for trajectory in (steps, tagged):
+        found = fields(answer(question("Search the wiki for penguins", trajectory)))
+        assert (found["next_tool_name"], found["next_tool_args"]) == ("finish", "{}")
 
 
 def test_fields_in_json() -> None:

@@ -12,7 +12,6 @@ from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.json import Json, parsed
 from mockserver.core.plan import Item, Part, Refusal, Text, ToolUse
 from mockserver.core.text import one_line, shown, truncate
-from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size
 
 _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
@@ -131,6 +130,12 @@ def refused(schema: Json, value: Json, *, formats: bool = True) -> str | None:
 
     Without `formats`, a `format` refuses nothing.
     """
+    from mockserver.model.schema.document import (  # slow to import, and only schemas need it
+        UnsatisfiableError,
+        compile_schema,
+        depth_and_size,
+    )
+
     try:
         compiled = compile_schema(schema)
     except UnsatisfiableError:

@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RARE = (
-    "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken mockserver.model.auto"
+    "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken"
+    " mockserver.model.arguments mockserver.model.auto mockserver.model.schema"
 )
 ALSO = {
     "--help": "asyncio pydantic regex starlette uvicorn mockserver.server",
@@ -28,7 +29,7 @@ def test_testing_imports_only_what_it_needs() -> None:
 
 
 def test_what_was_imported_is_seen() -> None:
-    assert imported("import mockserver.model.auto", RARE) == ["mockserver.model.auto"]
+    assert "mockserver.model.auto" in imported("import mockserver.model.auto", RARE)
 
 
 def imported(program: str, modules: str) -> list[str]:

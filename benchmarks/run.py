@@ -88,11 +88,11 @@ def throughput() -> Mapping[str, float]:
     }
 
 
-def door() -> Mapping[str, float]:
-    """The same application behind uvicorn's own protocol and behind the door, by turns: the lowest CPU of each."""
+def protocol() -> Mapping[str, float]:
+    """The same application behind uvicorn's own protocol and behind ours, by turns: the lowest CPU of each."""
     same = [chat("hello there")]
     varied = [post(f"/v1/chat/completions?{number}", b'{"a": 1}') for number in range(COUNT)]
-    ports = {name: free_port() for name in ("bare", "door")}
+    ports = {name: free_port() for name in ("bare", "protocol")}
     found: dict[str, float] = {}
     with ExitStack() as running:
         pids = {
@@ -103,8 +103,8 @@ def door() -> Mapping[str, float]:
             cpu = dict.fromkeys(ports, inf)
             for name in list(ports) * TURNS:
                 cpu[name] = min(cpu[name], measure(pids[name], ports[name], requests, count=COUNT // 2).cpu)
-            found[f"{which} heads: the door / uvicorn's own, CPU"] = cpu["door"] / cpu["bare"]
-            found[f"{which} heads: microseconds that the door adds"] = 1e6 * (cpu["door"] - cpu["bare"])
+            found[f"{which} heads: our protocol / uvicorn's own, CPU"] = cpu["protocol"] / cpu["bare"]
+            found[f"{which} heads: microseconds that our protocol adds"] = 1e6 * (cpu["protocol"] - cpu["bare"])
     return found
 
 
@@ -179,7 +179,7 @@ def start() -> Mapping[str, float]:
 
 QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "throughput": throughput,
-    "door": door,
+    "protocol": protocol,
     "streams": streams,
     "families": families,
     "rules": many_rules,

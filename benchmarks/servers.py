@@ -1,7 +1,7 @@
 """The servers that mockserver is measured against: `python servers.py NAME PORT`.
 
-`bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `door` is the same
-behind mockserver's own protocol. `split` is mockserver
+`bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `protocol` is the
+same behind mockserver's own protocol. `split` is mockserver
 itself, but every frame of a stream leaves in a send of its own. `stamps` streams frames that tell when they left.
 """
 
@@ -74,7 +74,7 @@ async def stamps(scope: Any, receive: Any, send: Send) -> None:
 
 def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
-    if name != "door":
+    if name != "protocol":
         return "httptools"
     from mockserver.server.http.protocol import protocol_factory
 
@@ -82,7 +82,7 @@ def protocol(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    app = {"bare": lambda: bare, "door": lambda: bare, "split": split, "stamps": lambda: stamps}[sys.argv[1]]()
+    app = {"bare": lambda: bare, "protocol": lambda: bare, "split": split, "stamps": lambda: stamps}[sys.argv[1]]()
     uvicorn.run(
         app,
         port=int(sys.argv[2]),

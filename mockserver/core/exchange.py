@@ -127,6 +127,7 @@ class Exchange:
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
     sent: list[Piece] = field(default_factory=list, repr=False)
+    unaffected: bool = False  # what its faults would change is not in the answer
     size: int = 0
     unkept: int = 0  # frames sent but not kept
     first: float = 0.0  # 0: nothing of the body was sent

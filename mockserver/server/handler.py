@@ -292,7 +292,10 @@ def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Ex
         """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
         return shape(handler.dialect.fail(call.http, Failure(reason), call), frames)
 
-    return apply_faults(actions, faults, error, streamed=streamed, head=head)
+    def note_unchanged() -> None:
+        exchange.unaffected = True
+
+    return apply_faults(actions, faults, error, streamed=streamed, head=head, on_unchanged=note_unchanged)
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:

@@ -28,7 +28,7 @@ from mockserver.testing.options import frames_of_test, is_users, line_of, table
 OUTCOMES = {
     "recovered": "The app got its answer, at once or after retries.",
     "raised": "The app raised an error; a program exited with a code other than 0.",
-    "unaffected": "The fault could not be injected, for example because there is no tool call.",
+    "unaffected": "The fault changed nothing, for example because there is no tool call.",
     "hung": "The app was still waiting at the time limit.",
     "truncated": "The app took an incomplete answer for complete: it neither retried nor raised.",
     "failed": "The app went on, but an assertion failed, or no rule matched its next call.",
@@ -330,6 +330,8 @@ class _Run:
             return "the answer has no tool call"
         if self.case.kind in _ENDING and all(call.ended == "complete" for call in self.hit):
             return "the answer ends before that"
+        if self.case.kind in FAULTS and all(call.row.unaffected for call in self.hit):
+            return "the answer has nothing that it changes"
         return ""
 
     def _is_truncated(self, call: ReceivedCall) -> bool:

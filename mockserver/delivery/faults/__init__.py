@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import tee
 from typing import Literal
 
 from mockserver.core.action import (
@@ -43,13 +44,35 @@ from mockserver.delivery.script import WITHOUT_BODY, comment, sse
 
 
 def apply_faults(  # size: what is bent, and what it belongs to
-    actions: Iterable[Action], faults: Iterable[Fault], error: ErrorFrame, *, streamed: bool = True, head: bool = False
+    actions: Iterable[Action],
+    faults: Iterable[Fault],
+    error: ErrorFrame,
+    *,
+    streamed: bool = True,
+    head: bool = False,
+    on_unchanged: Callable[[], None] = lambda: None,
 ) -> Iterable[Action]:
-    """The actions after all faults, of which each bends what the one before it left; `head`: only their head counts."""
+    """The actions after all faults, of which each bends what the one before it left; `head`: only their head counts.
+
+    `on_unchanged` is called at the end if the faults have changed nothing.
+    """
+    actions, intact = tee(actions)
     for fault in faults:
         if fault.bend is not None:
             actions = fault.bend(actions, FaultContext(fault.seed.stream("fault", fault.name), error, streamed))
-    return _sendable(actions, head=head)
+    return _compared(_sendable(actions, head=head), _sendable(intact, head=head), on_unchanged)
+
+
+def _compared(
+    actions: Iterable[Action], intact: Iterator[Action], on_unchanged: Callable[[], None]
+) -> Iterator[Action]:
+    same = True
+    for action in actions:
+        if same and action != next(intact, None):
+            same, intact = False, iter(())  # frees what tee holds back
+        yield action
+    if same and next(intact, None) is None:
+        on_unchanged()
 
 
 def _sendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:

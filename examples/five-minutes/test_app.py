@@ -20,7 +20,7 @@ def test_the_model_is_told_which_desks_there_are(mockserver):
 
 
 def test_a_person_reads_what_the_model_makes_nothing_of(mockserver):
-    mockserver.on().reply("I am afraid I cannot help with that.")
+    mockserver.on().reply(refusal="I am afraid I cannot help with that.")
 
     assert sort("asdf").desk == "a person"
 

@@ -130,11 +130,7 @@ def refused(schema: Json, value: Json, *, formats: bool = True) -> str | None:
 
     Without `formats`, a `format` refuses nothing.
     """
-    from mockserver.model.schema.document import (  # slow to import, and only schemas need it
-        UnsatisfiableError,
-        compile_schema,
-        depth_and_size,
-    )
+    from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
 
     try:
         compiled = compile_schema(schema)

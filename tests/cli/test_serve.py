@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.cli.serve import RedactingFormatter, banner, request_logger, warnings
+from mockserver.cli.serve import RedactingFormatter, banner, remark_logger, request_logger, warnings
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, RenderedOutcome
 from mockserver.dialects import discover
@@ -102,6 +102,25 @@ def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
     line = json.loads(printed)
     assert (line["seq"], line["status"], line["source"]) == (3, 200, ROW.source)
     assert (line["recorded"], line["unrecorded"]) == ("", "")
+
+
+def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
+    logged, log = list[int](), request_logger("json")
+    remark_log = remark_logger(lambda exchange: logged.append(exchange.seq))
+    for seq in (4, 5):
+        row = Exchange(seq, "POST", "/v1", "openai", "default")
+        row.headers = [(b"authorization", b"Bearer sk-a-secret-key-0123456789")]
+        row.plan = Plan(RenderedOutcome(), "rule a.yaml:1", remarks=('a.yaml:1: calls "sk-a-secret-key-0123456789\n"',))
+        remark_log(row)
+    printed = capsys.readouterr()
+    assert (printed.out, logged) == ("", [4, 5])
+    assert printed.err.startswith('call 4: a.yaml:1: calls "')
+    assert len(printed.err.splitlines()) == 1
+    assert "sk-a-secret" not in printed.err
+    assert log is not None
+    log(row)
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark.startswith("a.yaml:1: calls ")
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])

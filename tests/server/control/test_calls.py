@@ -70,6 +70,18 @@ def test_mistakes(server: ControlledServer, path: str, status: int, error: str) 
     assert (got.status, got.json["error"][: len(error)]) == (status, error)
 
 
+def test_remarks_are_in_the_journal(tmp_path: Path) -> None:
+    server = controlled_server(tmp_path, "rules: [{then: {tool_calls: [{name: get_weather}]}}]")
+    server.chat("hi")
+    server.chat("hi")  # the same answer, from memory
+    for call in server.calls():
+        (remark,) = call["remarks"]
+        assert remark.endswith(':1: the answer calls "get_weather", a tool that the request does not offer')
+    quiet = controlled_server(tmp_path, "rules: [{then: {tool_calls: [{name: get_weather}]}}]", lint="off")
+    quiet.chat("hi")
+    assert "remarks" not in quiet.calls()[0]
+
+
 def test_a_summary_has_no_bodies(server: ControlledServer) -> None:
     call = server.calls()[0]
     assert call.pop("at").endswith("Z")

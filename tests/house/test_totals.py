@@ -15,11 +15,12 @@ ROOT = Path(__file__).parents[2]
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
-        201,
-        46_484,
-        "a supervisor's choices, named fields, shapes in words and types: 503 lines; quick starts: 80 lines",
+        202,
+        46_818,
+        "a supervisor's choices, named fields, shapes in words and types: 503 lines; quick starts: 80 lines; "
+        "remarks on impossible answers, types of rules in tests, unused on(...) rules: 334 lines",
     ),
-    "tests": (379, 47_632, "the same: 278 lines"),
+    "tests": (381, 48_083, "the same: 278 lines"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -32,7 +32,7 @@ def text_agent(call: Call) -> TextAgent | None:
     if (
         call.tools
         or call.options.response_format != "text"
-        or not any(_SIGN.search(excerpt(each.text, _LONGEST)) for each in said)
+        or not any("\n" in each.text and _SIGN.search(excerpt(each.text, _LONGEST)) for each in said)
     ):
         return None
     call = replace(call, messages=said, prompts=())
@@ -178,8 +178,9 @@ def _typed(said: Json) -> Json:
 def _of_code(call: Call, prompt: str) -> TextAgent | None:
     """An agent that writes blocks of code, the last of which calls the function that takes the final answer."""
     lines = ((found[1], prompt[prompt.rfind("\n", 0, found.start()) + 1 :][:900]) for found in _CALLED.finditer(prompt))
-    told = ((name, line.partition("\n")[0]) for name, line in islice(lines, _MOST * 10))
-    end = next((name for name, line in told if ending_tools((Tool(name, line),)) and _orders(name, line)), None)
+    told = dict.fromkeys((name, line.partition("\n")[0]) for name, line in islice(lines, _MOST * 10))
+    ends = dict.fromkeys(name for name, line in told if ending_tools((Tool(name, line),)))
+    end = next((name for name in islice(ends, _MOST) if _orders(name, prompt)), None)
     block = None if end is None else _block(prompt, end)
     if end is None or block is None:
         return None
@@ -195,10 +196,10 @@ def _of_code(call: Call, prompt: str) -> TextAgent | None:
             or message.role == "tool"
             or message.text.startswith("Observation")
         ):
-            used = [tool.name for tool in tools if f"{tool.name}(" in last] or ["result"]
-            steps += [(name, "{}", _NOISE.sub("", message.text).strip()) for name in used[:1]]
-            steps += [(name, "{}", "") for name in used[1:]]
-        else:
+            counts = {tool.name: last.count(f"{tool.name}(") for tool in tools}
+            used = [name for name, count in counts.items() for _ in range(min(count, _MOST))] or ["result"]
+            steps += [(name, "{}", _NOISE.sub("", message.text).strip()) for name in used]
+        elif not (request and _GOING_ON.fullmatch(message.text)):
             request, steps = message.text, []
 
     def written(thought: str, code: str) -> str:
@@ -215,11 +216,11 @@ def _of_code(call: Call, prompt: str) -> TextAgent | None:
     return TextAgent(_with_steps(call, _HEADED.sub("", request), tools, steps), step, final)
 
 
-def _orders(name: str, line: str) -> bool:
+def _orders(name: str, prompt: str) -> bool:
     said = (
         rf"(?i)\b(?:call|use|using|with|via|invoke|through)\b[^\n]{{0,80}}\b{name}\b|\b{name}\b[^\n]{{0,40}}\bends?\b"
     )
-    return re.search(said, line) is not None
+    return re.search(said, prompt) is not None
 
 
 def _keywords(arguments: Json) -> str:
@@ -266,8 +267,8 @@ _FINAL = re.compile(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\
 _BLOB = re.compile(r"[\"']action_input[\"']")
 _NAMES = re.compile(
     r"(?i)(?:\bone (?:name )?of|valid [\"']action[\"'] values:(?: \"Final Answer\" or)?|"
-    r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)\s{0,9}(?:these |the following )?"
-    r"[:\[({]{0,3}\s{0,9}([^\])}\n\\]{1,4000})"
+    r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)[ \t]{0,9}(?:these |the following )?"
+    r"[:\[({]{0,3}[ \t]{0,9}([^\])}\n\\]{1,4000})"
 )
 _USUAL = (
     (re.compile(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:"), "Observation"),
@@ -301,5 +302,9 @@ _LABELS = re.compile(r"(?:^[ \t]*[A-Z]\w{2,20}:[^\n]*\n+){1,2}\Z", re.MULTILINE)
 _LABEL = re.compile(r"(?m)^[ \t]*([A-Z]\w{2,20}):[ \t]*([^\n]*)")
 _NOISE = re.compile(
     r"(?m)^(?:Observation|Execution logs|Last output from code snippet|Output|Result|Execution result)s?:[ \t]*|^None$"
+)
+_GOING_ON = re.compile(
+    r"(?i)\W*(?:(?:now|ok|okay|please|great)\W+){0,3}(?:proceed|continue|go on|go ahead|carry|keep going|start|begin)\b"
+    r".{0,80}"
 )
 _HEADED = re.compile(r"\A\s*(?:New task|Task|Question|Query)\s*:\s*")

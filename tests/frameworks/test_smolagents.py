@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from smolagents import ToolCallingAgent, tool
+from smolagents import CodeAgent, ToolCallingAgent, tool
 from smolagents.models import OpenAIModel
 
 from tests.frameworks.inputs import TWO_CITIES, WEATHER, WEATHER_AND_MONEY, convert_currency, get_weather
@@ -41,6 +41,14 @@ def test_an_agent_calls_several_tools(agent: ToolCallingAgent) -> None:
     assert [name for name, _ in called(agent)] == ["convert_currency", "get_weather"]
     assert "sunny in Oslo" in told
     assert "120 EUR are 180.00 USD" in told
+
+
+@pytest.mark.parametrize("tags", [None, "markdown"])
+def test_an_agent_that_writes_code(address: str, tags: str | None) -> None:
+    model = OpenAIModel("gpt-4o", api_base=address, api_key="any")
+    agent = CodeAgent([tool(get_weather)], model, max_steps=3, verbosity_level=0, code_block_tags=tags)
+    assert "sunny in Paris" in agent.run(WEATHER)
+    assert agent.run("What is 12 * 12?") == 144
 
 
 def test_a_streamed_agent_ends_the_same(agent: ToolCallingAgent) -> None:

@@ -125,6 +125,13 @@ def test_code_as_the_prompt_shows_it(end: str, opening: str, closing: str) -> No
     assert said(rules, "What is 7 * 6?").endswith(f"{opening}\n{end}(42)\n{closing}")
 
 
+def test_a_plan_is_no_new_task() -> None:
+    rules = Message("system", CODE.format(end="final_answer", opening="<code>", closing="</code>"))
+    plan = Message("assistant", "First look up the weather.")
+    step = said(rules, "What is the weather in Oslo?", plan, "Now proceed and carry out this plan.")
+    assert "print(get_weather(city='Oslo'))" in step
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -61,12 +61,11 @@ def _orders(message: Message) -> Iterator[re.Match[str]]:
 def in_form(text: str, orders: tuple[str, str], rng: Random) -> str:
     """Return the text in capitals or small letters, or only its number, if one of the orders wants that."""
     for order in orders:
-        if word_set("in_form").isdisjoint(trigger_words(order)):
-            continue
-        if _NUMBER_ALONE.search(order):
+        words = trigger_words(order)
+        if not word_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(order):
             number = _NUMBER.search(text)
             return number[0] if number else str(rng.randrange(2, 100))
-        if found := _CASE.search(order):
+        if not word_set("letter_case").isdisjoint(words) and (found := _CASE.search(order)):
             return text.upper() if found["upper"] else text.lower()
     return text
 
@@ -90,7 +89,8 @@ _DONE = (
     r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy)"
 )
 _WHEN = re.compile(
-    rf"(?i)\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
+    r"(?i)\b(?:after|once) you(?:'ve| have)?\b|"
+    rf"\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
     r"\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|show|finish|terminate|mark|close)\b|"
     r"\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
 )

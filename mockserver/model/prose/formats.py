@@ -87,7 +87,7 @@ _SPOKEN = tuple(
         (rf"\b(?:increase|raise) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 + \2) / 100"),
         (rf"\b(?:decrease|reduce|lower|discount) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 - \2) / 100"),
         (rf"{_ONE}\s?{_PERCENTAGE} off (?:of )?[$€£]?{_ONE}", r"what is \2 * (100 - \1) / 100"),
-        (rf"(?<=\d)\s?{_PERCENTAGE} of [$€£]?(?=\d)", " / 100 * "),
+        (rf"(?<=\d)\s?{_PERCENTAGE} (?:[a-z]{{2,12}} )?(?:of|on) (?:a )?[$€£]?(?=\d)", " / 100 * "),
         (rf"\b(?:add|(?:the )?sum of) {_TWO}", r"what is \1 + \2"),
         (rf"\b(?:multiply|(?:the )?product of) {_TWO}", r"what is \1 * \2"),
         (rf"\bdivide {_TWO}", r"what is \1 / \2"),
@@ -104,7 +104,7 @@ _SUPERFLUOUS = re.compile(r",|(?<![\d.,])0+(?=\d)")
 _SPACED = re.compile(r"[+*]|\s[-/]\s")
 _CUE = re.compile(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
-    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*$"
+    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
 )
 
 
@@ -173,7 +173,8 @@ _GREETING = re.compile(
 
 def dictated(request: FormatRequest, rng: Random) -> str | None:
     """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
-    ordered = next(filter(_is_word_for_word, _ORDER.finditer(request.rules)), None)
+    of_rules = filter(_is_word_for_word, _ORDER.finditer(request.rules))
+    ordered = next((found for found in of_rules if not _CONDITION.search(_before(request.rules, found))), None)
     if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
         ordered = next(filter(_is_word_for_word, _ORDER.finditer(request.text)), None)
     if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
@@ -184,6 +185,10 @@ def dictated(request: FormatRequest, rng: Random) -> str | None:
     if not ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":"):
         what = _MANNER.sub("", what).strip(" ,") or what
     return what[:-1] if what.endswith(".") and not what.endswith("..") else what
+
+
+def _before(text: str, found: re.Match[str]) -> str:
+    return text[max(0, found.start() - 200) : found.start()]
 
 
 def _is_word_for_word(ordered: re.Match[str]) -> bool:
@@ -220,12 +225,13 @@ _EXACT = re.compile(
     r"letters?)\b"
 )
 _DESCRIBED = re.compile(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
+_CONDITION = re.compile(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 # How something is to be said, after what is to be said.
 _MANNER = re.compile(
     r"(?i)(?:[\s,]++(?>(?:very |more |as )?(?!(?:fami|rep|app|supp|ju|ita|emi|assemb|butterf|dai|week|month|ug|love|"
-    r"ear|on|ho|be|je)ly)\w{2,20}ly\b|(?:in|using|with|as)\s[^.!?\n]{0,40}?\b(?:words?|sentences?|lines?|tone|voice|way|manner|"
-    r"style|caps|(?:upper|lower)-?\s?case|capitals|capital letters|punctuation|emojis?|characters|letters)\b|"
-    r"like an?\s[\w ]{2,30}|(?:as|if) you[^.!?\n]{0,40})){1,3}[.!?]?$"
+    r"ear|on|ho|be|je)ly)\w{2,20}ly\b(?:\sto\s[\w ]{2,30})?|(?:in|using|with|as)\s[^.!?\n]{0,40}?\b(?:words?|"
+    r"sentences?|lines?|tone|voice|way|manner|style|caps|(?:upper|lower)-?\s?case|capitals|capital letters|punctuation|"
+    r"emojis?|characters|letters)\b|like an?\s[\w ]{2,30}|(?:as|if) you[^.!?\n]{0,40})){1,3}[.!?]?$"
 )
 _NOTHING_ELSE = re.compile(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|say nothing|do nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|"
@@ -279,22 +285,23 @@ _YES, _NO = (rf"(?:\"(?:{words})\"|'(?:{words})'|(?:{words}))" for words in ("ye
 _CUES = tuple(
     re.compile(rf"(?i){cue}")
     for cue in (
-        rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? one|one of|among|options|categories|labels|classes|"
-        rf"choices|possible values)\b[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
+        rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|"
+        rf"one of|among|options|categories|labels|classes|choices|possible values)\b"
+        rf"[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
         r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
         r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
         r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))",
         rf"\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|either|"
         rf"exactly|simply|one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS})"
         rf"(?=[\s.!?,)\"]*(?:$|\n|[.!?)]|and nothing|only|for|to|based|depending))",
-        rf"\b(?:choose|pick|select)\b[^.\[:\n]{{0,60}}?\b(?:from|among|between|of)\b[^\[:\n.]{{0,30}}?[:\[(]\s*[\[(]?({_ITEMS})",
         rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
         rf"(?: one of| either| the)?:?\s+({_WORDS})",
         rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",
     )
 )
 _HEADED = re.compile(
-    r"(?i)\b(?:options|categories|labels|classes|choices|one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
+    r"(?i)\b(?:options|categories|labels|classes|choices|participants|agents|roles|speakers|members|"
+    r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
     r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
 )
 _BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
@@ -404,7 +411,8 @@ def measured(request: FormatRequest, rng: Random) -> str | None:
             lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
             return "\n\n".join(_joined(request, rng, length, opened=not at) for at, length in lengths)
         if number := _number(_IN_WORDS, order):
-            return _in_words(request, rng, min(number, 3000))
+            fewer = _FEWER.search(order) is not None
+            return _in_words(request, rng, min(number - fewer, 3000))
     return None
 
 
@@ -442,6 +450,7 @@ _ABOUT = (
     r"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|"
     r"within|approximately|roughly)?\s*"
 )
+_FEWER = re.compile(r"(?i)\b(?:fewer|less) than\b")
 _IN_SENTENCES = re.compile(
     rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_ABOUT}"
     rf"(?:a |an )?({_NUMBER})[- ](?:\w+ )?sentences?\b|\b({_NUMBER})[- ]sentence\b|"

@@ -135,7 +135,7 @@ _UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
 _EMPTY = re.compile(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
 _CLAUSE = re.compile(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
-    r"\s(?:because|since|so that|please|in (?:exactly )?\w+ (?:word|sentence)s?)\b"
+    r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
 )
 _POLITE = re.compile(
     r"""(?ix)\A(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|

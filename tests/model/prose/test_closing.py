@@ -31,6 +31,7 @@ def rules(text: str) -> Message:
         ("End every answer with 'over and out'.", "over and out"),
         ("Do not say DONE until the work is finished.", "DONE"),
         ("Output <END> to signal completion", "<END>"),
+        ("Say READY only after you have called the tool.", "READY"),
         ("If you cannot complete the task, say FAILED.", ""),
         ("If the user says goodbye when done, say BYE.", ""),
         ("When you write SQL, use TABS.", ""),

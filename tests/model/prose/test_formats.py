@@ -57,6 +57,7 @@ def test_no_text_is_too_odd(piece: str) -> None:
         ("Say hello in one word", "hello"),
         ("Say good morning like a pirate.", "good morning"),
         ("Say I like my family", "I like my family"),
+        ("Say good morning formally to the team", "good morning"),
         ("Write exactly 3 bullet points about tea", None),
         ("Say something nice about cats", None),
         ("Say why the sky is blue", None),

@@ -46,6 +46,11 @@ def test_the_end_once_all_have_spoken() -> None:
     assert next_speaker(call(f"user: Go\nwriter: A poem.\ncritic: Good.\n\n{order}")) == "FINISH"
 
 
+def test_roles_on_lines_of_their_own() -> None:
+    order = "Choose only from these participants:\n- Reviewer\n- Writer\n\nHistory:\nuser: Go\nWriter: A slogan."
+    assert next_speaker(call(order)) == "Reviewer"
+
+
 def test_other_choices_are_no_roles() -> None:
     assert next_speaker(call("Classify this as one of: good, bad.")) is None
     assert next_speaker(call("Which agent is the best?")) is None

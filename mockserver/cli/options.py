@@ -20,7 +20,7 @@ REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repe
 # The sections of --help for commands that take every setting.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Server": ("host", "port", "reload", "log", "cors", "allowed_hosts", "control_token", "source_headers"),
-    "Answers": ("unmatched", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
+    "Answers": ("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
     "Provider": ("dialect", "models", "known_models", "keys", "limits", "strict"),
     "Record and replay": (
         *("cassette", "cassettes", "record", "record_errors", "upstream", "upstream_timeout"),

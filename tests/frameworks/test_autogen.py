@@ -5,7 +5,7 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import TaskResult
 from autogen_agentchat.conditions import HandoffTermination, MaxMessageTermination, TextMentionTermination
 from autogen_agentchat.messages import ToolCallRequestEvent
-from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
+from autogen_agentchat.teams import RoundRobinGroupChat, SelectorGroupChat, Swarm
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
 from tests.frameworks.inputs import PERSON, WEATHER, Person
@@ -60,6 +60,16 @@ async def test_an_agent_says_when_its_task_is_done(model: OpenAIChatCompletionCl
     until = TERMINATE | MaxMessageTermination(8)
     end = await RoundRobinGroupChat([agent], termination_condition=until).run(task=WEATHER)
     assert called(end) == [("get_weather", '{"city":"Paris"}')]
+    assert "TERMINATE" in end.messages[-1].to_text()
+
+
+async def test_a_model_selects_who_speaks_next(model: OpenAIChatCompletionClient) -> None:
+    orders = "You plan. Your team: weatherman. When all is answered, summarize the findings and end with TERMINATE."
+    planner = AssistantAgent("planner", model, description="Plans the work.", system_message=orders)
+    weatherman = AssistantAgent("weatherman", model, description="Knows the weather.", tools=[get_weather])
+    until = TERMINATE | MaxMessageTermination(10)
+    end = await SelectorGroupChat([planner, weatherman], model, termination_condition=until).run(task=WEATHER)
+    assert called(end)[0] == ("get_weather", '{"city":"Paris"}')
     assert "TERMINATE" in end.messages[-1].to_text()
 
 

@@ -1,4 +1,4 @@
-"""The command `llm`: schemas and functions, with a model listed in its own file."""
+"""The command `llm`: prompts, schemas and functions, with a model listed in its own file."""
 
 import json
 import os
@@ -26,6 +26,10 @@ def llm(*arguments: str, env: dict[str, str]) -> str:
     command = [sys.executable, "-m", "llm", "-m", "mock", "--key", "any", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env, timeout=60, input="")
     return done.stdout
+
+
+def test_a_prompt_is_answered(environment: dict[str, str]) -> None:
+    assert llm("Reply with only: pong", env=environment) == "pong\n"
 
 
 def test_an_object_has_its_schema(environment: dict[str, str]) -> None:

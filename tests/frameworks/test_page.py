@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.house.pages import Reader
 from tests.kit.guides import followed
 
+pytestmark = pytest.mark.timeout(400)  # a new process for each framework, which imports all of it
 PAGE = Path(__file__).parents[2] / "docs" / "frameworks.md"
 
 

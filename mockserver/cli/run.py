@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import logging
 import os
 import signal
 import subprocess
@@ -60,8 +59,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     live.journal.on_close = report.counting(request_logger(live.settings.log, err=True))
     if live.keep is not None:
         live.keep = report.counting_episodes(live.keep)
-    log_errors()
-    logging.getLogger("mockserver.recorder").disabled = True  # the report says what was not recorded
+    log_errors("mockserver.recorder")  # the report says what was not recorded
     reloads = list[str]()  # what reloading changed files said; the last holds
     with Running(live, given, say=reloads.append) as running:
         for line in warnings(live):

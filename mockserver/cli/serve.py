@@ -156,10 +156,11 @@ _LOGGED = (
 LOG_LINES: Mapping[str, Callable[[Exchange], str] | None] = {"none": None, "text": _text_line, "json": _json_line}
 
 
-def log_errors() -> None:
-    """Write the log records of this process to stderr, escaped and with credentials masked."""
+def log_errors(*ignored: str) -> None:
+    """Write the log records of this process to stderr, escaped and with credentials masked, but for some loggers'."""
     handler = logging.StreamHandler()
     handler.setFormatter(RedactingFormatter("%(message)s"))
+    handler.addFilter(lambda record: record.name not in ignored)
     logging.basicConfig(handlers=[handler])
 
 

@@ -243,7 +243,7 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
     said = _OPENED.search(prompt)
     before = "Thought: {}\n" if "Thought:" in prompt else ""
     if said is None and not re.search(
-        r"(?i)\b(?:write|respond|reply|answer|act|in|with)\b[^.\n]{0,60}\bcode\b", prompt
+        r"(?i)\b(?:write|respond|reply|answer|act|in|with)\b[^.\n]{0,60}(?:\bcode\b|```\w)", prompt
     ):
         return None
     fence = re.search(r"```\w+", prompt)
@@ -294,7 +294,7 @@ _FUNCTION = re.compile(
 _OPENING = re.compile(r"(?m)^[ \t]*(```\w*|<\w{2,20}>|\[[A-Z_]{2,20}\])[ \t]*$")
 _CLOSING = re.compile(r"(?m)^[ \t]*(```\S{0,20}|</\w{2,20}>\S{0,20}|\[/[A-Z_]{2,20}\])[ \t]*$")
 _OPENED = re.compile(
-    r"(?i)\b(?:opened|open|starts?|begins?|enclosed?|wrapped?|put|inside|between)\b[^.\n]{0,40}?[`'\"]?"
+    r"(?i)\b(?:opened|open|starts?|begins?|enclosed?|wrap(?:ped)?|put|inside|between)\b[^.\n]{0,40}?[`'\"]?"
     r"(```\w*|<\w{2,20}>|\[\w{2,20}\])"
     r"[`'\"]?[^\n]{0,60}?[`'\"]?((?:```|</\w{2,20}>|\[/\w{2,20}\])(?:<\w+>)?)"
 )

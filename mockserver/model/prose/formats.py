@@ -286,7 +286,8 @@ _CUES = tuple(
     re.compile(rf"(?i){cue}")
     for cue in (
         rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|"
-        rf"one of|among|options|categories|labels|classes|choices|possible values)\b"
+        rf"one of|among|options|categories|labels|classes|choices|possible values|"
+        rf"(?:label|category|class|sentiment) only)\b"
         rf"[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
         r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
         r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
@@ -450,7 +451,7 @@ _ABOUT = (
     r"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|"
     r"within|approximately|roughly)?\s*"
 )
-_FEWER = re.compile(r"(?i)\b(?:fewer|less) than\b")
+_FEWER = re.compile(r"(?i)\b(?:(?:fewer|less) than|under)\b")
 _IN_SENTENCES = re.compile(
     rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_ABOUT}"
     rf"(?:a |an )?({_NUMBER})[- ](?:\w+ )?sentences?\b|\b({_NUMBER})[- ]sentence\b|"

@@ -1,10 +1,13 @@
 """One server without rules for every test, where each framework looks for a provider."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from tests.kit.served import Served, served
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"  # which it reads when it is imported
 
 
 @pytest.fixture(scope="session")

@@ -292,7 +292,8 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         """What is probably a mistake, but fails no test: rules that hide others, answers that no model could give."""
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
         hidden = () if all("name" in rule.spec or rule.spec["when"] for rule in rules) else never_reached(rules)
-        return (*hidden, *(impossible_answers(self.calls) if lint == "warn" else ()))
+        remarked = lint == "warn" and any(row.remarks for row in self._live.journal)
+        return (*hidden, *(impossible_answers(self.calls) if remarked else ()))
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

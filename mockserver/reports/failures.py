@@ -303,8 +303,8 @@ class Expectation:
     when: Table
 
     def matches(self, call: Call | None) -> bool:
-        """Whether a request matches; one that was not parsed never does."""
-        return call is not None and self.condition.holds(call) is not None
+        """Whether a request matches; one that was not parsed only does if any call does."""
+        return not self.when if call is None else self.condition.holds(call) is not None
 
     def __str__(self) -> str:
         return truncate(", ".join(map(field_in_python, self.when, self.when.values())) or "any call", _MAX_EXPECTED)

@@ -119,6 +119,14 @@ def test_what_does_not(asked: MockServer) -> None:
     )
 
 
+def test_refused_calls_are_calls(server: MockServer) -> None:
+    for path, body in ((CHAT, {}), ("/openai/v1/chat/completion", BODY)):
+        httpx.post(f"{server.url}{path}", json=body)
+    server.assert_called_times(2)
+    assert "expected no calls, got 2" in why(server.assert_not_called)
+    server.assert_not_called(model="gpt-4o")  # what they ask for is unknown
+
+
 def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
     told = why(lambda: asked.assert_sequence("plan", "act now", "check", "report"))
     source = asked.calls[0].source

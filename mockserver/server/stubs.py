@@ -69,11 +69,13 @@ def _digest(http: HttpRequest) -> str:
 def missing(http: HttpRequest, dialect: Dialect) -> str | None:
     """A rule, ready to paste, for an endpoint that the provider has and its dialect does not; None if it is none."""
     fronts = sorted({*dialect.mounts, *map(bare, dialect.mounts)}, key=len, reverse=True)
-    rest = next((http.path[len(front) :] for front in fronts if http.path.startswith(f"{front}/")), "")
+    front = next((front for front in fronts if http.path.startswith(f"{front}/")), http.path)
+    rest = http.path[len(front) :]
     then = next((then for path, then in dialect.missing.items() if _is_below(path, rest)), None)
     if then is None or len(http.path) > _LONGEST:
         return None
-    path = http.path if _PLAIN.fullmatch(http.path) else json.dumps(http.path, ensure_ascii=False)
+    path = bare(http.path) if front in dialect.mounts else http.path  # the bare one fits at the mount too
+    path = path if _PLAIN.fullmatch(path) else json.dumps(path, ensure_ascii=False)
     method = f", method: {http.method}" if http.method in METHODS else ""
     return f"- {{when: {{path: {path}{method}}}, then: {then}}}"
 
@@ -115,7 +117,7 @@ _PAGE = """<!doctype html>
 
 def unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
     """The rules that no path and method can reach, as far as their own words show."""
-    known = places(discover(), dialect)
+    known = [place for name in (dialect, *discover()) for place in places(discover(), name)]  # bare ones of each
     for rule in rules:
         if why := _never(rule, known):
             yield Remark(rule, f"never answers: {why}")
@@ -151,11 +153,12 @@ def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: 
         return "rules see a path without its namespace: leave /ns/... out, and add the condition namespace"
     if tidy(path) != path and not rest:
         return f'rules see a path without doubled and trailing slashes: write "{tidy(path)}"'
-    found = None if rest else find(path, known)
-    if found is not None and methods is not None:
-        taken = found[0].operations
-        if not any(operation_for(str(method), taken) for method in methods):
-            return f"{path} is called by {_listed(taken)}, not by {_listed(methods)}"
+    found = [] if rest else [place.operations for place in known if find(path, (place,))]
+    if found and methods is not None:
+        if not any(operation_for(str(method), taken) for method in methods for taken in found):
+            return (
+                f"{path} is called by {_listed({name for taken in found for name in taken})}, not by {_listed(methods)}"
+            )
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None

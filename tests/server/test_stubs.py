@@ -263,3 +263,25 @@ rules:
     ).live.engine.rules
     assert [rule.stubs for rule in rules] == [True, False, True, True, False, False]
     assert load([], {}) == ()
+
+
+def test_mounts_begin_with_the_name_of_their_dialect() -> None:
+    for name, dialect in discover().items():
+        assert all(f"{name}_".startswith(mount.split("/")[1].replace("-", "_") + "_") for mount in dialect.mounts)
+
+
+@pytest.mark.parametrize("front", ["", "/openai"])
+def test_a_path_fits_with_and_without_the_mount(front: str) -> None:
+    server = app(stub("{path: /v1/images/generations, method: POST}", "{json: {a: 1}}"))
+    assert server.ask(f"{front}/v1/images/generations", {}).json == {"a": 1}
+    assert server.ask(f"/ns/mine{front}/v1/images/generations", {}).json == {"a": 1}
+    assert server.ask(f"/elsewhere{front}/v1/images/generations", {}).status == 404
+    assert server.ask(f"{front}/v1/images/edits", {}).status == 404
+    pasted = app().ask(f"{front}/v1/images/edits", {}).json["error"]["message"]
+    assert "{path: /v1/images/edits, method: POST}" in pasted
+    chat = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    server = app(stub("{not: {path: /v1/chat/completions}}", "{text: not here}"), unmatched="error")
+    assert server.ask(f"{front}/v1/chat/completions", chat).status == 404
+    server = app(stub('{path: {regex: "^/v1/(?P<rest>.*)$"}}', '{text: "{{ match.rest }}"}'))
+    got = server.ask(f"{front}/v1/chat/completions", chat)
+    assert got.json["choices"][0]["message"]["content"] == "chat/completions"

@@ -95,6 +95,12 @@ def _last_message(call: Call) -> str | None:
     return call.messages[-1].text if call.messages else None
 
 
+def _path_without_mount(call: Call) -> str:
+    # Mounts begin with their dialect's name, or its first word: /openai/v1, /azure-openai, /azure.
+    segment, slash, rest = call.http.path[1:].partition("/")
+    return f"/{rest}" if slash and f"{call.dialect}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
+
+
 @_kept
 def _system(call: Call) -> str | None:
     texts = [m.text for m in call.messages if m.role in ("system", "developer")]
@@ -241,7 +247,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "operation": Field(
         "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, OPERATIONS
     ),
-    "path": Field("path", "text", attrgetter("http.path"), "path of the request, without a namespace prefix"),
+    "path": Field("path", "text", attrgetter("http.path"), "path, without a namespace; with or without /openai etc."),
     "method": Field("method", "text", attrgetter("http.method"), "HTTP method of the request", {}, METHODS),
     "model": Field("model", "text", attrgetter("model"), "requested model"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
@@ -279,3 +285,6 @@ FIELDS: Mapping[str, Field | Family] = {
         "body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"
     ),
 }
+
+# A condition on the key of this table may also hold for the other field.
+ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", _path_without_mount, "")}

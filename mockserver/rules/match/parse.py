@@ -9,7 +9,7 @@ from mockserver.config.source import Path, did_you_mean
 from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
-from mockserver.rules.match.fields import FIELDS, Field, expression, find
+from mockserver.rules.match.fields import ALTERNATIVES, FIELDS, Field, expression, find
 from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
 
 Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
@@ -166,7 +166,9 @@ def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) ->
     except UnfitError as error:
         report(str(error), error.path)
     else:
-        yield Leaf(field, name, expected, test, lens)
+        leaf = Leaf(field, name, expected, test, lens)
+        other = ALTERNATIVES.get(field.name)
+        yield leaf if other is None else Either((leaf, Leaf(other, name, expected, test, lens)))
 
 
 def _misfit(field: Field, name: str, expected: Json) -> str | None:

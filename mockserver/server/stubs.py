@@ -154,11 +154,9 @@ def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: 
     if tidy(path) != path and not rest:
         return f'rules see a path without doubled and trailing slashes: write "{tidy(path)}"'
     found = [] if rest else [place.operations for place in known if find(path, (place,))]
-    if found and methods is not None:
-        if not any(operation_for(str(method), taken) for method in methods for taken in found):
-            return (
-                f"{path} is called by {_listed({name for taken in found for name in taken})}, not by {_listed(methods)}"
-            )
+    if found and methods and not any(operation_for(str(method), taken) for method in methods for taken in found):
+        taken = {name for taken in found for name in taken}
+        return f"{path} is called by {_listed(taken)}, not by {_listed(methods)}"
     alike = found or (rest and any(_may_begin(place.path, start) for place in known))
     if alike or rule.stubs:
         return None

@@ -72,6 +72,12 @@ def unpatched_environ() -> Mapping[str, str]:
     return environ
 
 
+def is_set_early(name: str) -> bool:
+    """Whether a variable had its present value before the latest patch, as with `mockserver_env = session`."""
+    values = [patch._set[name] for patch in _ACTIVE if name in patch._set]
+    return len(values) > len(set(values))
+
+
 _ACTIVE: list[EnvironmentPatch] = []  # not restored yet, the latest last
 
 

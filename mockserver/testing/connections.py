@@ -21,6 +21,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover
 from mockserver.reports.failures import Problem, problem
 from mockserver.server.upstreams import relaying
+from mockserver.testing.clients import is_set_early
 from mockserver.testing.options import frames_of_test, is_users, line_of, relative
 
 
@@ -161,21 +162,27 @@ def _blocked(host: str, port: object, frame: FrameType) -> Problem:
     """What was stopped, where in the user's code, and how to go on."""
     frames = list(frames_of_test(frame))
     line = next((f" at {line_of(each)}" for each in frames if is_users(each.f_code.co_filename)), "")
-    spoken, client = discover().get(dialect_at(host) or ""), _name_of_client(frames)
-    allow = f'to let it connect: allow_hosts=["{host}"]'
-    if spoken is None:
-        lines = ["no dialect of mockserver serves this provider: replace its client in the test", allow]
-    else:
-        base = "" if spoken.name == "openai" else f'"{spoken.name}"'
-        variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")
-        early = f"was created before the test set {variable}, or " if variable else ""
-        lines = [f"{client or 'the client'} {early}has a base URL of its own"]
-        if variable:
-            lines.append("if it is created at import: set mockserver_env = session in pytest's ini file")
-        lines.append(f"{'else: ' if variable else ''}create it in the test, or with mockserver.base_url({base})")
-        lines.append(allow)
     where = host if port is None else f"{host}:{port}"
-    return problem(f"stopped a connection to {where}{line}", lines)
+    return problem(f"stopped a connection to {where}{line}", [*_advice(host, frames), f'{_ALLOW}["{host}"]'])
+
+
+_ALLOW = "to let it connect: allow_hosts="
+
+
+def _advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
+    spoken = discover().get(dialect_at(host) or "")
+    if spoken is None:
+        yield "if its client speaks OpenAI's API: set its URL to mockserver.base_url()"
+        yield "else: replace the client in the test, as no dialect of mockserver serves this provider"
+        return
+    base = "mockserver.base_url()" if spoken.name == "openai" else f'mockserver.base_url("{spoken.name}")'
+    variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")
+    based = any(str(getattr(each.f_locals.get("self"), "_base_url", None) or "") for each in frames)
+    early = bool(variable) and based and not is_set_early(variable)  # a bare request has no client, and no base URL
+    if early:
+        yield f"if {_name_of_client(frames) or 'the client'} was created before the test set {variable}:"
+        yield "  create it in the test, or set mockserver_env = session in pytest's ini file"
+    yield f"{'else ' if early else ''}its URL is set by the app: let the test set it to {base}"
 
 
 def _name_of_client(frames: Sequence[FrameType]) -> str:

@@ -76,9 +76,9 @@ def test_takes_it_for_something_else(mockserver):
     result.assert_outcomes(failed=4, errors=1)
     told = [
         "stopped a connection to api.openai.com:443 at early.py:7",
-        "  `client` of early.py was created before the test set OPENAI_BASE_URL, or has a base URL of its own",
-        "  if it is created at import: set mockserver_env = session in pytest's ini file",
-        "  else: create it in the test, or with mockserver.base_url()",
+        "  if `client` of early.py was created before the test set OPENAI_BASE_URL:",
+        "    create it in the test, or set mockserver_env = session in pytest's ini file",
+        "  else its URL is set by the app: let the test set it to mockserver.base_url()",
         '  to let it connect: allow_hosts=["api.openai.com"]',
     ]
     for title in ("test_asks", "test_swallows", "test_in_a_thread", "ERROR at setup of test_in_setup"):

@@ -25,6 +25,7 @@ import uvloop
 from mockserver.config.errors import ConfigError
 from mockserver.server.upstreams import relaying
 from mockserver.testing import BlockedConnectionError, MockServer
+from mockserver.testing.clients import patched_environ
 from mockserver.testing.connections import allowed_hosts
 
 HOST, URL = "api.openai.com", "https://api.openai.com/v1/models"
@@ -237,30 +238,36 @@ def test_how_to_go_on(server: MockServer) -> None:
         with pytest.raises(BlockedConnectionError) as raised:
             socket.getaddrinfo(host, None)
         texts.append(str(raised.value).split("\n  ")[1:])
-    at_import = "if it is created at import: set mockserver_env = session in pytest's ini file"
     assert texts == [
         [
-            "the client was created before the test set OPENAI_BASE_URL, or has a base URL of its own",
-            at_import,
-            "else: create it in the test, or with mockserver.base_url()",
+            "its URL is set by the app: let the test set it to mockserver.base_url()",
             'to let it connect: allow_hosts=["api.openai.com"]',
         ],
         [
-            "the client was created before the test set AZURE_OPENAI_ENDPOINT, or has a base URL of its own",
-            at_import,
-            'else: create it in the test, or with mockserver.base_url("azure_openai")',
+            'its URL is set by the app: let the test set it to mockserver.base_url("azure_openai")',
             'to let it connect: allow_hosts=["mine.openai.azure.com"]',
         ],
         [
-            "the client has a base URL of its own",
-            'create it in the test, or with mockserver.base_url("crazyrouter")',
+            'its URL is set by the app: let the test set it to mockserver.base_url("crazyrouter")',
             'to let it connect: allow_hosts=["crazyrouter.com"]',
         ],
         [
-            "no dialect of mockserver serves this provider: replace its client in the test",
+            "if its client speaks OpenAI's API: set its URL to mockserver.base_url()",
+            "else: replace the client in the test, as no dialect of mockserver serves this provider",
             'to let it connect: allow_hosts=["api.anthropic.com"]',
         ],
     ]
+
+
+def test_a_client_may_have_been_created_early(server: MockServer) -> None:
+    def advice() -> str:
+        with pytest.raises(BlockedConnectionError) as raised:
+            with_openai()
+        return str(raised.value)
+
+    assert "if the client was created before the test set OPENAI_BASE_URL:\n" in advice()
+    with patched_environ(server.env):  # as mockserver_env = session does
+        assert "mockserver_env" not in advice()
 
 
 def test_allowed_hosts() -> None:

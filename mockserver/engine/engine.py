@@ -43,8 +43,8 @@ from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
-from mockserver.rules.load import Rule, answering
-from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex
+from mockserver.rules.load import ONLY_STUBS, Rule, answering
+from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex, nearness
 from mockserver.rules.nearest import nearest, report
 
 FORWARDED = "forwarded"
@@ -88,12 +88,12 @@ class Engine:
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
-    stubs: bool = field(init=False)  # whether a rule may answer at paths that no dialect knows
+    stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         object.__setattr__(self, "_counts_attempts", any("attempt" in rule.when.uses for rule in self.rules))
-        object.__setattr__(self, "stubs", any(rule.stubs for rule in self.rules))
+        object.__setattr__(self, "stubs", any("path" in rule.when.uses for rule in self.rules))
         object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
@@ -180,9 +180,7 @@ class Engine:
 
     async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
-            near = nearest(answering(self.rules, call), call)
-            details = {"report": report([each for each in near if each.held] or near[:1])}
-            return Plan(Failure("route_not_found", details=details), "unmatched")
+            return Plan(Failure("route_not_found", details=self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens":
@@ -213,6 +211,14 @@ class Engine:
 
     def explain(self, call: Call) -> str:
         return report(nearest(answering(self.rules, call), call))
+
+    def _why_no_stub(self, call: Call) -> dict[str, Json]:
+        named = [rule for rule in self.rules if "path" in rule.when.uses and any(rule.then.answers)]
+        unfit = next((rule for rule in named if not rule.stubs and nearness(rule.when, call) == 1), None)
+        if unfit is not None:
+            return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
+        near = nearest(answering(self.rules, call), call)
+        return {"report": report([each for each in near if each.held] or near[:1])} if near else {}
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
@@ -308,7 +314,7 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
     index = JoinedIndex(front, len(rules), engine._index)
     attempts = engine._counts_attempts or any("attempt" in condition.uses for condition in conditions)
-    stubs = engine.stubs or any(rule.stubs for rule in rules)
+    stubs = engine.stubs or any("path" in condition.uses for condition in conditions)
     return altered(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts, stubs=stubs)
 
 

@@ -24,7 +24,7 @@ from mockserver.reports.calls import (
 )
 from mockserver.reports.diff import by_closeness, condition_lines, request_lines
 from mockserver.reports.suggest import Table, change, field_in_python, suggestion
-from mockserver.rules.load import Rule, answering, review
+from mockserver.rules.load import Remark, Rule, answering, review
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.nearest import Near, nearest, verdict
 
@@ -123,6 +123,11 @@ def never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
             head = f"{one_line(before.where)}: this rule has no conditions, so {hidden} never answers"
             yield problem(head, ['declare it last, or say when it answers, such as on("*hello*")'])
             return
+
+
+def unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
+    """The rules that no request can reach."""
+    return (problem(f"{one_line(remark.rule.where)}: this rule {remark.text}") for remark in remarks)
 
 
 def impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:

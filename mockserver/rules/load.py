@@ -34,6 +34,7 @@ from mockserver.rules.match.parse import Report, compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
+ONLY_STUBS = "no dialect has this path: there, rules answer with raw, json or error"
 _NONE: Faults = {}
 
 

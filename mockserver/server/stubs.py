@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from html import escape
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import OTHER, Call
@@ -117,10 +117,16 @@ _PAGE = """<!doctype html>
 
 def unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
     """The rules that no path and method can reach, as far as their own words show."""
-    known = [place for name in (dialect, *discover()) for place in places(discover(), name)]  # bare ones of each
+    known = _known(dialect)
     for rule in rules:
         if why := _never(rule, known):
             yield Remark(rule, f"never answers: {why}")
+
+
+@cache
+def _known(dialect: str) -> Sequence[Endpoint]:
+    """Every path, with the bare ones of each dialect, as rules see paths with and without their mounts."""
+    return [place for name in (dialect, *discover()) for place in places(discover(), name)]
 
 
 def _never(rule: Rule, known: Sequence[Endpoint]) -> str | None:
@@ -148,7 +154,7 @@ def _stated(when: Json) -> Sequence[str]:
 def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: Sequence[Endpoint]) -> str | None:
     start, *rest = path.split("*")
     if start and not start.startswith("/"):
-        return f'a path begins with a slash: write "/{path}"'
+        return f'a path begins with a slash: write "{urlsplit(path).path if "://" in path else f"/{path}"}"'
     if start.startswith("/ns/"):
         return "rules see a path without its namespace: leave /ns/... out, and add the condition namespace"
     if tidy(path) != path and not rest:

@@ -32,6 +32,7 @@ from mockserver.reports.failures import (
     never_reached,
     no_answer,
     too_few_answers,
+    unanswerable,
     unmatched,
 )
 from mockserver.rules.answer.compile import Responder
@@ -41,6 +42,7 @@ from mockserver.server.app import DefaultDialect
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import DEFAULT, compiled, start
+from mockserver.server.stubs import unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
@@ -293,7 +295,9 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
         hidden = () if all("name" in rule.spec or rule.spec["when"] for rule in rules) else never_reached(rules)
         remarked = lint == "warn" and any(row.remarks for row in self._live.journal)
-        return (*hidden, *(impossible_answers(self.calls) if remarked else ()))
+        paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
+        never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
+        return (*hidden, *never, *(impossible_answers(self.calls) if remarked else ()))
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

@@ -11,6 +11,7 @@ from mockserver.reports.calls import error_message
 from mockserver.rules.load import load
 from mockserver.server.routes import bare, places
 from mockserver.server.stubs import unreachable
+from mockserver.testing import MockServer, MockServerWarning
 from tests.kit.asgi import app
 from tests.kit.local import local
 
@@ -285,3 +286,21 @@ def test_a_path_fits_with_and_without_the_mount(front: str) -> None:
     server = app(stub('{path: {regex: "^/v1/(?P<rest>.*)$"}}', '{text: "{{ match.rest }}"}'))
     got = server.ask(f"{front}/v1/chat/completions", chat)
     assert got.json["choices"][0]["message"]["content"] == "chat/completions"
+
+
+def test_the_404_names_a_rule_whose_answer_needs_a_dialect() -> None:
+    server = app(stub("{path: /search}", "{text: hello}"))
+    got = server.ask("/search", method="GET")
+    assert (got.status, got.source) == (404, "unmatched")
+    assert (
+        '"stub" matches, but no dialect has this path: there, rules answer with raw, json or'
+        in got.json["error"]["message"]
+    )
+    assert server.ask("/searches", method="GET").source == "invalid"
+
+
+def test_a_test_is_warned_of_a_rule_that_no_request_can_reach() -> None:
+    with pytest.warns(MockServerWarning, match="there, rules answer with raw, json or error"), MockServer() as server:
+        server.on(path="/search").reply("hello")
+    with pytest.warns(MockServerWarning, match='begins with a slash: write "/search"'), MockServer() as server:
+        server.on(path="https://api.github.com/search").reply(json={})

@@ -9,10 +9,12 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial, wraps
+from itertools import chain, takewhile
 from types import FrameType
 from typing import Any
 
@@ -161,11 +163,47 @@ def _of_tls(*_: object, server_hostname: object = None, **__: object) -> Hosts:
 def _blocked(host: str, port: object, frame: FrameType) -> Problem:
     """What was stopped, where in the user's code, and how to go on."""
     frames = list(frames_of_test(frame))
-    line = next((f" at {line_of(each)}" for each in frames if is_users(each.f_code.co_filename)), "")
+    inner = takewhile(lambda each: each.f_code.co_name not in _LOOPS or is_users(each.f_code.co_filename), frames)
+    sought = chain(inner, _frames_waiting(frames), frames)
+    line = next((f" at {line_of(each)}" for each in sought if is_users(each.f_code.co_filename)), "")
     where = host if port is None else f"{host}:{port}"
     return problem(f"stopped a connection to {where}{line}", [*_advice(host, frames), f'{_ALLOW}["{host}"]'])
 
 
+def _frames_waiting(frames: Sequence[FrameType]) -> Iterator[FrameType]:
+    """The frames of the tasks that wait for this task, or for this thread, each innermost first."""
+    for each in frames:  # of an executor
+        yield from _frames_of_waiters(getattr(each.f_locals.get("self"), "future", None), set())
+    with suppress(RuntimeError):  # there is no loop in this thread
+        yield from _frames_of_waiters(asyncio.current_task(), set())
+
+
+def _frames_of_waiters(future: Any, seen: set[int]) -> Iterator[FrameType]:
+    seen.add(id(future))
+    callbacks = [each[0] for each in getattr(future, "_callbacks", None) or ()]
+    for callback in (*callbacks, *getattr(future, "_done_callbacks", ())):
+        cells = getattr(callback, "__closure__", None) or ()
+        held = (getattr(callback, "__self__", None), *getattr(callback, "args", ()), *(_content(x) for x in cells))
+        for waiter in (getattr(each, "_parent_task", each) for each in held):  # of a TaskGroup
+            if isinstance(waiter, asyncio.Future) and id(waiter) not in seen:
+                if isinstance(waiter, asyncio.Task):
+                    yield from reversed(list(_frames_of_coroutine(waiter.get_coro())))
+                yield from _frames_of_waiters(waiter, seen)
+
+
+def _content(cell: Any) -> object:
+    with suppress(ValueError):  # it is empty
+        return cell.cell_contents
+    return None
+
+
+def _frames_of_coroutine(coroutine: Any) -> Iterator[FrameType]:
+    while (frame := getattr(coroutine, "cr_frame", getattr(coroutine, "gi_frame", None))) is not None:
+        yield frame
+        coroutine = getattr(coroutine, "cr_await", getattr(coroutine, "gi_yieldfrom", None))
+
+
+_LOOPS = ("run_forever", "run_until_complete", "run")  # functions that run an event loop, or a thread
 _ALLOW = "to let it connect: allow_hosts="
 
 

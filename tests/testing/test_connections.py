@@ -135,6 +135,24 @@ def test_an_asynchronous_client(
     assert len(server.problems()) == 1
 
 
+async def asked_with_a_limit() -> None:
+    await asyncio.wait_for(with_aiohttp(), 9)
+
+
+async def asked_at_once() -> None:
+    await asyncio.gather(with_aiohttp(), asyncio.sleep(0))
+
+
+@pytest.mark.parametrize("runner", [asyncio.run, uvloop.run])
+@pytest.mark.parametrize("connect", [with_aiohttp, asked_with_a_limit, asked_at_once])
+def test_the_line_that_waits_for_a_task_of_the_client(
+    server: MockServer, runner: Callable[[Any], object], connect: Callable[[], Awaitable[object]]
+) -> None:
+    line = with_aiohttp.__code__.co_firstlineno + 2
+    with pytest.raises(BlockedConnectionError, match=rf" at tests/testing/test_connections\.py:{line}\n"):
+        runner(connect())
+
+
 def test_uvloop_by_itself(server: MockServer) -> None:
     with pytest.raises(BlockedConnectionError, match=r"api\.openai\.com:9 "):
         uvloop.run(by_address_and_name())

@@ -91,6 +91,8 @@ def _matching(result: ConditionResult, stated: Json, secrets: Secrets) -> Json:
     match actual:
         case bool() | int() | float():
             return actual
+        case str() if result.field in _FREE_TEXT and isinstance(stated, str) and _is_part(stated, actual):
+            return f"*{stated}*"
         case str():
             return _text(actual, secrets)
         case list() | tuple() if result.field == "tools" and all(_clean(name, secrets) for name in actual):
@@ -166,6 +168,10 @@ def _clean(text: str, secrets: Secrets) -> bool:
 
 def _exact(text: str) -> Json:
     return {"equals": text} if "*" in text or "\\" in text else text
+
+
+def _is_part(text: str, of: str) -> bool:
+    return bool(text) and text in of and _exact(text) == text
 
 
 def _matches(when: Mapping[str, Json], call: Call) -> bool:

@@ -387,7 +387,9 @@ _TYPES: dict[str, dict[str, Json]] = {
     "url": {"type": "string", "format": "uri"},
 }
 _WHOLE = vocabulary("age count quantity rank index size stock population minutes hours days")
-_FRACTIONS = vocabulary("price amount score rating confidence temperature total cost percentage weight height salary")
+_FRACTIONS = vocabulary(
+    "price amount score rating confidence temperature temp total cost percentage weight height salary"
+)
 _ORDERED = re.compile(
     r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create"
     r"|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b"

@@ -274,7 +274,7 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
                 yield from _within(mention.value, prop)
             yield mention.value
         case _ if not isinstance(mention.value, dict | list | bool):
-            written = text[mention.start : mention.end].strip()
+            written = str(mention.value) if mention.kind == "member" else text[mention.start : mention.end].strip()
             yield written.lstrip("#№ ") if mention.unit == "#" else written
 
 

@@ -26,7 +26,7 @@ def _stripped(text: str, without_closing: str, names: list[str]) -> str:
     stripped = _FORM_SENTENCE.sub(blank, without_closing)
     if stripped == text or _WORD.search(stripped):
         return stripped
-    shape = described(text)
+    shape = described(text) if "{" in text else None
     rests = (shape.rest if shape else "", _FORM.sub(blank, text))
     return next(filter(_WORD.search, rests), text)
 

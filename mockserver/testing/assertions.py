@@ -12,14 +12,14 @@ from mockserver.reports.calls import ReceivedCall, call_list, snapshot
 from mockserver.reports.failures import Expectation, too_few, too_many, wrong_sequence
 from mockserver.rules.match.parse import compile_when
 from mockserver.server.control.calls import attempts
-from mockserver.testing.options import When, caller, table
+from mockserver.testing.options import When, caller, with_text
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
-def expectation(when: Mapping[str, Any]) -> Expectation:
-    """The keywords of `on(...)` as a condition. Raises ConfigError with the line of the test."""
-    spec, mistakes = table(when), list[Mistake]()
+def expectation(when: Mapping[str, Any], text: Sequence[str] = ()) -> Expectation:
+    """The keywords, and the text, of `on(...)` as a condition. Raises ConfigError with the line of the test."""
+    spec, mistakes = with_text(text, when), list[Mistake]()
     condition = compile_when(spec, lambda message, path: mistakes.append(Mistake(message, caller())))
     if mistakes:
         raise ConfigError(*mistakes)
@@ -27,40 +27,40 @@ def expectation(when: Mapping[str, Any]) -> Expectation:
 
 
 class Assertions:
-    """Assertions on calls, with the same keywords as `on(...)`; without keywords, every call matches."""
+    """Assertions on calls, with the same text and keywords as `on(...)`; without any, every call matches."""
 
     @abstractmethod
     def _received(self) -> Sequence[ReceivedCall]: ...
 
-    def assert_called(self, **when: Unpack[When]) -> None:
+    def assert_called(self, *text: str, **when: Unpack[When]) -> None:
         """At least one call matches."""
-        expected, calls = expectation(when), self._received()
+        expected, calls = expectation(when, text), self._received()
         if not _matching(calls, expected):
             raise AssertionError(too_few(calls, expected, "at least 1"))
 
-    def assert_called_once(self, **when: Unpack[When]) -> None:
+    def assert_called_once(self, *text: str, **when: Unpack[When]) -> None:
         """Exactly one call matches; there can be others that don't."""
-        self.assert_called_times(1, **when)
+        self.assert_called_times(1, *text, **when)
 
-    def assert_called_times(self, number: int, /, **when: Unpack[When]) -> None:
+    def assert_called_times(self, number: int, /, *text: str, **when: Unpack[When]) -> None:
         """Exactly this number of calls matches."""
-        expected, calls = expectation(when), self._received()
+        expected, calls = expectation(when, text), self._received()
         found = _matching(calls, expected)
         if len(found) < number:
             raise AssertionError(too_few(calls, expected, str(number)))
         if len(found) > number:
             raise AssertionError(too_many(found, expected, number))
 
-    def assert_called_once_with(self, **when: Unpack[When]) -> None:
+    def assert_called_once_with(self, *text: str, **when: Unpack[When]) -> None:
         """There was exactly one call, and it matches."""
         calls = self._received()
         if len(calls) > 1:
             raise AssertionError(too_many(calls, expectation({}), 1))
-        self.assert_called_times(1, **when)
+        self.assert_called_times(1, *text, **when)
 
-    def assert_not_called(self, **when: Unpack[When]) -> None:
+    def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
         """No call matches."""
-        expected = expectation(when)
+        expected = expectation(when, text)
         if found := _matching(self._received(), expected):
             raise AssertionError(too_many(found, expected, 0))
 
@@ -117,9 +117,9 @@ class Calls(Assertions, Sequence[ReceivedCall]):
         """The calls for which a function returns true."""
         return Calls(filter(fits, self._calls))
 
-    def where(self, **when: Unpack[When]) -> "Calls":
-        """The calls that match keywords, as in `on(...)`."""
-        return Calls(_matching(self._calls, expectation(when)))
+    def where(self, *text: str, **when: Unpack[When]) -> "Calls":
+        """The calls that match a text and keywords, as in `on(...)`."""
+        return Calls(_matching(self._calls, expectation(when, text)))
 
     def snapshot(self) -> str:
         """The requests as a stable text for approval tests; ids that vary are numbered."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, TypedDict
 
-from mockserver.config.errors import SourceLocation
+from mockserver.config.errors import ConfigError, SourceLocation
 
 _MAX_PART = 150  # bytes of a part of a cassette's name
 
@@ -233,6 +233,17 @@ class Details(TypedDict, total=False):
     headers: Mapping[str, str]
     timing: str | Mapping[str, Any]
     faults: Sequence[FaultName | Mapping[str, Any]]
+
+
+def with_text(text: Sequence[object], when: Mapping[str, Any]) -> dict[str, Any]:
+    """The `when` of keywords and what the user says, of which there is one text at most. Raises ConfigError."""
+    if len(text) > 1 or not all(isinstance(each, str) for each in text):
+        given = ", ".join(map(repr, text))
+        why = f'expected one text, what the user says, and keywords, ("*hello*", model=...), not {given}'
+        raise ConfigError(f"{caller().where}: {why}")
+    if text and "last_user" in when:
+        raise ConfigError(f"{caller().where}: expected a text or last_user=, not both")
+    return table({**when, "last_user": text[0]} if text else when)
 
 
 def table(when: Mapping[str, Any]) -> dict[str, Any]:

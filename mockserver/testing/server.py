@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +47,16 @@ from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
 from mockserver.testing.connections import ConnectionGuard
-from mockserver.testing.options import Details, ErrorName, ServerOptions, Then, When, caller, relative_to_caller, table
+from mockserver.testing.options import (
+    Details,
+    ErrorName,
+    ServerOptions,
+    Then,
+    When,
+    caller,
+    relative_to_caller,
+    with_text,
+)
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
 from mockserver.testing.transport import Transport
 from mockserver.testing.transport.in_process import Clock
@@ -177,7 +186,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
             self._transport = Transport(DefaultDialect(self._live), self.clock)
         return self._transport
 
-    def on(self, text: str | None = None, /, *, name: str | None = None, **when: Unpack[When]) -> "Declared":
+    def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> "Declared":
         """Declare a rule for the requests that match; without text and keywords, for all. Reports show its name.
 
         A text is short for `last_user`: what the user says, with `*` as wildcard. Declared rules are tried before those
@@ -393,22 +402,16 @@ class Declared:
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
-    def __init__(self, server: MockServer, text: str | None, name: str | None, when: When) -> None:
+    def __init__(self, server: MockServer, text: Sequence[str], name: str | None, when: When) -> None:
         self.place = caller()
-        if text is not None and not isinstance(text, str):
-            raise ConfigError(
-                f'{self.place.where}: on takes what the user says and keywords, on("*hello*", model=...), not {text!r}'
-            )
-        if text is not None and "last_user" in when:  # the positional text was the name in earlier versions
-            if name is not None:
-                raise ConfigError(f"{self.place.where}: on takes a text or last_user=, not both")
-            why = f"on({text!r}, last_user=...): the first text is now short for last_user; write name={text!r}"
+        if text and "last_user" in when and name is None:  # the text was the name in earlier versions
+            why = f"on({text[0]!r}, last_user=...): the first text is now short for last_user; write name={text[0]!r}"
             warnings.warn(MockServerWarning(why), stacklevel=3)
-            text, name = None, text
+            text, name = text[1:], text[0]
         self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
         self._server, self._name = server, name
-        self._when = table(when if text is None else {"last_user": text, **when})
+        self._when = with_text(text, when)
 
     def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
         """Answer with a text, or with other keys of a rule's `then`: `json=`, `tool_calls=`, `finish=`...
@@ -418,6 +421,12 @@ class Declared:
         """
         if callable(text):
             return self._answered({"json": "", **then}, self._calling(text, then))  # JSON suits every path
+        if text is not None and not isinstance(text, str):
+            self.remove()
+            raise ConfigError(
+                f"{self.where}: reply takes a text, a function or keywords, not {text!r};"
+                " for JSON use .reply(json=...), for a table of keys .then({...})"
+            )
         return self._answered(then if text is None else {"text": text, **then})
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
@@ -480,6 +489,9 @@ class Declared:
         def respond(scope: RenderContext) -> RuleAnswer:
             try:
                 returned = function(scope.call)
+                if isinstance(returned, Coroutine):
+                    returned.close()
+                    raise TypeError("async functions are not supported; reply with a plain function")
                 if not isinstance(returned, str | Mapping):
                     raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
                 then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)

@@ -119,6 +119,16 @@ def test_a_function_may_fail(server: MockServer) -> None:
     assert [where == rule.where for where, _ in server.errors] == [True, False]
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_async_function_is_refused(server: MockServer) -> None:
+    async def answer(call: Asked) -> str:
+        return "never awaited"
+
+    server.on().reply(answer)
+    with pytest.raises(APIStatusError, match="async functions are not supported"):
+        asked(server)
+
+
 def said(declare: Callable[[], object]) -> str:
     with pytest.raises((RuleError, ConfigError)) as error:
         declare()
@@ -139,7 +149,12 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     assert "steps takes a text or a table for each turn, not [" in said(
         lambda: server.on().steps(["a", "b"])  # type: ignore[arg-type]
     )
-    assert "on takes what the user says and keywords, on(" in said(lambda: server.on({"a": 1}))  # type: ignore[arg-type]
+    wrong: list[tuple[Any, ...]] = [({"a": 1},), ("a", "b"), (None,)]
+    for texts in wrong:
+        for takes in (server.on, server.assert_called, server.calls.where):
+            assert "expected one text, what the user says, and keywords" in said(lambda: takes(*texts))  # noqa: B023
+    for text in ({"text": "x"}, ["x"], 5):
+        assert "for a table of keys .then({...})" in said(lambda: server.on().reply(text))  # type: ignore[arg-type]  # noqa: B023
     assert "already has an answer; declare another rule with on(...)" in said(lambda: server.on().reply("x").reply("y"))
     assert all(one.rule is not None for one in declared(server)), "a mistaken one is not declared"
 
@@ -154,7 +169,7 @@ def test_a_positional_text_is_what_the_user_says(server: MockServer) -> None:
     assert warned[0].filename == __file__
     assert old.rule is not None
     assert (old.rule.spec["name"], old.rule.spec["when"]) == ("forecast", {"last_user": "rain"})
-    assert "on takes a text or last_user=, not both" in said(lambda: server.on("a", name="b", last_user="c"))
+    assert "expected a text or last_user=, not both" in said(lambda: server.on("a", name="b", last_user="c"))
 
 
 def declared(server: MockServer) -> list[Declared]:

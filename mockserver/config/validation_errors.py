@@ -75,8 +75,10 @@ def _complaint(details: ErrorDetails, model: type[BaseModel], wording: Wording) 
         case "invalid_key" | "string_type" if details["type"] == "invalid_key" or loc[-1:] == ("[key]",):
             return Complaint(f"a key must be a text, not {shown(path[-1])}", path[:-1])
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
-    example = _example(annotation) if details["type"] in _OF_TABLES else ""
-    return Complaint(f"{called(path)} {wording.expects} {words}, not {shown(value)}{_hint(details)}{example}", path)
+    hint, example = _hint(details), _example(annotation) if details["type"] in _OF_TABLES else ""
+    if details["type"] == "literal_error" and loc[-1:] == ("<text>",) and not hint:
+        example = _example(_walk(model, loc[:-1])[0])  # of the table that may be in its place
+    return Complaint(f"{called(path)} {wording.expects} {words}, not {shown(value)}{hint}{example}", path)
 
 
 def _unknown(table: type[BaseModel] | None, path: Path, wording: Wording) -> str:

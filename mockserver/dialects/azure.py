@@ -248,6 +248,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "feature" in failure.details and call is not None:
         failure = ERRORS.with_unsupported_message(failure, call)
     resolved = ERRORS.resolve(failure, http, call)
+    if failure.reason == "unmatched" and failure.status is not None:  # by the setting `unmatched`
+        row = _row(failure.status)
+        resolved = replace(resolved, kind=failure.kind or row.kind, code=failure.code or row.code)
     # Its client tries again by itself whatever carries retry-after; only a rule may want that.
     again = () if "window" in failure.details else retry_after(failure)
     own = (*_headers(http, call), ("x-ms-error-code", _token(str(resolved.code))), *again)
@@ -263,6 +266,10 @@ def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mappi
             detail = _detail(failure, resolved, call)
             return {"code": str(resolved.code), "detail": detail, **error, "status": resolved.status}
     return {"code": str(resolved.code), **error, "param": resolved.param or "", "status": resolved.status}
+
+
+def _row(status: int) -> ErrorRow:
+    return ErrorRow(status, reason_phrase(status), reason_phrase(status).replace(" ", ""))
 
 
 def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
@@ -299,7 +306,7 @@ CHAT_LAYOUT = ChatLayout(
 _BAD_REQUEST = ErrorRow(400, "Bad Request", "BadRequest")
 _NOT_SUPPORTED = ErrorRow(422, "Unprocessable Entity", "parameter_not_supported")
 ROWS = error_rows(
-    lambda status: ErrorRow(status, reason_phrase(status), reason_phrase(status).replace(" ", "")),
+    _row,
     content_filter=replace(_BAD_REQUEST, code="content_filter", param="messages"),
     context_length=replace(_BAD_REQUEST, code="context_length_exceeded", param="messages"),
     unprocessable=_NOT_SUPPORTED,

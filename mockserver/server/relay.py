@@ -72,7 +72,7 @@ class Relay:
         try:
             return await self._poured(response, more)
         except HTTPError as error:
-            _broken(self._recorder, way.broken(error))
+            _broken(self._recorder, way.broken(error, live.settings.upstream_timeout))
             await self._let_go()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
@@ -100,7 +100,7 @@ class Relay:
             async with asyncio.timeout(seconds):  # for the whole head
                 return await client.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
-            failure = way.unreachable(error)
+            failure = way.unreachable(error, seconds)
             _broken(self._recorder, str(failure.message))
             raise failure from None
 

@@ -108,19 +108,25 @@ class Upstream:
         )  # a header of the dialect's own rather than the common one, which is the last
         return [*(field for field in passed if field[0] not in _CREDENTIALS), next(taken, found[-1])]
 
-    def unreachable(self, error: BaseException) -> Failure:
+    def unreachable(self, error: BaseException, seconds: float | None = None) -> Failure:
+        """The failure of a request without an answer; `seconds` is the time limit."""
         from httpx2 import LocalProtocolError, TimeoutException
 
         late = isinstance(error, TimeoutError | TimeoutException)
         if isinstance(error, LocalProtocolError):  # its words hold the header, which may be a key
             why = "was not asked: a header of the request, or the key for it, has characters that none may have"
         else:
-            why = "did not answer in time" if late else _why(error)
+            limit = "in time" if seconds is None else f"within {seconds:g} s (upstream_timeout)"
+            why = f"did not answer {limit}" if late else _why(error)
         message = f"The upstream of {self.dialect.name}, {self.host}, {why}."
         return Failure("gateway_timeout" if late else "bad_gateway", message)
 
-    def broken(self, error: BaseException) -> str:
-        return f"The upstream of {self.dialect.name}, {self.host}, broke its answer off: {printable(_words(error))}."
+    def broken(self, error: BaseException, seconds: float | None = None) -> str:
+        from httpx2 import TimeoutException
+
+        late = isinstance(error, TimeoutException) and seconds is not None
+        why = f"sent nothing for {seconds:g} s (upstream_timeout)" if late else printable(_words(error))
+        return f"The upstream of {self.dialect.name}, {self.host}, broke its answer off: {why}."
 
 
 def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:

@@ -63,10 +63,11 @@ def test_a_client_that_leaves_once_all_was_said(up: Upstream) -> None:
         assert relay.episode.reply.bytes == HELLO + DONE
 
 
-def test_an_upstream_that_stalls(up: Upstream) -> None:
+def test_an_upstream_that_stalls(up: Upstream, caplog: pytest.LogCaptureFixture) -> None:
     with relaying(base(up, "stalled"), upstream_timeout="200ms") as relay, Raw(relay.port) as raw:
         came = raw.send(STREAM).rest()
         assert up.left() == "stalled"
+    assert "broke its answer off: sent nothing for 0.2 s (upstream_timeout)." in caplog.text
     assert HELLO in came
     assert not came.endswith(b"0\r\n\r\n")
     assert relay.episodes == []

@@ -39,7 +39,7 @@ def test_an_upstream_that_does_not_listen() -> None:
 
 SILENT = {
     "plain": ("https", 502, ""),
-    "silent": ("http", 504, "did not answer in time."),
+    "silent": ("http", 504, "did not answer within 0.2 s (upstream_timeout)."),
     "no http": ("http", 502, "gave"),
 }
 SILENT["hung up"] = ("http", 502, "gave no answer: Server disconnected without sending a response")

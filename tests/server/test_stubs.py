@@ -241,6 +241,10 @@ def test_an_unmatched_request_can_get_another_error() -> None:
     got = app("rules: []", unmatched={"status": 501}).ask("/v1/chat/completions", body)
     assert (got.status, got.source, got.headers["x-should-retry"]) == (501, "unmatched", "false")
     assert got.json["error"]["message"].startswith("no rule answers this request")
+    got = app("rules: []", unmatched={"status": 501}, dialect="azure").ask("/chat/completions", body)
+    assert (got.json["code"], got.json["error"], got.json["status"]) == ("NotImplemented", "Not Implemented", 501)
+    with pytest.raises(RuleError, match=re.escape('must be generate or error, not "501"; write {status: 501}')):
+        app("settings: {unmatched: '501'}")
     for dialect in discover().values():
         path = "/responses" if dialect.name == "tzafon" else "/chat/completions"
         path = f"/openai/v1{path}" if dialect.name == "azure_openai" else path

@@ -71,8 +71,12 @@ def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
 
 
 def nearest(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
-    """The method and path that were most likely meant, or None; a path less alike must take the same method."""
-    for likeness, places in ((0.75, known), (0.55, [p for p in known if method in p.operations])):
+    """The method and path that were most likely meant, or None: at the same mount, rather for the same method."""
+    front = "/".join(path.split("/")[:2]) + "/"
+    known = [place for place in known if place.path.startswith(front)] or known
+    able = [place for place in known if method in place.operations]
+    begun = [place for place in able if place.path.startswith(path)]
+    for likeness, places in ((1, known), (0.75, able), (0.75, known), (0.65, able), (0.55, begun)):
         paths = {place.path: place for place in places}
         for close in get_close_matches(path, paths, n=1, cutoff=likeness):
             operations = paths[close].operations

@@ -29,8 +29,8 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     ]
 
 
-def test_the_banner_names_the_status_of_an_unmatched_request(tmp_path: Path) -> None:
-    sources = Sources(environ={}, flags={"unmatched": {"status": 501}}, directory=tmp_path)
+def test_the_banner_names_the_status_of_an_unmatched_request() -> None:
+    sources = Sources(flags={"unmatched": {"status": 501}})
     assert "unmatched: error 501)" in banner(start(sources), sources, 1)
 
 

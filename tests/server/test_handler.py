@@ -250,6 +250,8 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/v1/chat", "POST /v1/chat/completions", "openai"),
         ("POST", "/skytells", None, "skytells"),
         ("POST", "/azure", None, "azure"),
+        ("POST", "/azure-openai/chat/completions", "POST /azure-openai/openai/v1/chat/completions", "azure_openai"),
+        ("POST", "/azure/v1/images/generations", None, "azure"),
         ("GET", "/azure/openai/v1/files", "GET /azure/openai/v1/models", "azure_openai"),
     ],
 )

@@ -56,8 +56,8 @@ def banner(live: Live, given: Sources, port: int) -> str:
     bases = [f"  {name:<12} {address}{dialect.mounts[0]}" for name, dialect in discover().items()]
     bases.append(f"  {'':<12} {address}{bare(discover()[default].mounts[0])}  (speaks {default})")
     name = live.player.choice.name
-    unmatched = live.settings.unmatched
-    unmatched = unmatched if isinstance(unmatched, str) else f"error {unmatched.status or ''}".rstrip()
+    stated = live.settings.unmatched
+    unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()
     otherwise = f"unmatched: {unmatched}" if name is None else f"then cassette {file_of(name)}"
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"

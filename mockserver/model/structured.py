@@ -1,6 +1,8 @@
 """Answers in JSON: for a schema of the request, or for the schema, shape or keys that its prompt describes."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
@@ -57,8 +59,15 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
 
 
 def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    spoken = mentions(*result_texts(call), excerpt(said)).stating(decided(call, schema))
-    return instance(schema, seed.branch("schema"), spoken)
+    spoken = mentions(*result_texts(call), _NULL.sub(" ", excerpt(said))).stating(decided(call, schema))
+    nulls = any(_NULL.search(excerpt(text)) for text in (said, system(call)))
+    return instance(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
+
+
+_NULL = re.compile(  # an order to say null where nothing is known
+    r"(?i)[^.!?\n;]*\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b[^.!?\n;]{0,40}?\bnull\b[^.!?\n;]*[.!?;]?"
+    r"|[^.!?\n;]*\bnull (?:if|for|when|where)\b[^.!?\n;]*[.!?;]?"
+)
 
 
 def _some_object(call: Call, rng: Random) -> Json:

@@ -245,13 +245,29 @@ def with_prompt_values(generation: Generation, parts: Parts, location: Location)
         return generation.fits(generation.property_schemas(parts, name), value)
 
     _spend_on_mentions(generation, len(properties))
-    values, generation.said = generation.said.assigned(properties, fits, required=required_names(parts))
+    said, needed = generation.said, required_names(parts)
+    values, generation.said = said.assigned(properties, fits, required=needed)
+    of_name = generation.property_schemas
+    texts = [name for name, value in values.items() if isinstance(value, str) and name in needed]
+    may_be_null = [name for name in texts if is_nullable_scalar(generation, of_name(parts, name))]
+    clear = said.assigned(properties, fits)[0] if may_be_null else values
+    if weak := {name for name in may_be_null if name not in clear}:  # null is better than what is left of the text
+        needed = tuple(name for name in needed if name not in weak)
+        values, generation.said = said.assigned(properties, fits, required=needed)
     fixed = {
         name: {"const": value}
         for name, value in values.items()
         if not generation.rejections.get(location.below(name, name).pointer) and fits(name, value)
     }
     return (*parts, {LOOKED_UP: list(properties), "properties": fixed, "required": list(fixed)})
+
+
+def is_nullable_scalar(generation: Generation, schemas: Sequence[Json]) -> bool:
+    """Whether schemas allow null and texts, numbers or booleans, and neither objects nor lists."""
+    parts = generation.possible(schemas) or ()
+    options = [option for part in parts for key in ("anyOf", "oneOf") for option in part.get(key, ())][:_MAX_OPTIONS]
+    kinds = {kind for each in options for kind in allowed_types(generation.possible((each,)) or ())}
+    return "null" in (kinds or allowed_types(parts)) and not {"object", "array"} & (kinds or {*allowed_types(parts)})
 
 
 def has_prompt_values(parts: Parts) -> bool:

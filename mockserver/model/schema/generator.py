@@ -12,12 +12,14 @@ from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.patterns import sample
 from mockserver.model.schema.document import MAX_PROPERTIES, UnsatisfiableError, pattern_work
 from mockserver.model.schema.generation import (
+    LOOKED_UP,
     Generation,
     Location,
     Option,
     evidence,
     evidence_within,
     has_prompt_values,
+    is_nullable_scalar,
     property_views,
     with_prompt_values,
 )
@@ -274,7 +276,21 @@ class _Object:
         schemas = self._schemas(name)
         if False in schemas:
             raise UnsatisfiableError(f"the property {name!r} is required, and nothing is allowed there", "required")
+        if self._is_unknown(name, schemas):
+            return None
         return make(self.generation, schemas, self.location.below(name, name))
+
+    def _is_unknown(self, name: str, schemas: tuple[Json, ...]) -> bool:
+        """Whether a value or null is null: the prompt says others and not this one, which has no default."""
+        generation = self.generation
+        if generation.said is NOTHING or not (has_prompt_values(self.parts) or generation.said.sparse):
+            return False
+        said = any(name in part["properties"] for part in self.parts if LOOKED_UP in part)
+        rejected = generation.rejections.get(self.location.below(name, name).pointer)
+        if said or rejected or not is_nullable_scalar(generation, schemas):
+            return False
+        stated = any("default" in part for part in generation.possible(schemas) or ())
+        return not stated and not evidence_within(generation, schemas)
 
     def _schemas(self, name: str) -> tuple[Json, ...]:
         return self.generation.property_schemas(self.parts, name)

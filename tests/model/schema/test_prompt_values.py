@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from json import loads
 from typing import Any
 
 import pytest
 
+from mockserver.core.json import Json
+from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.schema import instance
+from mockserver.model.structured import schema
+from tests.kit.calls import call
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +176,31 @@ def test_optional_properties_that_nobody_mentions_are_left_out() -> None:
         assert list(found) == ["title"]
         assert instance(optional, Seed(seed), replace(mentions("Do it"), sparse=True)) == {}
     assert any(instance(optional, Seed(seed), mentions("Do it")) for seed in range(5))
+
+
+ADA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "email": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "age": {"type": ["integer", "null"]},
+    },
+    "required": ["name", "email", "age"],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "email", "age"),
+    [
+        ("Extract the person: Ada Lovelace. If a field is missing, use null.", None, None),
+        ("Extract the person: Ada Lovelace, 36", None, 36),
+        ("Ada Lovelace, ada@x.com", "ada@x.com", None),
+    ],
+)
+def test_what_the_prompt_does_not_say_is_null_where_it_may_be(said: str, email: Json, age: Json) -> None:
+    (part,) = schema(call(said, schema=ADA), Seed(1), {}).parts
+    assert isinstance(part, Text)
+    assert loads(part.text) == {"name": "Ada Lovelace", "email": email, "age": age}
+    (part,) = schema(call("Make up a person.", schema=ADA), Seed(1), {}).parts
+    assert isinstance(part, Text)
+    assert None not in loads(part.text).values()

@@ -16,7 +16,7 @@ from mockserver.core.text import one_line, shown, truncate
 _OPERATIONS = ("chat", "completions", "responses")
 _CUT_OFF = ("length", "content_filter", "error")
 _JSON = ("json_object", "json_schema")
-_FREE_TO_STOP = ("named", "required")  # tool choices with which providers finish calls with `stop`, too
+_FORCED = ("named", "required")  # tool choices that demand a call; providers finish it with `stop`, too
 _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
@@ -25,7 +25,7 @@ _NOT_JSON = object()
 
 def is_plain(call: Call, draft: Draft) -> bool:
     """Whether there is nothing to check, quickly, as most answers are just text."""
-    if call.options.response_format in _JSON:
+    if call.options.response_format in _JSON or call.tool_choice.mode in _FORCED:
         return False
     for choice in draft.choices:
         if choice.finish is not None:
@@ -52,8 +52,14 @@ def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
         for one in made:
             yield from _of_call(call, one, whole=whole)
         yield from (why for part in parts if isinstance(part, Item) for why in _of_item(call, part))
-    if as_json and whole and not made and not any(isinstance(part, Refusal) for part in parts):
-        yield from _of_text(call, parts)
+    if len(made) > 1 and not call.options.parallel_tool_calls:
+        why = "" if call.options.bare_functions else ", as its parallel_tool_calls is false"
+        yield f"calls {len(made)} tools, but the request allows one call{why}"
+    if whole and not any(isinstance(part, Refusal | ToolUse) for part in parts):
+        if call.tool_choice.mode in _FORCED and not any(isinstance(part, Item) for part in parts):
+            yield "calls no tool, which the request's tool_choice demands"
+        elif as_json:
+            yield from _of_text(call, parts)
     if choice.finish is not None and call.operation != "responses":  # which has no finish reasons
         yield from _of_finish(call, choice.finish, made)
 
@@ -121,7 +127,7 @@ def _of_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator[st
             yield f"has finish: {finish}, but calls no tool"
         elif finish != usual:
             yield f"has finish: {finish}, but for this request's tools it is {usual}"
-    elif finish == "stop" and made and call.tool_choice.mode not in _FREE_TO_STOP:
+    elif finish == "stop" and made and call.tool_choice.mode not in _FORCED:
         yield f"has finish: stop, but calls a tool, for which it is {usual}"
 
 

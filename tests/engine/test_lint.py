@@ -34,6 +34,8 @@ WIKI = {"tools": [{"type": "mcp", "server_label": "wiki", "server_url": "https:/
 FLAT = {"type": "function", "name": "get_weather", "parameters": CITY, "strict": True}
 NO_TOOL = 'calls "get_weather", a tool that the request does not offer'
 FORBIDDEN = 'calls "get_weather", which the request\'s tool_choice forbids'
+NO_CALL = "calls no tool, which the request's tool_choice demands"
+NAMED = {"type": "function", "function": {"name": "get_weather"}}
 AS_OBJECT = {"text": {"format": {"type": "json_object"}}}
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 
@@ -112,6 +114,13 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
         ({**TEXT, "finish": "tool_calls"}, TOOLS, "has finish: tool_calls, but calls no tool"),
         ({**TEXT, "finish": "function_call"}, {}, "has finish: function_call, but calls no tool"),
         (
+            {"tool_calls": [PARIS, PARIS]},
+            {**TOOLS, "parallel_tool_calls": False},
+            "calls 2 tools, but the request allows one call, as its parallel_tool_calls is false",
+        ),
+        ({"text": "Sunny."}, {**TOOLS, "tool_choice": "required"}, NO_CALL),
+        ({"text": "Sunny."}, {**TOOLS, "tool_choice": NAMED}, NO_CALL),
+        (
             {"tool_calls": [PARIS], "finish": "stop"},
             TOOLS,
             "has finish: stop, but calls a tool, for which it is tool_calls",
@@ -145,10 +154,10 @@ def test_what_no_model_could_answer(then: Mapping[str, Any], body: Mapping[str, 
         ({"tool_calls": [{**PARIS, "arguments": '{"ci'}], "finish": "length"}, TOOLS),
         ({"tool_calls": [{**PARIS, "arguments": '{"ci'}], "finish": "content_filter"}, TOOLS),
         ({"tool_calls": [PARIS], "finish": "stop"}, {**TOOLS, "tool_choice": "required"}),
-        (
-            {"tool_calls": [PARIS], "finish": "stop"},
-            {**TOOLS, "tool_choice": {"type": "function", "function": {"name": "get_weather"}}},
-        ),
+        ({"tool_calls": [PARIS], "finish": "stop"}, {**TOOLS, "tool_choice": NAMED}),
+        ({"text": "Sun", "finish": "length"}, {**TOOLS, "tool_choice": "required"}),
+        ({"refusal": "I can't."}, {**TOOLS, "tool_choice": "required"}),
+        ({"tool_calls": [PARIS, PARIS]}, TOOLS),
         ({"tool_calls": [{"name": "f"}]}, {"tools": [{"type": "function", "function": {"name": "f"}}]}),
         ({"tool_calls": [{"name": "f", "arguments": ""}]}, {"tools": [function("f", None)]}),
         ({"tool_calls": [{"name": "d", "arguments": {"day": "soon"}}]}, {"tools": [function("d", DAY)]}),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
-from mockserver.core.call import Call
+from mockserver.core.call import OTHER, Call
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure, reason_of
@@ -51,6 +51,8 @@ class ErrorTable:
         if "feature" in failure.details and failure.message is None and call is not None:
             failure = self.with_unsupported_message(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
+        if reason == "unknown_model" and call is not None and call.operation == OTHER and not call.model:
+            reason = "not_found"  # a 404 of a rule, where no model was asked for
         row = self.rows[reason]
         failure = with_schema_message(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
         return ProviderError(

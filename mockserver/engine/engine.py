@@ -45,7 +45,7 @@ from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import ONLY_STUBS, Rule, answering
 from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex, nearness
-from mockserver.rules.nearest import nearest, report
+from mockserver.rules.nearest import Near, nearest, report
 
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
@@ -217,7 +217,7 @@ class Engine:
         unfit = next((rule for rule in named if not rule.stubs and nearness(rule.when, call) == 1), None)
         if unfit is not None:
             return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
-        near = nearest(answering(self.rules, call), call)
+        near = sorted(nearest(answering(self.rules, call), call, limit=_COMPARED), key=_misses_path)[:_NEAREST]
         return {"report": report([each for each in near if each.held] or near[:1])} if near else {}
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
@@ -299,6 +299,11 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
     return generate
 
 
+def _misses_path(near: Near) -> bool:
+    return not any(result.ok for result in near.results if result.field.startswith("path"))
+
+
+_COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
 _CATALOGUE = ("models", "model", "delete_model", "info")
 _UNLIMITED = (*LOOK_UPS, OTHER)
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices

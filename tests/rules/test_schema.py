@@ -111,7 +111,8 @@ IN_FILES = {
 IN_THEN = {
     "{text: 42}": '7: "text" expects a text, not 42; put it in quotes',
     "{status: incomplete}": (
-        '1: unknown key "status"; write error: {status: 500}, or finish: length for an answer that is incomplete'
+        '1: unknown key "status"; write raw: {status: 201, json: ...}, error: {status: 500}, '
+        "or finish: length for an incomplete answer"
     ),
     "{web_search_call: {query: a}}": ('1: unknown key "web_search_call"; write items: [{type: web_search_call, ...}]'),
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),

@@ -311,3 +311,18 @@ def test_a_test_is_warned_of_a_rule_that_no_request_can_reach() -> None:
         server.on(path="/search").reply("hello")
     with pytest.warns(MockServerWarning, match='begins with a slash: write "/search"'), MockServer() as server:
         server.on(path="https://api.github.com/search").reply(json={})
+
+
+def test_a_rule_whose_path_fits_is_nearer_than_one_whose_method_does() -> None:
+    others = "".join(f"  - {{when: {{path: /no/{at}, method: GET}}, then: {{json: 1}}}}\n" for at in range(5))
+    rules = f"rules:\n{others}  - {{when: {{path: /here, method: POST, param.a: 1}}, then: {{json: 1}}}}"
+    told = app(rules).ask("/here", method="GET").json["error"]["message"].splitlines()
+    assert 'ok    path equals "/here"' in told[3]
+
+
+@pytest.mark.parametrize("dialect", discover())
+def test_a_404_without_a_model_names_none(dialect: str) -> None:
+    got = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", method="GET")
+    assert (got.status, "odel" in got.body.decode()) == (404, False)
+    named = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", {"model": "m"})
+    assert (named.status, named.body == got.body) == (404, False)

@@ -59,6 +59,7 @@ MAX_CACHED_TOKENS = 512  # tokens of a stream whose frames are cached
 MAX_CACHED = 65_536  # bytes of a request and its answer together that are cached
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
+HOME = Plan(RenderedOutcome(), "generated")  # of `GET /`
 STOPPING = Failure("overloaded", "The server is stopping.")
 
 log = logging.getLogger("mockserver")
@@ -89,6 +90,8 @@ class Handler:
         ended = CLIENT_LEFT
         try:
             prepared = await self._prepared(scope, receive, exchange, reservation)
+            if prepared.plan is HOME:  # a look at the server is no call
+                journal.forget(exchange)
             if isinstance(prepared.plan.outcome, Forward):
                 ended = await self._relayed(prepared, scope, line, exchange)
             else:
@@ -272,7 +275,7 @@ class Handler:
 def elsewhere(handler: Handler, http: HttpRequest, call: Call | None = None, report: Json = None) -> Prepared:
     """The answer at a path that no dialect knows, if no rule answers; `report` says which rules are nearest."""
     if http.path == "/" and http.method in ("GET", "HEAD"):
-        return Prepared(Plan(RenderedOutcome(), "generated"), home(http, handler.live.settings), call)
+        return Prepared(HOME, home(http, handler.live.settings), call)
     hints = {"nearest": handler.nearest, "rule": missing(http, handler.dialect), "report": report}
     details = {name: hint for name, hint in hints.items() if hint and not handler.refusal}
     reply = handler.dialect.fail(http, Failure("route_not_found", handler.refusal, details=details), call)

@@ -18,7 +18,7 @@ from mockserver.dialects._parse import read_json
 from mockserver.rules.load import Remark, Rule
 from mockserver.rules.match.conditions import pinned
 from mockserver.rules.match.fields import METHODS
-from mockserver.server.access import SECURITY
+from mockserver.server.access import SANDBOX, SECURITY
 from mockserver.server.routes import Endpoint, bare, find, operation_for, places, tidy
 
 _MOST_FIELDS = 1000  # of a form
@@ -100,7 +100,7 @@ def home(http: HttpRequest, settings: Settings) -> Reply:
     else:
         told = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
         kind, body = "application/json", json.dumps(told).encode()
-    safe = ((name.decode(), value.decode()) for name, value in SECURITY)
+    safe = {**{name.decode(): value.decode() for name, value in SECURITY}, **dict(SANDBOX)}.items()
     return Reply(200, (("content-type", kind), ("content-length", str(len(body))), *safe), body)
 
 

@@ -148,6 +148,11 @@ class Journal:
             self._pages[namespace].drop()
         return len(rows)
 
+    def forget(self, exchange: Exchange) -> None:
+        page = self._pages.get(exchange.namespace)
+        if page is not None and exchange in page.rows:
+            page.drop(exchange)
+
     def make_room(self) -> None:
         for page in self._pages.values():
             while page.rows and self.size > self.room * PAGES_IN_FULL:
@@ -206,8 +211,12 @@ class NamespaceRows:
             exchange.unweighed += size
             self.weigh(exchange)
 
-    def drop(self) -> None:
-        row = self.rows.popleft()
+    def drop(self, row: Exchange | None = None) -> None:
+        """Forget a row, by default the oldest."""
+        if row is None:
+            row = self.rows.popleft()
+        else:
+            self.rows.remove(row)
         self.size -= row.weight
         self._journal.size -= row.weight
         row.let_go()

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 from mockserver.config.errors import ConfigError, RuleError
@@ -227,6 +228,7 @@ def test_the_root_says_where_to_point_a_client(rules: str) -> None:
     assert "repos" not in text
     assert page.headers["x-content-type-options"] == "nosniff"
     assert page.headers["x-frame-options"] == "DENY"
+    assert page.headers["content-security-policy"] == "sandbox"
     told = server.ask("/", method="GET", headers={"host": "127.0.0.1:8000"}).json
     assert told["base_url"] == "http://127.0.0.1:8000/v1"
     assert told["base_urls"]["fireworks"] == "http://127.0.0.1:8000/fireworks/inference/v1"
@@ -326,3 +328,14 @@ def test_a_404_without_a_model_names_none(dialect: str) -> None:
     assert (got.status, "odel" in got.body.decode()) == (404, False)
     named = app(stub("{path: /search}", "{error: 404}"), dialect=dialect).ask("/search", {"model": "m"})
     assert (named.status, named.body == got.body) == (404, False)
+
+
+def test_a_look_at_the_root_is_no_call() -> None:
+    with MockServer() as server:
+        got = httpx.get(server.url, headers=HTML | {"host": httpx.URL(server.url).netloc.decode()})
+        assert [value for name, value in got.headers.multi_items() if name == "content-security-policy"] == ["sandbox"]
+        assert got.status_code == 200
+        assert len(server.calls) == 0
+        server.on(path="/").reply(json={})
+        assert httpx.get(server.url).json() == {}
+        assert len(server.calls) == 1

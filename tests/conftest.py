@@ -1,8 +1,14 @@
 """Options and helpers of the whole suite."""
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples each time, however slow the machine; `make fuzz` looks for others.
+settings.register_profile("suite", deadline=None, derandomize="FUZZ" not in os.environ)
+settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

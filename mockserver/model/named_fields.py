@@ -88,7 +88,7 @@ def _steps(given: Mapping[str, str]) -> Iterator[Message]:
 def _schema(asked: Mapping[str, str], rules: str) -> Json:
     properties: dict[str, Json] = {}
     for name, kind in asked.items():
-        stated = re.search(rf"\{{{name}\}}[^\n]*JSON schema: (?=\{{)", rules)
+        stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)
         found = read(rules, stated.end()) if stated else None
         properties[name] = found[0] if found else of_note(kind) or {"type": "string"}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -108,31 +108,28 @@ def _declared(text: str) -> _Found | None:
         listed = _MEMBER.findall(found[3]) if "Enum" in (found[2] or "") else []
         fields = "\n".join(f"{name}: {kind.strip()} // {note or name}" for name, kind, note in _FIELD.findall(found[3]))
         blocks[found[1]] = ("|".join(listed) if listed else f"{{{fields}\n}}", *found.span())
-    roots = [
-        name for name in blocks if not any(_refers(other[0], name) for key, other in blocks.items() if key != name)
-    ]
+    referred = {name for key, (body, *_) in blocks.items() for name in _WORD.findall(body) if name != key}
+    roots = [name for name in blocks if name not in referred]
     if not roots:
         return None
-    body, *_ = blocks[roots[-1]]
+    start, end = min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
+    body, *_ = blocks.pop(roots[-1])
     for _ in range(_DEEPEST // 4):
-        for name, (inner, *_) in [pair for pair in blocks.items() if pair[0] != roots[-1]]:
-            body = re.sub(rf"\b{name}\b(?!\s*:)", inner.replace("\\", r"\\"), body, count=20)[:_LONGEST_OBJECT]
-    value = read(body, 0) if body.startswith("{") else None
+        body = _WORD.sub(lambda found: blocks.get(found[0], found)[0], body[:_LONGEST_OBJECT], _MOST_WORDS)
+    value = read(body[:_LONGEST_OBJECT], 0) if body.startswith("{") else None
     if value is None:
         return None
-    made, start, end = shape(value[0]), min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
+    made = shape(value[0])
+    record: dict[str, Json] = made["items"] if isinstance(value[0], list) else made
     optional = {name for found in _OPTIONAL.finditer(body) for name in found.groups()}
-    made["required"] = [name for name in made["required"] if name not in optional]
+    if "required" in record:
+        record["required"] = [name for name in record["required"] if name not in optional]
     is_listed = re.search(rf"(?i)\b{roots[-1]}\[\]|(?:list|array)(?:\[|<| of ){roots[-1]}", text[:start] + text[end:])
-    return (_list_of(made) if is_listed else made), start, end
+    return (_list_of(made) if is_listed and made is record else made), start, end
 
 
 def _number_of(word: str) -> int:
     return int(word) if word.isdecimal() else int(heading_of("numbers")[word.lower()])
-
-
-def _refers(block: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b(?!\s*:)", block) is not None
 
 
 def _list_in_words(text: str) -> _Found | None:
@@ -144,7 +141,7 @@ def _list_in_words(text: str) -> _Found | None:
     noun = re.sub(r"(?i) names?$", "", noun)
     item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
-    schema = {**_list_of(item or named), "title": noun, "uniqueItems": True}
+    schema = {**_list_of(item or named), "title": noun, "uniqueItems": item is None}
     return (_of_number(schema, found) if found["number"] else schema), *found.span()
 
 
@@ -341,7 +338,7 @@ def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None
 
 
 _MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
-_MOST_TRIES, _MOST_KEYS, _DEEPEST = 48, 30, 12
+_MOST_TRIES, _MOST_KEYS, _DEEPEST, _MOST_WORDS = 48, 30, 12, 1_000
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
 _OPENING = re.compile(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
 _GENERIC = re.compile(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
@@ -357,6 +354,7 @@ _FIELD = re.compile(
 _OPTIONAL = re.compile(
     r"(?:^|[{;,\n])\s*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;,/]{1,100}\|\s?(?:None|null|undefined)\b))"
 )
+_WORD = re.compile(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
 _MEMBER = re.compile(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
 _BLANK = re.compile(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
 _QUOTED = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")

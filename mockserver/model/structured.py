@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact
-from mockserver.core.plan import Text
+from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.fillers import phrase
@@ -23,7 +24,7 @@ def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """An instance of `options["schema"]`, or of the request's schema, as JSON text."""
     requested = options.get("schema", call.options.schema)
     if requested is None and (found := _described(call, anyway=True)) is not None:
-        return _text(_instance(found.schema, call, seed, found.rest))
+        return _text(_as_described(found, call, seed))
     return _text(_instance(requested, call, seed, call.last_user))
 
 
@@ -32,7 +33,7 @@ def json(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     found = _described(call, anyway=True)
     if found is None:
         return _text(_some_object(call, seed.stream("json")))
-    value = _instance(found.schema, call, seed, found.rest)
+    value = _as_described(found, call, seed)
     return _text(value if isinstance(value, Mapping) else {"items": value})
 
 
@@ -40,7 +41,7 @@ def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice 
     """Return the JSON that a prompt asks for when the request names no format; None if it asks for none."""
     found = _described(call)
     if found is not None:
-        return _text(_instance(found.schema, call, seed, found.rest), fenced=found.fenced)
+        return _text(_as_described(found, call, seed), fenced=found.fenced)
     if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
         return json(call, seed, options)
     return None
@@ -58,15 +59,31 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
     return Described(schema, of_system.fenced, rest)
 
 
+def _as_described(found: Described, call: Call, seed: Seed) -> Json:
+    """What a prompt describes; any object if that is impossible: providers refuse schemas of requests only."""
+    with suppress(Failure):
+        return _instance(found.schema, call, seed, found.rest)
+    return _some_object(call, seed.stream("json"))
+
+
 def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    spoken = mentions(*result_texts(call), _NULL.sub(" ", excerpt(said))).stating(decided(call, schema))
-    nulls = any(_NULL.search(excerpt(text)) for text in (said, system(call)))
+    said, rules = excerpt(said), excerpt(system(call))
+    spoken = mentions(*result_texts(call), _without_nulls(said)).stating(decided(call, schema))
+    nulls = any(_without_nulls(text) != text for text in (said, rules))
     return instance(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
 
 
-_NULL = re.compile(  # an order to say null where nothing is known
-    r"(?i)[^.!?\n;]*\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b[^.!?\n;]{0,40}?\bnull\b[^.!?\n;]*[.!?;]?"
-    r"|[^.!?\n;]*\bnull (?:if|for|when|where)\b[^.!?\n;]*[.!?;]?"
+def _without_nulls(text: str) -> str:
+    """Return a text without the sentences that order null where nothing is known: they say no values."""
+    if "null" not in text.lower():
+        return text
+    return "".join(sentence for sentence in _END_OF_SENTENCE.split(text) if not _NULL.search(sentence))
+
+
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?\n;])")
+_NULL = re.compile(
+    r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b.{0,40}?\bnull\b"
+    r"|\bnull (?:if|for|when|where)\b"
 )
 
 

@@ -203,7 +203,7 @@ def _of_code(call: Call, prompt: str) -> TextAgent | None:
             request, steps = message.text, []
 
     def written(thought: str, code: str) -> str:
-        return f"{before.format(thought)}{opening}\n{code}\n{closing}"
+        return f"{before.replace(_GAP, thought)}{opening}\n{code}\n{closing}"
 
     def step(made: Sequence[ToolCall]) -> str:
         calls = [f"{each.name}({_keywords(parsed(each.arguments))})" for each in made]
@@ -236,12 +236,10 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
         if openings and closing:
             labels = _LABELS.search(prompt[max(0, openings[-1].start() - 800) : openings[-1].start()])
             heads = _LABEL.findall(labels[0]) if labels else []
-            kept = [
-                f"{name}: {{}}" if text else f"{name}:" for name, text in heads if name not in ("Observation", "Task")
-            ]
-            return "".join(f"{line}\n" for line in kept), openings[-1][1], closing[1]
+            kept = [f"{name}: {_GAP if text else ''}" for name, text in heads if name not in ("Observation", "Task")]
+            return "".join(f"{line.rstrip(' ')}\n" for line in kept), openings[-1][1], closing[1]
     said = _OPENED.search(prompt)
-    before = "Thought: {}\n" if "Thought:" in prompt else ""
+    before = f"Thought: {_GAP}\n" if "Thought:" in prompt else ""
     if said is None and not re.search(
         r"(?i)\b(?:write|respond|reply|answer|act|in|with)\b[^.\n]{0,60}(?:\bcode\b|```\w)", prompt
     ):
@@ -252,6 +250,7 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
 
 _LONGEST, _MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
 _RULING = ("system", "developer")
+_GAP = "\0"  # where a thought goes
 _SIGN = re.compile(
     r"Action\W{1,4}Input|action_input|"
     r"(?m:^[ \t>*`-]{0,12}(?:Final Answer|(?:Tool|Function|Call) ?(?:Input|Args|Arguments|Parameters))\**:)|"

@@ -22,8 +22,14 @@ def ends(text: str, head: int, tail: int) -> str:
 
 
 def excerpt(text: str, most: int = 10_000) -> str:
-    """Return at most this many characters of a text, most of them from its end."""
-    return ends(text, most // 5, most * 4 // 5)
+    """Return at most this many characters of a text, most of them from its end.
+
+    Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
+    """
+    return ends(_BLANKS.sub(r"\1", text), most // 5, most * 4 // 5)
+
+
+_BLANKS = re.compile(r"(\s{20})\s+")
 
 
 @cache

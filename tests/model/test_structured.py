@@ -245,3 +245,27 @@ def test_classes_of_python() -> None:
     assert ordered(f"Return JSON:\n{classes}\nI am sad, 2 stars") == '{"mood":"sad","stars":2}'
     recursive = "class Node(BaseModel):\n    name: str\n    children: list[Node]\n"
     assert set(json.loads(ordered(f"Return JSON:\n{recursive}"))) == {"name", "children"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Only JSON of this schema: {"type": "object", "properties": {"pet": {"$ref": "#/components/schemas/Pet"}}}',
+        'Only JSON of this schema: {"type": "object", "properties": {"pet": {"type": "str", "required": true}}}',
+        "Give me 50 colors as a JSON array of primary colors.",
+    ],
+)
+def test_a_prompt_that_describes_the_impossible_gets_json_nevertheless(said: str) -> None:
+    assert json.loads(ordered(said))
+
+
+def test_a_type_that_is_a_list() -> None:
+    found = described("Respond in JSON of type:\ntype Users = { name: string; age?: number }[]")
+    assert found is not None
+    assert found.schema["type"] == "array"
+    assert found.schema["items"]["required"] == ["name"]
+
+
+def test_types_that_refer_to_each_other() -> None:
+    types = [f"interface I{at} {{ x: I{at + 1}; y: I{at + 1}[] }}" for at in range(20)]
+    assert described("Respond in JSON.\n" + "\n".join(types)) is not None

@@ -125,6 +125,12 @@ def test_code_as_the_prompt_shows_it(end: str, opening: str, closing: str) -> No
     assert said(rules, "What is 7 * 6?").endswith(f"{opening}\n{end}(42)\n{closing}")
 
 
+def test_code_below_several_labels() -> None:
+    shown = "Thought: what you think\nPlan: what comes next\n```py\nfinal_answer(42)\n```\n"
+    rules = f"{shown}At the end, call final_answer(x)."
+    assert said(Message("system", rules), "What is 2+2?").endswith("```py\nfinal_answer(4)\n```")
+
+
 def test_a_plan_is_no_new_task() -> None:
     rules = Message("system", CODE.format(end="final_answer", opening="<code>", closing="</code>"))
     plan = Message("assistant", "First look up the weather.")

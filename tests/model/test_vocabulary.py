@@ -8,6 +8,7 @@ from mockserver.model.vocabulary import excerpt, keys, parts, prepositions, stem
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:
     assert excerpt("a" * 5000 + "b" * 50_000 + "c" * 9000) == "a" * 2000 + "\n" + "c" * 8000
     assert excerpt("short") == "short"
+    assert excerpt(f"a{' ' * 90}b\n{' ' * 10}c") == f"a{' ' * 20}b\n{' ' * 10}c"
 
 
 @pytest.mark.parametrize(

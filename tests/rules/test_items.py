@@ -11,8 +11,8 @@ from mockserver.core.plan import Item, Reasoning, Refusal, Text, ToolUse
 from tests.kit.rules import parts, then_mistakes
 
 OFFICIAL = TypeAdapter(ResponseOutputItem)
-# What Tzafon's computer can do beyond OpenAI's.
-BEYOND_OPENAI = ("point_and_type", "mouse_down", "mouse_up", "key_down", "key_up")
+# What Tzafon's computer and search can do beyond OpenAI's.
+BEYOND_OPENAI = ("type: find,", "point_and_type", "mouse_down", "mouse_up", "key_down", "key_up")
 
 SEARCHED = {"type": "search", "queries": ["fjords"], "query": "fjords"}
 NO_RESULT = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}

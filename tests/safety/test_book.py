@@ -179,7 +179,7 @@ def test_options_are_told(path: str, allowed: str, line: Raw) -> None:
     assert line.is_open()
 
 
-@pytest.mark.parametrize("path", ["/v1/%00", "/%2e%2e/%2e%2e/etc/passwd", "/v1/../v1/x", "/%ff%fe", "/%zz", "//", "/?"])
+@pytest.mark.parametrize("path", ["/v1/%00", "/%2e%2e/%2e%2e/etc/passwd", "/v1/../v1/x", "/%ff%fe", "/%zz", "//v2"])
 def test_odd_paths_are_not_found(path: str, line: Raw) -> None:
     heard = line.send(f"GET {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode()).hear()
     assert (heard.status, heard.json["error"]["type"]) == (404, "invalid_request_error")

@@ -242,7 +242,7 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Candidate], props: S
 def values(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
     """The values of a property's types that a mention can stand for, the likeliest first."""
     if not prop.types:
-        yield mention.value if isinstance(mention.value, dict | list) else next(_as_string(text, mention, prop))
+        yield from [mention.value] if isinstance(mention.value, dict | list) else _as_string(text, mention, prop)
     for kind in prop.types:
         match kind:
             case "string":

@@ -27,15 +27,13 @@ class Closing:
 def closing(call: Call) -> Closing:
     """Find `Reply TERMINATE when done` or `End with "over"` in instructions and the user's first and last messages."""
     found: list[tuple[re.Match[str], bool]] = []
-    messages, first_user = [*call.messages], True
-    last = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
-    for at, message in enumerate(messages):
-        if message.role in ("system", "developer") or at == last or (message.role == "user" and first_user):
-            first_user = first_user and message.role != "user"
-            orders = [*_orders(message)]
-            found += ((order, at == last) for order in orders)
-            for order in orders:
-                messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
+    messages = [*call.messages]
+    asked = [at for at, message in enumerate(messages) if message.role == "user"]
+    ruling = [at for at, message in enumerate(messages) if message.role in ("system", "developer")]
+    for at in sorted({*ruling[:_MOST_INSTRUCTIONS], *ruling[-_MOST_INSTRUCTIONS:], *asked[:1], *asked[-1:]}):
+        for order in _orders(messages[at]):
+            found.append((order, at in asked[-1:]))
+            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
     if not found:
         return Closing(call)
     order, by_user = found[-1]
@@ -70,6 +68,7 @@ def in_form(text: str, orders: tuple[str, str], rng: Random) -> str:
     return text
 
 
+_MOST_INSTRUCTIONS = 5  # at the beginning, and at the end
 _SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
 _ORDER = re.compile(
     r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)

@@ -339,7 +339,7 @@ _BOUNDS = re.compile(
 _ONE_TO_FIFTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _NUMBERS = {name: number for number, name in enumerate(_ONE_TO_FIFTEEN.split(), 1)}
 _NUMBERS |= {"a": 1, "an": 1, "single": 1, "twenty": 20, "thirty": 30, "fifty": 50, "a hundred": 100, "hundred": 100}
-_NUMBER = rf"(?:\d{{1,4}}|{'|'.join(re.escape(name) for name in sorted(_NUMBERS, key=len, reverse=True))})"
+_NUMBER = rf"(?:[0-9]{{1,4}}|{'|'.join(re.escape(name) for name in sorted(_NUMBERS, key=len, reverse=True))})"
 _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
 
 

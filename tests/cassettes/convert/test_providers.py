@@ -36,7 +36,7 @@ PLACES = [
     (
         "http://localhost:8000/azure/openai/v1/chat/completions",
         "azure_openai",
-        "/azure/openai/v1/chat/completions",
+        "/azure-openai/openai/v1/chat/completions",
         "chat",
     ),
     ("http://localhost:8000/v1/chat/completions", "openai", "/openai/v1/chat/completions", "chat"),

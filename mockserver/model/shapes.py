@@ -113,9 +113,10 @@ def _declared(text: str) -> _Found | None:
     if not roots:
         return None
     start, end = min(at for _, at, _ in blocks.values()), max(at for *_, at in blocks.values())
-    body, *_ = blocks.pop(roots[-1])
+    bodies = {name: body for name, (body, *_) in blocks.items()}
+    body = bodies.pop(roots[-1])
     for _ in range(_DEEPEST // 4):
-        body = _WORD.sub(lambda found: blocks.get(found[0], found)[0], body[:_LONGEST_OBJECT], _MOST_WORDS)
+        body = _WORD.sub(lambda found: bodies.get(found[0], found[0]), body[:_LONGEST_OBJECT], _MOST_WORDS)
     value = read(body[:_LONGEST_OBJECT], 0) if body.startswith("{") else None
     if value is None:
         return None

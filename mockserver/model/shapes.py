@@ -52,7 +52,9 @@ def _of_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Js
 
 def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
-    return "json" in text.lower() and bool(_ORDERED.search(text)) and not _ABOUT_JSON.search(text)
+    if "json" not in text.lower():
+        return "{" in text and _ORDERED_OBJECT.search(text) is not None
+    return bool(_ORDERED.search(text)) and not _ABOUT_JSON.search(text)
 
 
 def matter(text: str) -> str:
@@ -135,7 +137,7 @@ def _number_of(word: str) -> int:
 
 def _list_in_words(text: str) -> _Found | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
-    found = _ARRAY.search(text)
+    found = _LISTED_AS_JSON.search(text) or _ARRAY.search(text)
     if found is None:
         return None
     noun = found["noun"] or next((each["noun"].strip() for each in _LISTING.finditer(text)), "") or "item"
@@ -152,8 +154,18 @@ def _example(text: str) -> _Found | None:
         if _OF_KEY.search(before) and (keys := _keys(text)):
             return keys
         if value and ((_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)):
-            return shape(value), start, end
+            others, last = _alternatives(text, end)
+            return ({"enum": [value, *others]} if others else shape(value)), start, last
     return None
+
+
+def _alternatives(text: str, end: int) -> tuple[list[Json], int]:
+    """The objects that follow another after `or`, and where the last of them ends."""
+    others: list[Json] = []
+    while len(others) < _MOST_KEYS and (joint := _OR.match(text, end)) and (found := _decoded(text, joint.end())):
+        others.append(found[0])
+        end = found[1]
+    return others, end
 
 
 def _objects(text: str) -> Iterator[tuple[Json, int, int]]:
@@ -237,7 +249,10 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
         case float():
             return {"type": "number"}
         case str():
-            return of_note(example) or (_guessed(name) if not example.strip(".… ") else {"type": "string"})
+            guessed = _guessed(name)
+            if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
+                return guessed
+            return of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
         case list():
             return _list_of(shape(example[0]) if example else {"type": "string"})
         case Mapping():
@@ -291,6 +306,8 @@ def _of_type(word: str) -> dict[str, Json]:
 def _options(text: str) -> dict[str, Json]:
     chosen = _ONE_OF.search(text[:500])
     parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
+    if not chosen and len(parts) == 1 and _WORD_OR_WORD.fullmatch(text):
+        parts = re.split(r",|\bor\b", text)
     words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
     if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
         return {}
@@ -318,7 +335,9 @@ def _keys(text: str) -> _Found | None:
             notes, end = _notes(tail, opening.end(), key, gap)
             if notes:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
-                schema = _record({name: of_note(note) or _guessed(name) for name, note in notes.items()})
+                stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
+                schema = _record({name: of_note(note) or _guessed(name) for name, note in stated.items()})
+                schema["required"] = [name for name, note in notes.items() if note == stated[name]]
                 return schema, start + clause, start + end
     return None
 
@@ -327,8 +346,9 @@ def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None
     notes: dict[str, str] = {}
     end = at
     while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:
-        if found[1] not in _NO_KEYS:
-            notes[found[1]] = (found[2] or found[3] or "").strip()
+        if (name := found["name"]) not in _NO_KEYS:
+            note = next((part.strip() for part in found.groups()[found.re.groupindex["name"] :] if part), "")
+            notes[name] = f"{found.groupdict().get('optional') or ''}{note}".strip()
         at = end = found.end()
         if gap is not None:
             joint = gap.match(text, end)
@@ -415,7 +435,7 @@ _IS_SHAPE = re.compile(r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|sh
 _LINE_OF_KEYS = re.compile(
     r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
 )
-_NAME = r"[\"'`*]{0,3}([A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
+_NAME = r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
 _BULLET = re.compile(
     rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_NAME}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*"
     r"([^\n]{0,300})(?:\n|$)"
@@ -423,14 +443,18 @@ _BULLET = re.compile(
 _CUE_OF_KEYS = re.compile(
     r"(?i)\b(?:(?:keys?|fields?|properties)\b(?: named| called| are| such as| like)?:?"
     r"|json\b(?: object| format| response)?(?: with| containing| including| that (?:has|contains)| having)"
-    r"(?: exactly| only| the| these| following| two| three| four| \d+| keys| fields| properties){0,6}:?"
+    r"(?: exactly| only| the| these| following"
+    r"| (?:an?|one|single)(?= (?:single |key\b|field\b|property\b))"
+    r"| two| three| four| \d+| keys?\b| fields?\b| property\b"
+    r"| properties| named| called){0,6}:?"
     r"|json:(?=\s[\"'`]?\w{2,40}[\"'`]?\s?[:(]\s?(?:str|int|num|float|bool|array|list|object|date)))\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) )?"
+    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) )?(?P<optional>optional )?"
     rf"(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
     r"|\s*:\s*((?:(?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\}"
-    r"|(?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30}))| (?:key|field)\b)?"
+    r"|(?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30}))"
+    r"| (?:that|which) (?:is|must be|should be|can be) (?P<told>[^.;\n]{1,60})| (?:key|field)\b)?"
 )
 _GAP = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
 _NO_KEYS = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
@@ -454,6 +478,17 @@ _LISTING = re.compile(
     rf"(?i)\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)(?: me)?(?: all| the| some)*"
     rf"(?: {_NUMBER_WORD})?(?P<noun>(?: [\w-]{{1,40}})?? [a-z]{{2,30}}s)\b"
 )
+_LISTED_AS_JSON = re.compile(
+    rf"(?i)\b(?:list|give|name|suggest|generate)(?: me)? {_NUMBER_WORD}"
+    r" (?P<noun>[a-z]{2,30}s) (?:as|in) (?:valid )?json\b"
+)
+_ORDERED_OBJECT = re.compile(
+    r"(?i)\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format|like)){0,5}"
+    r":?\s*`{0,3}(?=\{\s*\"\w)"
+)
+_OR = re.compile(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
+_WORD_OR_WORD = re.compile(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
+_AS_OPTIONAL = re.compile(r"(?i)[,; ]*\boptional\b[,:; ]*")
 _LITERAL = re.compile(r"Literal\[([^\[\]]{1,2000})\]")
 _RANGE = re.compile(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"

@@ -11,6 +11,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model import structured
+from mockserver.model.fillers import word_lists
 from mockserver.model.shapes import asks_for_json, described, read, shape
 from tests.kit.calls import call
 
@@ -105,7 +106,7 @@ KEYS: list[tuple[str, dict[str, str | None]]] = [
      {"title": "string", "tags": "array", "is_open": "boolean"}),
     ('Extract the person as JSON: {"name": "...", "age": 0}', {"name": "string", "age": "integer"}),
     ("Reply in JSON like {name, age}", {"name": "string", "age": "integer"}),
-    ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "number"}),
+    ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "integer"}),
     ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "number"}),
 ]  # fmt: skip
 
@@ -269,3 +270,34 @@ def test_a_type_that_is_a_list() -> None:
 def test_types_that_refer_to_each_other() -> None:
     types = [f"interface I{at} {{ x: I{at + 1}; y: I{at + 1}[] }}" for at in range(20)]
     assert described("Respond in JSON.\n" + "\n".join(types)) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "schema"),
+    [
+        ("Return JSON with a single key score that is yes or no.", {"score": {"enum": ["yes", "no"]}}),
+        ("Return a JSON object with one field named ok which is true or false", {"ok": {"type": "boolean"}}),
+        ('Reply in JSON {"name": string, "age"?: number}', {"name": {"type": "string"}, "age": {"type": "integer"}}),
+    ],
+)
+def test_keys_that_a_prompt_describes_in_words(said: str, schema: dict[str, Any]) -> None:
+    found = described(said)
+    assert found is not None
+    properties = {name: {key: value for key, value in inner.items() if key != "description"}
+                  for name, inner in found.schema["properties"].items()}  # fmt: skip
+    assert properties == schema
+
+
+def test_keys_may_be_optional() -> None:
+    found = described("Return JSON with fields title (string), isbn (string, optional), year (int), optional subtitle")
+    assert found is not None
+    assert list(found.schema["properties"]) == ["title", "isbn", "year", "subtitle"]
+    assert found.schema["required"] == ["title", "year"]
+
+
+def test_alternatives_lists_and_objects_without_the_word_json() -> None:
+    assert ordered('Respond with {"score": "yes"} or {"score": "no"}.') in ('{"score":"yes"}', '{"score":"no"}')
+    assert list(json.loads(ordered('Answer only with {"city": "...", "temp": 0}: Oslo'))) == ["city", "temp"]
+    for said in ("list 3 fruits as a JSON array", "List 3 fruits as JSON"):
+        found = json.loads(ordered(said))
+        assert len({*found} & {*word_lists("properties")["one_of"]["fruit"]}) == 3

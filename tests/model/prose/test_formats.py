@@ -142,7 +142,7 @@ def test_as_many_items_as_asked(text: str, number: int) -> None:
 
 
 def test_items_are_of_the_kind() -> None:
-    assert all("fruit" in line for line in lines("List 5 fruits"))
+    assert all("gadget" in line for line in lines("List 5 gadgets"))
     assert all(line.endswith(" movie") for line in lines("What are the top 3 movies?"))
     assert all(line.endswith(" berry") for line in lines("Name 3 berries"))
     assert not any("city" in line for line in lines("List 3 cities"))

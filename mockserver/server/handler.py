@@ -156,8 +156,7 @@ class Handler:
     def _open(self, scope: Scope, namespace: str, journal: Journal) -> Exchange:
         exchange = journal.open(scope["method"], path_of(scope), self.dialect.name, namespace)
         exchange.query, exchange.headers = scope["query_string"], scope["headers"]
-        operation = operation_for(exchange.method, self.operations)
-        if operation is not None:
+        if (operation := operation_for(exchange.method, self.operations)) is not None:
             exchange.operation = operation.name
         return exchange
 
@@ -245,8 +244,7 @@ class Handler:
             more = _with_source(limits, prepared, exchange, self.live.settings)
             return await hand_over(prepared.reply, more, line, exchange.note)
         if prepared.pace is not AT_ONCE:
-            waited = None if reservation is None else reservation.waited_until
-            line.began = exchange.asked if waited is None else waited
+            line.began = (reservation and reservation.waited_until) or exchange.asked
         return await drive(_actions(self, prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:

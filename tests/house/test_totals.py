@@ -15,12 +15,13 @@ ROOT = Path(__file__).parents[2]
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
-        202,
-        46_818,
-        "a supervisor's choices, named fields, shapes in words and types: 503 lines; quick starts: 80 lines; "
-        "remarks on impossible answers, types of rules in tests, unused on(...) rules: 334 lines",
+        205,
+        47_800,
+        "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
+        "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
+        "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150",
     ),
-    "tests": (381, 48_083, "the same: 278 lines"),
+    "tests": (392, 49_200, "the same: 2,900 lines"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -42,6 +42,10 @@ class ConnectionGuard:
     error: Callable[[str], BaseException] = BlockedConnectionError
     blocked: list[Problem] = field(default_factory=list)
 
+    @property
+    def is_active(self) -> bool:
+        return self in _ACTIVE
+
     def start(self) -> None:
         """Start stopping connections."""
         if self not in _ACTIVE:

@@ -120,12 +120,11 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
 
         Connections of this process to providers are stopped, except to `allow_hosts`.
         """
-        with patched_environ(self.env):
-            self.guard.start()
-            try:
-                yield
-            finally:
-                self.guard.stop()
+        with patched_environ(self.env), ExitStack() as stack:
+            if not self.guard.is_active:  # else the block around this one, or the test, ends it
+                self.guard.start()
+                stack.callback(self.guard.stop)
+            yield
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

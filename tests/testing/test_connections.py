@@ -323,6 +323,14 @@ def test_nothing_stays_patched() -> None:
     assert [vars(owner).get(name) for owner, name in PATCHED] == before
 
 
+def test_a_block_within_a_block_ends_nothing() -> None:
+    with MockServer() as server:
+        with server.environ():
+            pass
+        with pytest.raises(BlockedConnectionError):
+            socket.getaddrinfo("api.openai.com", 443)
+
+
 def test_a_patch_of_others_that_outlasts_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     server = MockServer().start()
     before = socket.getaddrinfo

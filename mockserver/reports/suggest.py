@@ -19,6 +19,7 @@ from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.rules.answer.checks import GENERATIVE
+from mockserver.rules.match.fields import path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
 
@@ -107,8 +108,9 @@ def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
     when: When = {}
     if call.operation not in (*GENERATIVE, *DOCUMENT_OPERATIONS):
         when |= {"method": call.http.method} if call.operation == OTHER else {"operation": call.operation}
-        if _clean(call.http.path, secrets):
-            when["path"] = _exact(call.http.path)
+        path = path_without_mount(call)
+        if _clean(path, secrets):
+            when["path"] = _exact(path)
     if lost and call.previous_response_id is not None and _clean(call.previous_response_id, secrets):
         when["previous_response"] = _exact(call.previous_response_id)
     result = last_tool_result(call)

@@ -339,3 +339,12 @@ def test_a_look_at_the_root_is_no_call() -> None:
         server.on(path="/").reply(json={})
         assert httpx.get(server.url).json() == {}
         assert len(server.calls) == 1
+
+
+def test_the_rule_that_a_failed_test_suggests_has_the_bare_path() -> None:
+    with MockServer() as server:
+        server.on(path="/v1/batches", method="POST").reply(json={})
+        httpx.get(f"{server.url}/openai/v1/batches")
+        (problem,) = server.problems()
+        assert 'on(method="GET", path="/v1/batches")' in problem.text
+        server.reset()

@@ -95,7 +95,7 @@ def _last_message(call: Call) -> str | None:
     return call.messages[-1].text if call.messages else None
 
 
-def _path_without_mount(call: Call) -> str:
+def path_without_mount(call: Call) -> str:
     # Mounts begin with their dialect's name, or its first word: /openai/v1, /azure-openai, /azure.
     segment, slash, rest = call.http.path[1:].partition("/")
     return f"/{rest}" if slash and f"{call.dialect}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
@@ -287,4 +287,4 @@ FIELDS: Mapping[str, Field | Family] = {
 }
 
 # A condition on the key of this table may also hold for the other field.
-ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", _path_without_mount, "")}
+ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", path_without_mount, "")}

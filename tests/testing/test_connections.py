@@ -240,7 +240,7 @@ def test_a_proxy_gets_nothing_to_pass_on(
 def test_providers(server: MockServer, host: str) -> None:
     for each in (host, host.encode()):
         with pytest.raises(BlockedConnectionError):
-            socket.getaddrinfo(each, 443)
+        socket.getaddrinfo(each, 443)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_allowed_hosts() -> None:
     with MockServer(allow_hosts=["*.OpenAI.com"]) as server:
         assert socket.getaddrinfo("api.openai.com", 443)
         with pytest.raises(BlockedConnectionError):
-            socket.getaddrinfo("api.fireworks.ai", 443)
+        socket.getaddrinfo("api.fireworks.ai", 443)
         with MockServer(allow_hosts="*"):
             assert socket.getaddrinfo("api.fireworks.ai", 443)
         server.reset()  # forgets what was stopped
@@ -323,12 +323,11 @@ def test_nothing_stays_patched() -> None:
     assert [vars(owner).get(name) for owner, name in PATCHED] == before
 
 
-def test_a_block_within_a_block_ends_nothing() -> None:
-    with MockServer() as server:
-        with server.environ():
-            pass
-        with pytest.raises(BlockedConnectionError):
-            socket.getaddrinfo("api.openai.com", 443)
+def test_a_block_within_a_block_ends_nothing(server: MockServer) -> None:
+    with server.environ():
+        pass
+    with pytest.raises(BlockedConnectionError):
+        socket.getaddrinfo("api.openai.com", 443)
 
 
 def test_a_patch_of_others_that_outlasts_ours(monkeypatch: pytest.MonkeyPatch) -> None:

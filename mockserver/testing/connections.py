@@ -44,6 +44,7 @@ class ConnectionGuard:
 
     @property
     def is_active(self) -> bool:
+        """Whether it was started and not stopped since."""
         return self in _ACTIVE
 
     def start(self) -> None:

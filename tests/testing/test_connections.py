@@ -240,7 +240,7 @@ def test_a_proxy_gets_nothing_to_pass_on(
 def test_providers(server: MockServer, host: str) -> None:
     for each in (host, host.encode()):
         with pytest.raises(BlockedConnectionError):
-        socket.getaddrinfo(each, 443)
+            socket.getaddrinfo(each, 443)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_allowed_hosts() -> None:
     with MockServer(allow_hosts=["*.OpenAI.com"]) as server:
         assert socket.getaddrinfo("api.openai.com", 443)
         with pytest.raises(BlockedConnectionError):
-        socket.getaddrinfo("api.fireworks.ai", 443)
+            socket.getaddrinfo("api.fireworks.ai", 443)
         with MockServer(allow_hosts="*"):
             assert socket.getaddrinfo("api.fireworks.ai", 443)
         server.reset()  # forgets what was stopped

@@ -4,10 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # The same examples each time, however slow the machine; `make fuzz` looks for others.
-settings.register_profile("suite", deadline=None, derandomize="FUZZ" not in os.environ)
+settings.register_profile(
+    "suite", deadline=None, derandomize="FUZZ" not in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("suite")
 
 

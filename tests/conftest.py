@@ -1,16 +1,19 @@
 """Options and helpers of the whole suite."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# The same examples each time, however slow the machine; `make fuzz` looks for others.
-settings.register_profile(
-    "suite", deadline=None, derandomize="FUZZ" not in os.environ, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("suite")
+if find_spec("hypothesis"):  # it is not in the environment of tests/frameworks
+    from hypothesis import HealthCheck, settings
+
+    # The same examples each time, however slow the machine; `make fuzz` looks for others.
+    settings.register_profile(
+        "suite", deadline=None, derandomize="FUZZ" not in os.environ, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

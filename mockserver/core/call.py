@@ -165,10 +165,12 @@ class Call:
     stream: bool = False
     options: Options = Options()
     ids: IdShape = IdShape()
+    tool_call_ids: IdShape = IdShape("call_", 24)
     id: str = ""  # of an answer to look up
     previous_response_id: str | None = None  # of the response that this call continues
     page: Page = FIRST_PAGE  # the requested part of a list
     tokenizer: Tokenizer = APPROX  # of the model
+    part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
     attempt: int = 1
 
     @cached_property
@@ -212,7 +214,7 @@ class Call:
         """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
-        return prompt_tokens(self.messages, self.tools, self.tokenizer)
+        return prompt_tokens(self.messages, self.tools, self.tokenizer, self.part_tokens)
 
     @property
     def spoken(self) -> tuple[Message, ...]:
@@ -241,18 +243,23 @@ _TOOLS, _SHARED = 9, 4  # tokens; tools share the system message if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
-def prompt_tokens(messages: tuple[Message, ...], tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
-    tokens = _PRIMING + sum(_of_message(message, tokenizer) for message in messages)
+def prompt_tokens(
+    messages: tuple[Message, ...],
+    tools: tuple[Tool, ...],
+    tokenizer: Tokenizer,
+    of_part: Callable[[Mapping[str, Json]], int] = part_tokens,
+) -> int:
+    tokens = _PRIMING + sum(_of_message(message, tokenizer, of_part) for message in messages)
     if not tools:
         return tokens
     shared = _SHARED if any(message.role in ("system", "developer") for message in messages) else 0
     return tokens + _TOOLS - shared + tokenizer.count(declared(tools))
 
 
-def _of_message(message: Message, tokenizer: Tokenizer) -> int:
+def _of_message(message: Message, tokenizer: Tokenizer, of_part: Callable[[Mapping[str, Json]], int]) -> int:
     calls = sum(tokenizer.count(call.name) + tokenizer.count(call.arguments) for call in message.tool_calls)
     name = _NAMED + tokenizer.count(message.name) if message.name else 0
-    parts = sum(map(part_tokens, message.parts))
+    parts = sum(map(of_part, message.parts))
     role = tokenizer.count(message.role) if tokenizer.exact else 0  # the estimate ignores it
     return _PER_MESSAGE + role + tokenizer.count(message.text) + name + calls + parts
 

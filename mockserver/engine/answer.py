@@ -51,8 +51,11 @@ class Author:
     mark: str = ""
 
     def sign(self, shape: IdShape, identity: str) -> str:
-        draw = self.seed.hex if shape.alphabet == "hex" else self.seed.alnum
-        return shape.prefix + draw(shape.length, "id", identity)
+        return drawn(self.seed, shape, "id", identity)
+
+
+def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
+    return shape.prefix + (seed.hex if shape.alphabet == "hex" else seed.alnum)(shape.length, *labels)
 
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
@@ -94,7 +97,8 @@ class _Limited:
 
 def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]) -> Choice:
     draft = limited.draft
-    signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
+    shape = call.tool_call_ids
+    signed = tuple(_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
     asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
@@ -208,10 +212,10 @@ def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
     return sum(len(tokens_of(part, tokenizer)) for part in parts)
 
 
-def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
+def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
     match part:
         case ToolUse(call) if not call.id:
-            return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
+            return replace(part, call=replace(call, id=drawn(seed, shape, "tool call", *identity)))
         case Item():
             return _signed_item(part, seed, identity)
     return part

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Literal
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 _ADDRESS = IPv4Address | IPv6Address
@@ -86,12 +87,16 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event of a stream: JSON bytes, its weight in tokens, and which part of the answer it carries."""
+    """One event of a stream: JSON bytes, its weight in tokens, and which part of the answer it carries.
+
+    `framing` says what goes around the data: an SSE event that ends with LF or CRLF, or nothing.
+    """
 
     data: bytes
     event: str | None = None
     tokens: int = 0
     part: str = "text"  # open | text | arguments | finish | usage | end
+    framing: Literal["lf", "crlf", "bare"] = "lf"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,12 +150,20 @@ class ReplayedFrames:
 
 
 def sse(frame: Frame | bytes) -> bytes:
-    """One server-sent event: exactly one space after each colon, LF only; raw bytes of a rule go out unchanged."""
+    """One event as its framing says, with one space after each colon; raw bytes of a rule go out unchanged."""
     if isinstance(frame, bytes):
         return frame
+    before, after = _FRAMINGS[frame.framing]
     if frame.event is None:
-        return b"data: " + frame.data + b"\n\n"
-    return b"event: " + frame.event.encode() + b"\ndata: " + frame.data + b"\n\n"
+        return before + frame.data + after
+    return b"event: " + frame.event.encode() + b"\n" + before + frame.data + after
+
+
+_FRAMINGS: Mapping[str, tuple[bytes, bytes]] = {
+    "lf": (b"data: ", b"\n\n"),
+    "crlf": (b"data: ", b"\r\n\r\n"),
+    "bare": (b"", b""),
+}
 
 
 def comment(words: str) -> bytes:

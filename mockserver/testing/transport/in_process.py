@@ -355,7 +355,8 @@ class ClientResponse:
 
 
 def _events(data: bytes) -> Iterable[bytes]:
-    *events, rest = data.split(b"\n\n")
-    yield from (event + b"\n\n" for event in events)
+    end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
+    *events, rest = data.split(end)
+    yield from (event + end for event in events)
     if rest:
         yield rest

@@ -95,7 +95,7 @@ def events(recorded: Sequence[RecordedEvent]) -> tuple[Event, ...]:
     return tuple(Event(frame.at, frame.event or "", frame.text, parsed(frame.text)) for frame in found)
 
 
-def parse_response(reply: Recorded, operation: str) -> ParsedResponse:
+def parse_response(reply: Recorded, form: str) -> ParsedResponse:
     streamed = () if reply.frames is None else events(reply.frames)
     if reply.status >= 400:
         if reply.frames is not None:
@@ -107,11 +107,11 @@ def parse_response(reply: Recorded, operation: str) -> ParsedResponse:
         error = whole.get("error") or whole if isinstance(whole, Mapping) else whole
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = parsed(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
-    if operation in ("responses", "response"):
+    if form in ("responses", "response"):
         if reply.frames is not None:
             return _from_steps(streamed)
         return _from_response(body) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
-    if operation in ("chat", "completions") or (operation == "stored_chat" and reply.frames is None):
+    if form in ("chat", "completions") or (form == "stored_chat" and reply.frames is None):
         if reply.frames is not None:
             return _from_chunks(streamed)
         return _from_choices([body]) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)

@@ -64,25 +64,25 @@ def _age(age: float) -> str:
 
 
 def _breaks_off(episode: Episode) -> bool:
-    if episode.reply.frames is None or episode.reply.status >= 400 or episode.operation not in _STREAMED:
+    if episode.reply.frames is None or episode.reply.status >= 400 or episode.format not in _STREAMED:
         return False
-    response = parse_response(episode.reply, episode.operation)
+    response = parse_response(episode.reply, episode.format)
     return not response.complete and response.error is None
 
 
 def misshapen(episode: Episode) -> Iterator[str]:
     """Where an answer lacks what clients of its dialect need, with the path of each place."""
-    reply, operation = episode.reply, episode.operation
+    reply, form = episode.reply, episode.format
     if reply.status >= 400:
         if "json" in header_value(reply.headers, "content-type") and episode.dialect in _WITH_ERROR_ENVELOPE:
             yield from _mistakes(reply.bytes, _adapter("error"), "the error")
     elif reply.frames is not None:
-        found = list(_of_events(episode, _STREAMED[operation])) if operation in _STREAMED else []
+        found = list(_of_events(episode, _STREAMED[form])) if form in _STREAMED else []
         yield from found[:MAX_FINDINGS]
         if len(found) > MAX_FINDINGS:  # a stream repeats its mistakes
             yield f"{len(found) - MAX_FINDINGS} more of its events have such mistakes"
-    elif reply.body and reply.status < 300 and operation in _SHAPES:
-        yield from _mistakes(reply.body, _adapter(operation), "the answer")
+    elif reply.body and reply.status < 300 and form in _SHAPES:
+        yield from _mistakes(reply.body, _adapter(form), "the answer")
 
 
 def _of_events(episode: Episode, shape: str) -> Iterator[str]:
@@ -158,7 +158,7 @@ _RESPONSE = {
 }
 _JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
 
-# What clients need of an answer or an event, by operation.
+# What clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
     "chat": {**_HEAD, "choices": [_CHOICE]},
     "chunk": {**_HEAD, "choices": [{"index": int, "delta": _DELTA, "finish_reason?": _TEXT}]},

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, parsed
@@ -110,11 +110,11 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class IdShape:
-    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`) or hex digits (`hex`)."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`, `base58`) or hex digits."""
 
     prefix: str = "chatcmpl-"
     length: int = 29
-    alphabet: str = "alnum"
+    alphabet: Literal["alnum", "base58", "hex"] = "alnum"
 
 
 @dataclass(frozen=True, slots=True)

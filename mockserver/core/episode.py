@@ -51,6 +51,19 @@ class Episode:
     reply: Recorded
     at: float = 0.0
 
+    @property
+    def format(self) -> str:
+        return wire_format(self.dialect, self.operation)
+
+
+# The wire formats of chats that are not OpenAI's, by dialect.
+_OF_CHATS = {"anthropic": "messages"}
+
+
+def wire_format(dialect: str, operation: str) -> str:
+    """The format of the answers: for most operations their name, as dialects agree on it."""
+    return _OF_CHATS.get(dialect, operation) if operation == "chat" else operation
+
 
 def header_value(headers: Headers, name: str) -> str:
     """The values of a header (lower case), separated by commas; empty if it is absent."""

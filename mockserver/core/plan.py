@@ -228,11 +228,12 @@ class Choice:
     safety: Safety = ()
     logprobs: Sequence[Logprob] | None = None  # of the tokens of `echo`, then of the text
     echo: str = ""  # the repeated part of the prompt, before the parts
+    stop: str = ""  # the stop sequence that ended it
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts; reasoning and cached tokens are included in the two sums."""
+    """Token counts; reasoning, cached and cache-write tokens are included in the two sums."""
 
     prompt: int = 0
     completion: int = 0
@@ -242,6 +243,7 @@ class Usage:
     completion_audio: int = 0
     accepted_prediction: int = 0
     rejected_prediction: int = 0
+    cache_write: int = 0
 
     @property
     def total(self) -> int:

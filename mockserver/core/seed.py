@@ -11,6 +11,7 @@ from random import Random as Random  # the type of a stream, for modules that ma
 
 FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: the time of a frozen clock
 _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))
+_BASE58 = bytes(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[i % 58] for i in range(256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class Seed:
     def alnum(self, length: int, *labels: str) -> str:
         """An identifier of `length` (up to 64) letters and digits."""
         return self.digest(*labels, size=64)[:length].translate(_ALNUM).decode("ascii")
+
+    def base58(self, length: int, *labels: str) -> str:
+        """An identifier of `length` (up to 64) letters and digits that are not easily mistaken for each other."""
+        return self.digest(*labels, size=64)[:length].translate(_BASE58).decode("ascii")
 
     def hex(self, length: int, *labels: str) -> str:
         """An identifier of `length` (up to 128) hex digits."""

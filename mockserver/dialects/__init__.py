@@ -44,7 +44,8 @@ def no_rate_limit_headers(standings: Standings) -> Headers:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one provider speaks. `mounts` are its base paths, the first being the one to advertise.
+    """How one provider speaks. `mounts` are its base paths, the first being the one to advertise; paths that begin
+    as one of `bare` are served without a mount, too.
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
     `{key}` for a key that it accepts; a variable that names neither is set only if it is unset.
@@ -63,6 +64,7 @@ class Dialect:
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
     variables: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    bare: tuple[str, ...] = ()
 
 
 FEATURES: Mapping[str, str] = {

@@ -6,6 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import chain, islice
+from operator import itemgetter
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
@@ -55,7 +56,8 @@ class Author:
 
 
 def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
-    return shape.prefix + (seed.hex if shape.alphabet == "hex" else seed.alnum)(shape.length, *labels)
+    draw = {"alnum": seed.alnum, "base58": seed.base58, "hex": seed.hex}[shape.alphabet]
+    return shape.prefix + draw(shape.length, *labels)
 
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
@@ -87,6 +89,7 @@ class _Limited:
     parts: Parts
     finish: str
     tokens: int
+    stop: str = ""
 
     @property
     def safety(self) -> Safety:
@@ -102,9 +105,8 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
     asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
-    return Choice(
-        signed, finish=draft.finish or limited.finish, safety=limited.safety, logprobs=weighed, echo="".join(echo)
-    )
+    finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
+    return Choice(signed, finish, limited.safety, logprobs=weighed, echo="".join(echo), stop=stop)
 
 
 def echoed(call: Call) -> tuple[str, ...]:
@@ -118,7 +120,7 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     whole = _few_items(whole, call.options.max_tool_calls)
     whole = whole if call.options.parallel_tool_calls else _one_call(whole)
     whole = tuple(map(_bared, whole)) if call.options.bare_functions else whole
-    parts = _stopped(whole, call.options.stop) if call.options.stop else whole
+    parts, stop = _stopped(whole, call.options.stop) if call.options.stop else (whole, "")
     tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, call.options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
         parts, finish, tokens = _shortened(parts, trip, call.tokenizer), "content_filter", min(trip, tokens)
@@ -126,7 +128,7 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
         parts, finish, tokens = _shortened(parts, most, call.tokenizer), "length", most
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "function_call" if call.options.bare_functions else "tool_calls"
-    return _Limited(draft, parts, finish, tokens)
+    return _Limited(draft, parts, finish, tokens, stop if finish == "stop" else "")
 
 
 def _bared(part: Part) -> Part:
@@ -144,20 +146,20 @@ def _few_items(parts: Parts, most: int | None) -> Parts:
     return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
 
-def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
-    """Cut the parts at the first stop sequence, which may span several parts."""
+def _stopped(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
+    """Cut the parts at the first stop sequence, which may span several parts; return that sequence too."""
     text = "".join(part.text for part in parts if isinstance(part, Text))
-    found = [place for stop in stops if stop and (place := text.find(stop)) >= 0]
+    found = [(place, stop) for stop in stops if stop and (place := text.find(stop)) >= 0]
     if not found:
-        return parts
-    left, kept = min(found), list[Part]()
+        return parts, ""
+    (left, stop), kept = min(found, key=itemgetter(0)), list[Part]()
     for part in parts:
         if isinstance(part, Text):
             if left < len(part.text):
-                return (*kept, _first_characters(part, left))
+                return (*kept, _first_characters(part, left)), stop
             left -= len(part.text)
         kept.append(part)
-    return tuple(kept)
+    return tuple(kept), stop
 
 
 def _shortened(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:

@@ -320,6 +320,7 @@ class UsageSpec(Table):
     completion_audio_tokens: Whole | None = None
     accepted_prediction_tokens: Whole | None = None
     rejected_prediction_tokens: Whole | None = None
+    cache_write_tokens: Whole | None = None
 
 
 class TimingSpec(TimingTable, Table):

@@ -14,7 +14,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import parsed
 from mockserver.core.plan import Failure
@@ -102,7 +102,8 @@ class Recorder:
 
     def open(self, status: int, headers: Fields) -> None:
         if status < 400 or self._take.errors is not False:
-            self._body = _Body(status, headers, _ENDS.get(self._take.call.operation) if status < 300 else None)
+            end = _ENDS.get(wire_format(self._take.call.dialect, self._take.call.operation))
+            self._body = _Body(status, headers, end if status < 300 else None)
 
     def hear(self, piece: bytes) -> None:
         if self._body is not None and self._keeping is None and not self._body.hear(monotonic() - self.began, piece):
@@ -254,7 +255,7 @@ _CLOSED = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
 _OF_CHUNKS = re.compile(_DONE + b"|" + _FAILED)
 _OF_STEPS = re.compile(_CLOSED + b"|" + _FAILED)
 
-# By operation: how the last event of a stream is known, where there is one that ends it. An error ends any.
+# By wire format: how the last event of a stream is known, where there is one that ends it. An error ends any.
 _ENDS: Mapping[str, re.Pattern[bytes]] = {
     "chat": _OF_CHUNKS,
     "completions": _OF_CHUNKS,

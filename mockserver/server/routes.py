@@ -24,9 +24,11 @@ def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...
     mounts = [(bare(mount), dialects[default]) for mount in dialects[default].mounts]
     mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
     found = dict[tuple[str, str], dict[str, Operation]]()
+    mounts += [("", dialect) for dialect in dialects.values() if dialect.bare]
     for mount, dialect in mounts:
         for operation in dialect.operations:
-            found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
+            if mount or dialect.name == default or operation.path.startswith(dialect.bare):
+                found.setdefault((mount + operation.path, dialect.name), {})[operation.method] = operation
     served = [Endpoint(path, dialects[name], operations) for (path, name), operations in found.items()]
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 

@@ -221,7 +221,7 @@ def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
     call = parse_episode(episode)
     if call is None:
         return
-    response = parse_response(episode.reply, episode.operation)
+    response = parse_response(episode.reply, episode.format)
     retry_after = header_value(episode.reply.headers, "retry-after")
     if episode.operation != "completions":
         yield RecordedCall(source, episode.dialect, _fields(call), response, retry_after)

@@ -217,7 +217,7 @@ def size(bytes_: int) -> str:
 
 def headline(source: str, episode: Episode) -> str:
     """An episode on one line: the request, and a summary of the answer."""
-    response = parse_response(episode.reply, episode.operation)
+    response = parse_response(episode.reply, episode.format)
     streamed = f" in {plural(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     request = f"{episode.dialect} {episode.operation} {episode.model}".strip()
     answer = _summary(response) or _item_count(episode)
@@ -287,7 +287,7 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _answer(episode: Episode) -> Iterator[str]:
-    reply, response = episode.reply, parse_response(episode.reply, episode.operation)
+    reply, response = episode.reply, parse_response(episode.reply, episode.format)
     yield f"-> {reply.status}{_timing(episode)}"
     for at, choice in enumerate(response.choices):
         if len(response.choices) > 1:

@@ -90,7 +90,7 @@ class Settings(BaseModel):
     lint: Literal["warn", "error", "off"] = Field(
         "warn",
         description="Remarks on a rule's answer that no model could give: a tool that was not offered, arguments or "
-        "JSON that the schema refuses, a wrong finish. With error, they fail a test.",
+        "JSON that a strict schema refuses, a wrong finish. With error, they fail a test.",
     )
     stored_answers: int = Field(
         1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."

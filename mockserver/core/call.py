@@ -139,6 +139,7 @@ class Options:
     verbosity: str | None = None  # low, medium or high
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
+    strict_schema: bool = True  # no model breaks it; else models can
     store: bool = False  # keep the answer for later look-ups
     background: bool = False  # a background response
 

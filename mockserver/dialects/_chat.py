@@ -187,7 +187,7 @@ def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
     """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
     tools = _tools(chat)
-    response_format, schema = _format(chat.get("response_format"))
+    response_format, schema, strict = _format(chat.get("response_format"))
     return Call(
         dialect=dialect,
         operation="chat",
@@ -212,6 +212,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
             verbosity=chat.get("verbosity"),
             response_format=response_format,
             schema=schema,
+            strict_schema=strict,
             store=chat.get("store") is True,
         ),
     )
@@ -324,10 +325,10 @@ def stop_sequences(stop: Json) -> tuple[str, ...]:
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 
-def _format(answer: Body | None) -> tuple[str, Json]:
-    if not answer:
-        return "text", None
-    return answer["type"], (answer.get("json_schema") or {}).get("schema")
+def _format(answer: Body | None) -> tuple[str, Json, bool]:
+    """The type of a response format, its schema, and whether that is strict."""
+    form = (answer or {}).get("json_schema") or {}
+    return (answer or {"type": "text"})["type"], form.get("schema"), form.get("strict") is True
 
 
 def chat_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:

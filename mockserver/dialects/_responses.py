@@ -272,6 +272,7 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
             verbosity=(parsed.get("text") or {}).get("verbosity"),
             response_format=form["type"],
             schema=form.get("schema"),
+            strict_schema=form.get("strict") is True,
             store=parsed.get("store") is not False,
             background=parsed.get("background") is True,
         ),

@@ -91,8 +91,8 @@ def _wrong_arguments(tool: Tool, arguments: str) -> str | None:
         return "are no JSON"
     if not isinstance(value, dict):
         return "are no JSON object"
-    why = None if tool.parameters is None else refused(tool.parameters, value, formats=tool.strict)
-    return why and f"its {'strict ' if tool.strict else ''}schema refuses: {why}"
+    why = refused(tool.parameters, value) if tool.strict and tool.parameters is not None else None
+    return why and f"its strict schema refuses: {why}"
 
 
 def _of_item(call: Call, item: Item) -> Iterator[str]:
@@ -111,13 +111,13 @@ def _of_text(call: Call, parts: Sequence[Part]) -> Iterator[str]:
         return
     begins = max((at for at, part in enumerate(texts) if part.apart), default=0)  # the last message
     value = parsed("".join(part.text for part in texts[begins:]), _NOT_JSON)
-    kind, schema = call.options.response_format, call.options.schema
+    kind, schema = call.options.response_format, call.options.schema if call.options.strict_schema else None
     if value is _NOT_JSON:
         yield f"has a text that is no JSON, but response_format is {kind}"
     elif kind == "json_object" and not isinstance(value, dict):
         yield "has JSON that is no object, but response_format is json_object"
     elif schema is not None and (why := refused(schema, value)):
-        yield f"has JSON that the schema of response_format refuses: {why}"
+        yield f"has JSON that the strict schema of response_format refuses: {why}"
 
 
 def _of_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator[str]:
@@ -131,11 +131,8 @@ def _of_finish(call: Call, finish: str, made: Sequence[ToolCall]) -> Iterator[st
         yield f"has finish: stop, but calls a tool, for which it is {usual}"
 
 
-def refused(schema: Json, value: Json, *, formats: bool = True) -> str | None:
-    """Why a schema refuses a value; None if it does not, is invalid itself, or takes too long.
-
-    Without `formats`, a `format` refuses nothing.
-    """
+def refused(schema: Json, value: Json) -> str | None:
+    """Why a schema refuses a value; None if it does not, is invalid itself, or takes too long."""
     from mockserver.model.schema.document import UnsatisfiableError, compile_schema, depth_and_size  # slow to import
 
     try:
@@ -144,9 +141,6 @@ def refused(schema: Json, value: Json, *, formats: bool = True) -> str | None:
         return None
     if compiled.cost_of(*depth_and_size(value)) > _MAX_COST or compiled.validator.is_valid(value):
         return None
-    found = list[str]()
-    for error in islice(compiled.validator.iter_errors(value), _MAX_WHYS):
-        if formats or "format" not in error.schema_path[-1:]:
-            place = "".join(f"/{step}" for step in error.instance_path)
-            found.append(one_line(truncate(error.message, _MAX_WHY)) + (f" at {place}" if place else ""))
-    return "; ".join(found) or None
+    found = islice(compiled.validator.iter_errors(value), _MAX_WHYS)
+    places = ((error.message, "".join(f"/{step}" for step in error.instance_path)) for error in found)
+    return "; ".join(one_line(truncate(why, _MAX_WHY)) + (f" at {place}" if place else "") for why, place in places)

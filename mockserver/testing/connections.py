@@ -1,6 +1,6 @@
 """Stops connections to providers' own servers while a test uses a mock server.
 
-They are seen where a host's name is looked up (uvloop does that without Python's `socket`), and where TLS is told the
+They are seen where a host's name is looked up (uvloop does that without Python's `socket`), and where TLS gets the
 name: a proxy, or another resolver, hides it until then. An audit hook sees neither, and cannot be removed.
 """
 
@@ -9,12 +9,14 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial, wraps
 from itertools import chain, takewhile
+from threading import get_ident
 from types import FrameType
 from typing import Any
 
@@ -24,7 +26,7 @@ from mockserver.dialects import discover
 from mockserver.reports.failures import Problem, problem
 from mockserver.server.upstreams import relaying
 from mockserver.testing.clients import is_set_early
-from mockserver.testing.options import frames_of_test, is_users, line_of, relative
+from mockserver.testing.options import frames_of_test, is_users, line_of, outward, relative
 
 
 class BlockedConnectionError(BaseException):
@@ -110,7 +112,10 @@ def _is_providers(host: str) -> bool:
 
 def _targets() -> Iterator[tuple[Any, str, Callable[[Any], Any]]]:
     """What to patch, and with what."""
-    yield socket, "getaddrinfo", partial(_checked, lambda host=None, port=None, *_, **__: ((host,), port))
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex"):
+        yield socket, name, partial(_checked, lambda host=None, port=None, *_, **__: ((host,), port))
+    for name in ("connect", "connect_ex"):
+        yield socket.socket, name, partial(_checked, _of_address)
     yield asyncio.BaseEventLoop, "getaddrinfo", _checked_in_loop
     yield ssl.SSLContext, "wrap_socket", _closing
     yield ssl.SSLContext, "wrap_bio", partial(_checked, _of_tls)
@@ -148,7 +153,7 @@ def _closing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(context: ssl.SSLContext, sock: socket.socket, *args: Any, **named: Any) -> Any:
         try:
-            _check(*_of_tls(**named))
+            _check(*_of_tls(*args, **named))
         except BaseException:
             sock.close()
             raise
@@ -161,8 +166,13 @@ def _of_connection(_: object, __: object = None, host: object = None, port: obje
     return (host, more.get("server_hostname")), port
 
 
-def _of_tls(*_: object, server_hostname: object = None, **__: object) -> Hosts:
-    return (server_hostname,), None
+def _of_tls(*args: object, server_hostname: object = None, **_: object) -> Hosts:
+    return (server_hostname, *(each for each in args if isinstance(each, str))), None  # the name is the only text
+
+
+def _of_address(_: object, address: object) -> Hosts:
+    """Of an address of IP; others are paths and numbers."""
+    return ((address[0],), address[1]) if isinstance(address, tuple) and len(address) > 1 else ((), None)
 
 
 def _blocked(host: str, port: object, frame: FrameType) -> Problem:
@@ -194,6 +204,16 @@ def _frames_of_waiters(future: Any, seen: set[int]) -> Iterator[FrameType]:
                 if isinstance(waiter, asyncio.Task):
                     yield from reversed(list(_frames_of_coroutine(waiter.get_coro())))
                 yield from _frames_of_waiters(waiter, seen)
+            elif isinstance(waiter, Future):  # of run_coroutine_threadsafe
+                yield from _frames_of_threads(waiter)
+
+
+def _frames_of_threads(future: object) -> Iterator[FrameType]:
+    """The frames of the other threads that use a future."""
+    for thread, frame in sys._current_frames().items():
+        frames = list(outward(frame)) if thread != get_ident() else []
+        if any(value is future for each in frames for value in tuple(each.f_locals.values())):
+            yield from frames
 
 
 def _content(cell: Any) -> object:

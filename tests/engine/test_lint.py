@@ -26,6 +26,7 @@ def function(name: str = "get_weather", parameters: Any = CITY, **more: Any) -> 
 
 TOOLS = {"tools": [function(strict=True)]}
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "c", "schema": CITY, "strict": True}}
+LOOSE = {"type": "json_schema", "json_schema": {"name": "c", "schema": CITY}}
 OBJECT = {"response_format": {"type": "json_object"}}
 PARIS = {"name": "get_weather", "arguments": {"city": "Paris"}}
 TEXT = {"text": "Hello"}
@@ -36,6 +37,8 @@ NO_TOOL = 'calls "get_weather", a tool that the request does not offer'
 FORBIDDEN = 'calls "get_weather", which the request\'s tool_choice forbids'
 NO_CALL = "calls no tool, which the request's tool_choice demands"
 NAMED = {"type": "function", "function": {"name": "get_weather"}}
+STRICT = {"type": "json_schema", "name": "c", "schema": CITY, "strict": True}
+REFUSED = "has JSON that the strict schema of response_format refuses:"
 AS_OBJECT = {"text": {"format": {"type": "json_object"}}}
 CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 
@@ -77,8 +80,8 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
         ),
         (
             {"tool_calls": [{**PARIS, "arguments": {"town": "Paris"}}]},
-            {"tools": [function()]},
-            'calls "get_weather" with arguments that its schema refuses: Additional properties are not allowed '
+            TOOLS,
+            'calls "get_weather" with arguments that its strict schema refuses: Additional properties are not allowed '
             "('town' was unexpected); \"city\" is a required property",
         ),
         ({"tool_calls": [{**PARIS, "arguments": "{"}]}, TOOLS, 'calls "get_weather" with arguments that are no JSON'),
@@ -105,11 +108,11 @@ def remarks(then: Mapping[str, Any], body: Mapping[str, Any], path: str = CHAT, 
         (TEXT, OBJECT, "has a text that is no JSON, but response_format is json_object"),
         ({"text": "```json\n{}\n```"}, OBJECT, "has a text that is no JSON, but response_format is json_object"),
         ({"json": [1]}, OBJECT, "has JSON that is no object, but response_format is json_object"),
-        (TEXT, {"response_format": SCHEMA}, "has a text that is no JSON, but response_format is json_schema"),
+        (TEXT, {"response_format": LOOSE}, "has a text that is no JSON, but response_format is json_schema"),
         (
             {"json": {}},
             {"response_format": SCHEMA},
-            'has JSON that the schema of response_format refuses: "city" is a required property',
+            'has JSON that the strict schema of response_format refuses: "city" is a required property',
         ),
         ({**TEXT, "finish": "tool_calls"}, TOOLS, "has finish: tool_calls, but calls no tool"),
         ({**TEXT, "finish": "function_call"}, {}, "has finish: function_call, but calls no tool"),
@@ -160,7 +163,8 @@ def test_what_no_model_could_answer(then: Mapping[str, Any], body: Mapping[str, 
         ({"tool_calls": [PARIS, PARIS]}, TOOLS),
         ({"tool_calls": [{"name": "f"}]}, {"tools": [{"type": "function", "function": {"name": "f"}}]}),
         ({"tool_calls": [{"name": "f", "arguments": ""}]}, {"tools": [function("f", None)]}),
-        ({"tool_calls": [{"name": "d", "arguments": {"day": "soon"}}]}, {"tools": [function("d", DAY)]}),
+        ({"tool_calls": [{**PARIS, "arguments": {"town": "Paris"}}]}, {"tools": [function()]}),
+        ({"json": {}}, {"response_format": LOOSE}),
         ({"tool_calls": [{"name": "c", "input": "x"}]}, {"tools": [{"type": "custom", "custom": {"name": "c"}}]}),
         ({"tool_calls": [PARIS], "finish": "function_call"}, {"functions": [{"name": "get_weather"}]}),
         ({"tool_calls": [PARIS], "faults": ["unknown_tool"]}, TOOLS),
@@ -208,6 +212,8 @@ def test_what_a_model_could_answer(then: Mapping[str, Any], body: Mapping[str, A
             [],
         ),
         ({"failed": True, "text": "{"}, AS_OBJECT, []),
+        ({"json": {}}, {"text": {"format": {"type": "json_schema", "name": "c", "schema": CITY}}}, []),
+        ({"json": {}}, {"text": {"format": STRICT}}, [f"{REFUSED} \"city\" is a required property"]),
     ],
 )  # fmt: skip
 def test_answers_of_responses(then: Mapping[str, Any], body: Mapping[str, Any], why: list[str]) -> None:
@@ -222,6 +228,9 @@ def test_other_dialects_and_operations() -> None:
     ):
         assert remarks({"tool_calls": [PARIS]}, {}, path) == [NO_TOOL], path
         assert remarks({"json": {}}, OBJECT, path) == [], path
+    always_strict = {"response_format": {"type": "json_schema", "json_schema": {"schema": CITY}}}
+    (why,) = remarks({"json": {}}, always_strict, "/fireworks/v1/chat/completions")
+    assert why.startswith(REFUSED)
 
 
 def test_each_reason_once_for_all_choices() -> None:

@@ -30,7 +30,8 @@ from mockserver.testing.connections import allowed_hosts
 
 HOST, URL = "api.openai.com", "https://api.openai.com/v1/models"
 PATCHED = [
-    (socket, "getaddrinfo"),
+    *((socket, name) for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex")),
+    *((socket.socket, name) for name in ("connect", "connect_ex")),
     (asyncio.BaseEventLoop, "getaddrinfo"),
     (ssl.SSLContext, "wrap_socket"),
     (ssl.SSLContext, "wrap_bio"),
@@ -151,6 +152,49 @@ def test_the_line_that_waits_for_a_task_of_the_client(
     line = with_aiohttp.__code__.co_firstlineno + 2
     with pytest.raises(BlockedConnectionError, match=rf" at tests/testing/test_connections\.py:{line}\n"):
         runner(connect())
+
+
+def test_the_line_that_waits_in_another_thread(server: MockServer) -> None:
+    async def session() -> aiohttp.ClientSession:
+        return aiohttp.ClientSession()
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    client = asyncio.run_coroutine_threadsafe(session(), loop).result()
+    try:
+        with pytest.raises(BlockedConnectionError, match=r" at tests/testing/test_connections\.py:\d+\n"):
+            asyncio.run_coroutine_threadsafe(client._request("GET", URL), loop).result()
+    finally:
+        asyncio.run_coroutine_threadsafe(client.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def by_socket(method: str) -> None:
+    with socket.socket() as made:
+        getattr(made, method)((HOST, 443))
+
+
+def with_positional_name(wrap: str, *before: object) -> None:
+    getattr(ssl.create_default_context(), wrap)(*before, HOST)
+
+
+@pytest.mark.parametrize(
+    "connect",
+    [
+        lambda: socket.gethostbyname(HOST),
+        lambda: socket.gethostbyname_ex(HOST),
+        lambda: by_socket("connect"),
+        lambda: by_socket("connect_ex"),
+        lambda: with_positional_name("wrap_socket", socket.socket(), False, True, True),
+        lambda: with_positional_name("wrap_bio", ssl.MemoryBIO(), ssl.MemoryBIO(), False),
+    ],
+)
+def test_calls_that_few_clients_make(server: MockServer, connect: Callable[[], object]) -> None:
+    with pytest.raises(BlockedConnectionError, match=r"stopped a connection to api\.openai\.com"):
+        connect()
 
 
 def test_uvloop_by_itself(server: MockServer) -> None:

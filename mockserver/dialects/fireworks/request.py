@@ -200,6 +200,7 @@ def parse_chat(http: HttpRequest, strict: bool) -> Call:
             ignore_eos=parsed.get("ignore_eos") is True,
             logprobs=_alternatives(parsed),
             effort=_effort(parsed),
+            strict_schema=True,
         ),
     )
 

@@ -1,11 +1,12 @@
 """What a recorded answer says: its choices, usage and error, from a body or a stream, in any wire format."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
 from mockserver.core.json import Json, parsed
+from mockserver.core.lazy_dataclass import dataclass
 
 Table = Mapping[str, Json]
 

@@ -3,12 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
 from mockserver.cassettes.sse_yaml import yaml_lines
 from mockserver.core.json import Json, compact, parsed
+from mockserver.core.lazy_dataclass import dataclass
 
 Then = Mapping[str, Json]
 When = Mapping[str, Json]

@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, LiteralString
@@ -14,6 +13,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
+from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 

@@ -11,7 +11,6 @@ from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, partial
 from queue import SimpleQueue
 from threading import Thread
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DocumentDraft, Draft
+from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, words_of
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from mockserver.config.errors import ConfigError, RuleError
@@ -12,6 +12,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover

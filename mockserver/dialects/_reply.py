@@ -29,10 +29,15 @@ STREAM_HEADERS: Headers = (
 )
 
 
-def json_reply(status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0) -> Reply:
-    """A JSON body with its type; `headers` win over it. A large one is made as it is sent, others have their length."""
+def json_reply(
+    status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0, indent: int | None = None
+) -> Reply:
+    """A JSON body with its type; `headers` win over it. A large one is made as it is sent, others have their length.
+
+    `indent` spreads a body over lines, if it is small.
+    """
     own: Headers = (("content-type", "application/json"),)
-    data = None if any(type(value) is list and len(value) > FEW for value in body.values()) else _small(body)
+    data = None if any(type(value) is list and len(value) > FEW for value in body.values()) else _small(body, indent)
     if data is None:
         several = batches(_pieces(body), LARGE_BODY)
         data, more = next(several), next(several, None)
@@ -71,10 +76,10 @@ def _has_long(value: Json, depth: int) -> bool:
     return depth < MAX_DEPTH and type(value) is list and any(_has_long(inner, depth + 1) for inner in value)
 
 
-def _small(body: Mapping[str, Json]) -> bytes | None:
+def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
     """The whole body; None if a part of it is made as it is sent."""
     try:
-        return to_json(body)
+        return to_json(body) if indent is None else to_json(body, indent=indent) + b"\n"
     except PydanticSerializationError:
         if not _has_long(body, 0):
             raise

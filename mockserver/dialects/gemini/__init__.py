@@ -1,0 +1,161 @@
+"""Gemini (generativelanguage.googleapis.com), and the paths of Vertex AI that the same clients call.
+
+Not like OpenAI: the model is in the path, bodies are proto JSON, a stream is made of whole responses, and errors are
+`google.rpc.Status`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from pydantic_core import from_json, to_json
+
+from mockserver.core.call import Call
+from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Stored, Success, Usage
+from mockserver.core.seed import FROZEN_AT
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._errors import retry_after
+from mockserver.dialects._reply import json_reply, merge_headers
+from mockserver.dialects.gemini.checks import signs
+from mockserver.dialects.gemini.embeddings import embedding_operations
+from mockserver.dialects.gemini.errors import credential, error_body
+from mockserver.dialects.gemini.models import MODELS, model_operations
+from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, is_vertex, parse_count, parse_generate
+from mockserver.wire.gemini import (
+    GeminiOptions,
+    array_frames,
+    blocked_prompt,
+    generate_content,
+    modalities,
+    pretty,
+    stream_frames,
+    whole_frames,
+)
+
+HEADERS: Headers = (
+    ("vary", "Origin, X-Origin, Referer"),
+    ("server", "scaffolding on HTTPServer2"),
+    ("x-xss-protection", "0"),
+    ("x-frame-options", "SAMEORIGIN"),
+    ("x-content-type-options", "nosniff"),
+)
+JSON_TYPE: Headers = (("content-type", "application/json; charset=UTF-8"), *HEADERS)
+EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposition", "attachment"), *HEADERS)
+
+
+def _render(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    options = _options(call)
+    if not call.stream:
+        return _json(call.http, 200, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
+    if _wants_events(call.http):
+        return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=stream_frames(outcome, options))
+    return Reply(200, merge_headers(JSON_TYPE, outcome.headers), frames=array_frames(outcome, options))
+
+
+def _render_count(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Stored)  # noqa: S101
+    tokens, options = outcome.answer.usage.prompt, _options(call)
+    body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
+    if options.vertex:
+        body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
+    return _json(call.http, 200, body)
+
+
+def _wants_events(http: HttpRequest) -> bool:
+    return http.query.get("alt", http.query.get("$alt", "")).startswith("sse")
+
+
+def _options(call: Call) -> GeminiOptions:
+    config: Mapping[str, Json] = call.raw.get("generationConfig") or {}
+    media = Counter(_modality(part) for message in call.messages for part in message.parts)
+    return GeminiOptions(
+        vertex=is_vertex(call.http),
+        thoughts=(config.get("thinkingConfig") or {}).get("includeThoughts") is True,
+        signed=signs(call.model),
+        bare_enum=config.get("responseMimeType") == "text/x.enum",
+        alternatives=call.options.logprobs or 0,
+        media={modality: PART_TOKENS * count for modality, count in media.items()},
+    )
+
+
+def _modality(part: Mapping[str, Json]) -> str:
+    kind = str((part.get("file") or {}).get("mime_type", ""))
+    if "image_url" in part or "input_audio" in part:
+        return "IMAGE" if "image_url" in part else "AUDIO"
+    return next((name for front, name in _MODALITIES.items() if kind.startswith(front)), "DOCUMENT")
+
+
+_MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
+
+
+def _json(http: HttpRequest, status: int, body: Mapping[str, Json], headers: Headers = (), *, tokens: int = 0) -> Reply:
+    indent = None if http.query.get("prettyPrint") == "false" else 2
+    own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else (*JSON_TYPE, _TIER)
+    return json_reply(status, body, merge_headers(own, headers), tokens=tokens, indent=indent)
+
+
+_TIER = ("x-gemini-service-tier", "standard")
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
+        return _blocked(call, failure)
+    status, body = error_body(http, failure, call)
+    headers = (*(() if "window" in failure.details else retry_after(failure)), *failure.headers)
+    if ":stream" in http.path and not _wants_events(http):
+        data = b"[" + pretty(body) + b"\n]\n"
+        return Reply(status, merge_headers((*JSON_TYPE, ("content-length", str(len(data)))), headers), data)
+    return _json(http, status, body, headers)
+
+
+def _blocked(call: Call, failure: Failure) -> Reply:
+    """A blocked prompt is no error: it is a response without candidates."""
+    answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
+    body = blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
+    if not call.stream:
+        return _json(call.http, 200, body, failure.headers)
+    events = _wants_events(call.http)
+    headers = merge_headers(EVENT_TYPE if events else JSON_TYPE, failure.headers)
+    return Reply(200, headers, frames=tuple(whole_frames(body, events=events)))
+
+
+def _error_event(failed: Reply, frames: int) -> Frame:
+    """An error as an event, or as the last element of an array."""
+    if failed.frames is not None:
+        return next(frame for frame in failed.frames if isinstance(frame, Frame))
+    if failed.body.startswith(b"["):
+        return Frame((b",\r\n" if frames else b"[") + failed.body[1:], part="finish", framing="bare")
+    return Frame(to_json(from_json(failed.body)), part="finish", framing="crlf")
+
+
+_MODEL = "/{version}/{parent:path}/{model}"
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/gemini",),
+    operations=(
+        Operation("chat", "POST", f"{_MODEL}:generateContent", parse_generate, _render),
+        Operation(
+            "chat", "POST", f"{_MODEL}:streamGenerateContent", parse_generate, _render, {"alt": "sse"}, _error_event
+        ),
+        Operation("input_tokens", "POST", f"{_MODEL}:countTokens", parse_count, _render_count),
+        *embedding_operations(_MODEL, _json),
+        *model_operations(_json),
+    ),
+    credential=credential,
+    fail=_fail,
+    models=tuple(MODELS),
+    features=frozenset({"content_filter", "filter_annotations", "annotations", "items", "embedding"}),
+    variables={
+        "GOOGLE_GEMINI_BASE_URL": "{address}/gemini",
+        "GEMINI_API_KEY": "{key}",
+        "GOOGLE_API_KEY": "{key}",
+        "GOOGLE_GENERATIVE_AI_API_KEY": "{key}",
+        "GOOGLE_VERTEX_BASE_URL": "{address}/gemini",
+    },
+    missing={
+        f"/*/{name}": "{json: {}}"
+        for name in ("batches", "corpora", "fileSearchStores", "operations", "interactions", "tunedModels")
+    },
+)

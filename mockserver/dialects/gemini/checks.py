@@ -1,0 +1,301 @@
+"""What Gemini refuses in a request of the right types: missing values, bounds, and what does not go together.
+
+Most are lines of one message, `* GenerateContentRequest.contents: contents is not specified`; some are sentences.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects._parse import clip
+from mockserver.dialects.gemini.messages import DATA
+from mockserver.dialects.gemini.proto import snake_case
+
+Body = Mapping[str, Json]
+Line = tuple[str, str]  # a path, and what is wrong there
+MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH = 5, 16, 100
+ROLES = ("user", "model", "function")
+
+
+def check_generate(request: Body, *, model: str, vertex: bool, strict: bool) -> None:
+    """Raise the Failure of a generateContent request."""
+    refuse("GenerateContentRequest", _generate_lines(request, vertex=vertex))
+    config = request.get("generationConfig") or {}
+    for why in (
+        *_roles(request["contents"]),
+        *_config_sentences(config, vertex=vertex),
+        *_function_turns(request["contents"]),
+        *_tool_sentences(request, config, old=strict and model.startswith(("gemini-1.", "gemini-2."))),
+        *(_unsigned(request["contents"]) if strict and is_newer(model) else ()),
+    ):
+        raise Failure("bad_parameter", why)
+
+
+def check_contents(name: str, contents: Sequence[Body]) -> None:
+    refuse(name, _content_lines("contents", contents))
+    for why in _roles(contents):
+        raise Failure("bad_parameter", why)
+
+
+def refuse(name: str, lines: Iterable[Line]) -> None:
+    """Raise a Failure whose message has a line for each mistake, if there are any."""
+    if text := "".join(f"* {name}.{path}: {why}\n" for path, why in lines):
+        raise Failure("bad_parameter", text)
+
+
+def is_newer(model: str) -> bool:
+    """Whether a model is of Gemini 3 or later: its calls have ids, and its history needs signatures."""
+    found = _GENERATION.match(model)
+    return found is not None and int(found[1]) >= 3
+
+
+def signs(model: str) -> bool:
+    """Whether a model signs its calls, as those since Gemini 2.5 do."""
+    return not model.startswith(("gemini-1", "gemini-2.0"))
+
+
+_GENERATION = re.compile(r"gemini-([0-9]{1,3})")
+
+
+def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
+    contents = request.get("contents") or ()
+    if not contents:
+        yield "contents", "contents is not specified"
+    yield from _content_lines("contents", contents)
+    for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
+        if not _data(part):
+            yield f"system_instruction.parts[{at}].data", _NO_DATA
+    yield from _tool_lines(request)
+    yield from _safety_lines(request)
+    if not vertex:
+        yield from _bounds(request.get("generationConfig") or {})
+
+
+def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
+    for at, content in enumerate(contents):
+        parts = content.get("parts") or ()
+        if not parts:
+            yield f"{path}[{at}].parts", "contents.parts must not be empty."
+        for index, part in enumerate(parts):
+            here = f"{path}[{at}].parts[{index}]"
+            if not _data(part) and "thoughtSignature" not in part:
+                yield f"{here}.data", _NO_DATA
+            for name, keys in _NEEDED.items():
+                for key in keys:
+                    if isinstance(data := part.get(name), Mapping) and data.get(key) in (None, ""):
+                        yield f"{here}.{snake_case(name)}.{snake_case(key)}", f"{snake_case(key)} must not be empty."
+
+
+def _data(part: Body) -> bool:
+    return any(name in part for name in DATA)
+
+
+_NO_DATA = "required oneof field 'data' must have one initialized field"
+_NEEDED = {
+    "inlineData": ("mimeType",),
+    "fileData": ("fileUri",),
+    "functionCall": ("name",),
+    "functionResponse": ("name",),
+}
+
+
+def _tool_lines(request: Body) -> Iterator[Line]:
+    declared = []
+    for at, tool in enumerate(request.get("tools") or ()):
+        functions = tool.get("functionDeclarations") or ()
+        if not functions and not any(key != "functionDeclarations" for key in tool):
+            yield f"tools[{at}].tool_type", "required one_of 'tool_type' must have one initialized field"
+        for index, function in enumerate(functions):
+            here, name = f"tools[{at}].function_declarations[{index}]", function.get("name") or ""
+            if not _NAME.fullmatch(name):
+                yield f"{here}.name", _BAD_NAME
+            if name in declared:
+                yield f"{here}.name", f"Duplicate function declaration found: {clip(name)}"
+            declared.append(name)
+            for one, other in (("parameters", "parametersJsonSchema"), ("response", "responseJsonSchema")):
+                if one in function and other in function:
+                    yield here, f"only one of {snake_case(one)} and {snake_case(other)} may be set"
+            yield from _schema_lines(f"{here}.parameters", function.get("parameters") or {})
+    calling = (request.get("toolConfig") or {}).get("functionCallingConfig") or {}
+    allowed, here = calling.get("allowedFunctionNames") or (), "tool_config.function_calling_config"
+    if allowed and calling.get("mode") not in ("ANY", "VALIDATED"):
+        yield f"{here}.allowed_function_names", "allowed_function_names is only valid with the mode ANY or VALIDATED."
+    for at, name in enumerate(allowed):
+        if name not in declared:
+            yield f"{here}.allowed_function_names[{at}]", f"{clip(name)} is not one of the function declarations."
+    if calling.get("mode") == "ANY" and not declared:
+        yield f"{here}.mode", "the mode ANY needs function declarations."
+
+
+def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
+    """Types that lack what they need, wherever they are in a schema."""
+    if schema.get("type") == "ARRAY" and "items" not in schema:
+        yield f"{path}.items", "missing field."
+    properties = schema.get("properties") or {}
+    for name in schema.get("required") or ():
+        if name not in properties and schema.get("type") == "OBJECT":
+            at = schema["required"].index(name)
+            yield f"{path}.required[{at}]", "property is not defined"
+    for name, inner in properties.items():
+        yield from _schema_lines(f"{path}.properties[{clip(name)}]", inner)
+    if "items" in schema:
+        yield from _schema_lines(f"{path}.items", schema["items"])
+    for at, inner in enumerate(schema.get("anyOf") or ()):
+        yield from _schema_lines(f"{path}.any_of[{at}]", inner)
+
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_BAD_NAME = (
+    "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
+    "underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
+)
+
+
+def _safety_lines(request: Body) -> Iterator[Line]:
+    seen = set[Json]()
+    for at, setting in enumerate(request.get("safetySettings") or ()):
+        category = setting.get("category", "HARM_CATEGORY_UNSPECIFIED")
+        if category == "HARM_CATEGORY_UNSPECIFIED":
+            yield f"safety_settings[{at}]", "element predicate failed: $.category in (its supported categories)"
+        elif category in seen:
+            yield f"safety_settings[{at}]", f"duplicate category {category}"
+        seen.add(category)
+
+
+def _bounds(config: Body) -> Iterator[Line]:
+    for key, (least, most) in _RANGES.items():
+        value = config.get(key)
+        if value is not None and not least <= value <= most:
+            name = snake_case(key)
+            yield f"generation_config.{name}", f"{name} must be in the range [{least}, {most}]."
+    for key, least in _LEAST.items():
+        if config.get(key) is not None and config[key] < least:
+            yield f"generation_config.{snake_case(key)}", f"{snake_case(key)} must be at least {least}."
+    stops = config.get("stopSequences") or ()
+    if len(stops) > MAX_STOPS:
+        yield "generation_config.stop_sequences", f"at most {MAX_STOPS} stop sequences are allowed."
+    if "" in stops:
+        yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
+
+
+_RANGES: Mapping[str, tuple[float, float]] = {
+    "temperature": (0.0, 2.0),
+    "topP": (0.0, 1.0),
+    "presencePenalty": (-2.0, 2.0),
+    "frequencyPenalty": (-2.0, 2.0),
+    "candidateCount": (1, 8),
+    "logprobs": (0, 20),
+}
+_LEAST = {"topK": 0, "maxOutputTokens": 1}
+
+
+def _roles(contents: Sequence[Body]) -> Iterator[str]:
+    if any(content.get("role") and content["role"] not in ROLES for content in contents):
+        yield "Please use a valid role: user, model."
+
+
+def _config_sentences(config: Body, *, vertex: bool) -> Iterator[str]:
+    if vertex:
+        yield from _vertex_bounds(config)
+    thinking = config.get("thinkingConfig") or {}
+    if "thinkingLevel" in thinking and "thinkingBudget" in thinking:
+        yield "You can only set only one of thinking budget and thinking level."
+    if thinking.get("thinkingBudget", 0) < -1:
+        yield _INVALID
+    if config.get("logprobs") is not None and config.get("responseLogprobs") is not True:
+        yield "Logprobs: response_logprobs must be true to set logprobs."
+    schema = "responseSchema" in config
+    if schema and "responseJsonSchema" in config:
+        yield "Only one of response_schema and response_json_schema may be set."
+    kind = config.get("responseMimeType") or "text/plain"
+    if kind not in MIME_TYPES:
+        yield (
+            "* GenerateContentRequest.generation_config.response_mime_type: allowed mimetypes are `text/plain`, "
+            "`application/json`, `application/xml`, `application/yaml` and `text/x.enum`.\n"
+        )
+    of_enum = kind == "text/x.enum" and (config.get("responseSchema") or {}).get("enum")
+    if schema and kind != "application/json" and not of_enum:
+        yield f"Response schema in generation_config is not supported with a response mime type: '{kind}'"
+    if "responseJsonSchema" in config and kind != "application/json":
+        yield f"Response json schema in generation_config is not supported with a response mime type: '{kind}'"
+
+
+def _vertex_bounds(config: Body) -> Iterator[str]:
+    counted = {**config, "stopSequences": len(config.get("stopSequences") or ())}
+    for key, (least, most, end) in _VERTEX_RANGES.items():
+        value = counted.get(key)
+        if value is not None and (not least <= value <= most or (end == "exclusive" and value == most)):
+            yield (
+                f"Unable to submit request because it has a {key} value of {value} but the supported range is from "
+                f"{least} (inclusive) to {most} ({end}). Update the value and try again."
+            )
+
+
+_VERTEX_RANGES: Mapping[str, tuple[float, float, str]] = {
+    "temperature": (0, 2.0, "inclusive"),
+    "topP": (0, 1.0, "inclusive"),
+    "candidateCount": (1, 9, "exclusive"),
+    "maxOutputTokens": (1, 65537, "exclusive"),
+    "presencePenalty": (-2.0, 2.0, "exclusive"),
+    "frequencyPenalty": (-2.0, 2.0, "exclusive"),
+    "logprobs": (0, 20, "inclusive"),
+    "stopSequences": (0, MAX_VERTEX_STOPS + 1, "exclusive"),
+}
+MIME_TYPES = ("text/plain", "application/json", "application/xml", "application/yaml", "text/x.enum")
+_INVALID = "Request contains an invalid argument."
+
+
+def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
+    """Calls come after a user's turn or after results, and the turn that follows has a result for each."""
+    for at, content in enumerate(contents):
+        calls = _count(content, "functionCall")
+        if not calls or content.get("role") != "model":
+            continue
+        if at == 0:
+            yield (
+                "Please ensure that function call turn comes immediately after a user turn or after a function "
+                "response turn."
+            )
+        following = contents[at + 1] if at + 1 < len(contents) else {"role": "model"}
+        if following.get("role") == "model":
+            continue
+        if _count(following, "functionResponse") != calls:
+            yield (
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function call turn."
+            )
+
+
+def _count(content: Body, name: str) -> int:
+    return sum(name in part for part in content["parts"])
+
+
+def _tool_sentences(request: Body, config: Body, *, old: bool) -> Iterator[str]:
+    kind = config.get("responseMimeType")
+    if (
+        old
+        and kind == "application/json"
+        and any(tool.get("functionDeclarations") for tool in request.get("tools") or ())
+    ):
+        yield f"Function calling with a response mime type: '{kind}' is unsupported"
+    if "cachedContent" in request and any(key in request for key in ("systemInstruction", "tools", "toolConfig")):
+        yield (
+            "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
+            "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."
+        )
+
+
+def _unsigned(contents: Sequence[Body]) -> Iterator[str]:
+    """The first call of each turn since the user spoke that has no signature."""
+    spoken = (at for at, content in enumerate(contents) if any("text" in part for part in content["parts"]))
+    user = [at for at in spoken if contents[at].get("role") != "model"]
+    for at, content in enumerate(contents[user[-1] if user else 0 :], user[-1] if user else 0):
+        first = next((part for part in content["parts"] if "functionCall" in part), None)
+        if first is not None and content.get("role") == "model" and "thoughtSignature" not in first:
+            yield (
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+                "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
+                f"data, function call `default_api:{clip(first['functionCall']['name'])}` , position {at + 1}. Please "
+                "refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+            )

@@ -1,0 +1,221 @@
+"""Errors as `google.rpc.Status`: code, message, status and details."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, error_rows
+from mockserver.dialects._parse import bearer, clip
+
+Details = list[dict[str, Json]]
+Facts = Mapping[str, Json]
+TYPES = "type.googleapis.com/google.rpc."
+SERVICE = "generativelanguage.googleapis.com"
+
+
+def credential(http: HttpRequest) -> str | None:
+    key = (http.header("x-goog-api-key") or "").strip() or http.query.get("key")
+    return key or bearer(http) or http.query.get("access_token") or None
+
+
+def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
+    """The HTTP status of a failure, and its envelope."""
+    variant, facts = _variant(http, failure, call), _facts(http, failure, call)
+    if failure.message is None and variant in VARIANTS:
+        message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
+        failure = replace(failure, message=message)
+    if variant == "bad_token":
+        failure = replace(failure, status=failure.status or 401)
+    resolved = ERRORS.resolve(replace(failure, details={**facts, **failure.details}), http, call)
+    message = resolved.message
+    if failure.reason in _QUOTAS and failure.retry_after is not None and variant != "vertex_quota":
+        message = f"{message}\nPlease retry in {failure.retry_after:g}s."
+    error: dict[str, Json] = {
+        "code": resolved.code if isinstance(resolved.code, int) else resolved.status,
+        "message": message,
+        "status": failure.kind or _status(failure, resolved.status),
+    }
+    if details := _details(variant, failure, message, facts):
+        error["details"] = details
+    return resolved.status, {"error": error}
+
+
+def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
+    """A reason that Google has more than one answer to: which of them."""
+    reason, vertex = failure.reason, "/publishers/" in http.path
+    if reason == "invalid_key" and credential(http) == bearer(http):
+        return "bad_token"
+    if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
+        return "no_publisher_model" if vertex else "no_model"
+    if reason in _QUOTAS and vertex:
+        return "vertex_quota"
+    if reason == "unsupported":
+        return str(failure.details.get("feature", reason))
+    return "schema" if "schema" in failure.details else reason
+
+
+def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Facts:
+    details = {"kind": "requests", "window": "minute", "most": 20, **failure.details}
+    kind, window = ("tokens" if details["kind"] == "tokens" else "requests"), details["window"]
+    metric, quota = _METRICS[kind]
+    return {
+        "model": call.model if call is not None else "",
+        "verb": http.path.rpartition(":")[2] if ":" in http.path else "generateContent",
+        "version": http.path_params.get("version", "v1beta"),
+        "metric": f"{SERVICE}/generate_content_free_tier_{metric}",
+        "quota": quota.format("Day" if window == "day" else "Minute"),
+        **details,
+    }
+
+
+def _status(failure: Failure, status: int) -> str:
+    return _STATUSES.get(status) or ("INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
+
+
+def _details(variant: str, failure: Failure, message: str, facts: Facts) -> Details:
+    match variant:
+        case "bad_json":
+            return [{"@type": f"{TYPES}BadRequest", "fieldViolations": [{"description": message}]}]
+        case "invalid_key":
+            localized = {"@type": f"{TYPES}LocalizedMessage", "locale": "en-US", "message": message}
+            return [_error_info("API_KEY_INVALID", service=SERVICE), localized]
+        case "bad_token":
+            method = f"google.ai.generativelanguage.{facts['version']}.GenerativeService.GenerateContent"
+            return [_error_info("ACCESS_TOKEN_TYPE_UNSUPPORTED", service=SERVICE, method=method)]
+        case "rate_limit" | "over_limit" | "quota":
+            return [_HELP, _quota_failure(facts), *_retry_info(failure)]
+    stated: Details = failure.details.get("google") or []
+    return [*stated, *_retry_info(failure)]
+
+
+def _error_info(reason: str, **metadata: Json) -> dict[str, Json]:
+    return {"@type": f"{TYPES}ErrorInfo", "reason": reason, "domain": "googleapis.com", "metadata": metadata}
+
+
+def _quota_failure(facts: Facts) -> dict[str, Json]:
+    violation = {
+        "quotaMetric": facts["metric"],
+        "quotaId": facts["quota"],
+        "quotaDimensions": {"location": "global", "model": facts["model"]},
+        "quotaValue": str(facts["most"]),
+    }
+    return {"@type": f"{TYPES}QuotaFailure", "violations": [violation]}
+
+
+def _retry_info(failure: Failure) -> Details:
+    if failure.retry_after is None:
+        return []
+    seconds = f"{failure.retry_after:.9f}".rstrip("0").rstrip(".")
+    return [{"@type": f"{TYPES}RetryInfo", "retryDelay": f"{seconds}s"}]
+
+
+_HELP = {
+    "@type": f"{TYPES}Help",
+    "links": [
+        {
+            "description": "Learn more about Gemini API quotas",
+            "url": "https://ai.google.dev/gemini-api/docs/rate-limits",
+        }
+    ],
+}
+_QUOTAS = ("rate_limit", "over_limit", "quota")
+# The metric and the quota of what is limited; {} is the window.
+_METRICS = {
+    "requests": ("requests", "GenerateRequestsPer{}PerProjectPerModel-FreeTier"),
+    "tokens": ("input_token_count", "GenerateContentInputTokensPerModelPer{}-FreeTier"),
+}
+_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    405: "UNIMPLEMENTED",
+    408: "DEADLINE_EXCEEDED",
+    409: "ABORTED",
+    412: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+_FORBIDDEN = "The caller does not have permission"
+_QUOTA = (
+    "You exceeded your current quota, please check your plan and billing details. For more information on this error, "
+    "head to: https://ai.google.dev/gemini-api/docs/rate-limits. To monitor your current usage, head to: "
+    "https://ai.dev/usage?tab=rate-limit. \n* Quota exceeded for metric: {metric}, limit: {most}, model: {model}"
+)
+_NO_CACHE = "CachedContent not found (or permission denied)"
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
+    "bad_json": "Invalid JSON payload received. Unexpected end of string. Expected a value.",
+    "bad_parameter": "Request contains an invalid argument.",
+    "content_filter": "The prompt was blocked.",
+    "context_length": "The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit}).",
+    "invalid_key": "API key not valid. Please pass a valid API key.",
+    "missing_key": (
+        "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other "
+        "form of API consumer identity to call this API."
+    ),
+    "billing": "This API method requires billing to be enabled.",
+    "forbidden": _FORBIDDEN,
+    "key_not_allowed": _FORBIDDEN,
+    "model_not_allowed": _FORBIDDEN,
+    "model_not_found": (
+        "models/{model} is not found for API version {version}, or is not supported for {verb}. Call ListModels to see "
+        "the list of available models and their supported methods."
+    ),
+    "not_found": "Requested entity was not found.",
+    "previous_not_found": _NO_CACHE,
+    "route_not_found": "Requested entity was not found.",
+    "method_not_allowed": "Method {method} is not supported for {path}.",
+    "timeout": "Deadline expired before operation could complete.",
+    "conflict": "The operation was aborted.",
+    "too_large": "Request payload size exceeds the limit: 20971520 bytes.",
+    "unprocessable": "Request contains an invalid argument.",
+    **dict.fromkeys(_QUOTAS, _QUOTA),
+    "server_error": (
+        "An internal error has occurred. Please retry or report in "
+        "https://developers.generativeai.google/guide/troubleshooting"
+    ),
+    "bad_gateway": "The service is currently unavailable.",
+    "overloaded": "The model is overloaded. Please try again later.",
+    "gateway_timeout": "Deadline expired before operation could complete.",
+}
+MESSAGES = {**MESSAGES, "unknown_model": MESSAGES["model_not_found"]}
+# What Google says in place of a message above, for a variant of the reason or for a feature that a model lacks.
+VARIANTS: Mapping[str, str] = {
+    "bad_token": (
+        "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
+        "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
+    ),
+    "no_model": "Model is not found: models/{model} for api version {version}",
+    "no_publisher_model": (
+        "Publisher Model `publishers/google/models/{model}` was not found or your project does not have access to it. "
+        "Please ensure you are using a valid model version. For more information, see: "
+        "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"
+    ),
+    "vertex_quota": (
+        "Resource exhausted. Please try again later. Please refer to "
+        "https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429 for more details."
+    ),
+    "schema": "Invalid schema: {why} (at {pointer}).",
+    "tools": "Function calling is not enabled for models/{model}",
+    "vision": "Image input modality is not enabled for models/{model}",
+    "json_schema": "JSON mode is not enabled for models/{model}",
+    "reasoning": "Thinking is not enabled for models/{model}",
+}
+ROWS = error_rows(
+    lambda status: ErrorRow(status),
+    invalid_key=ErrorRow(400),
+    missing_key=ErrorRow(403),
+    previous_not_found=ErrorRow(403),
+    unsupported_media_type=ErrorRow(400),
+)
+ERRORS = ErrorTable(ROWS, MESSAGES, credential)

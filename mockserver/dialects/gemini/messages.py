@@ -1,0 +1,259 @@
+"""The messages of Gemini's requests, as the v1beta types publish them and Vertex AI's discovery document.
+
+Not stated here: what bounds their values have (`checks.py`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.dialects.gemini.proto import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    FLOAT,
+    INT32,
+    INT64,
+    STRING,
+    STRINGS,
+    STRUCT,
+    TIMESTAMP,
+    VALUE,
+    MapOf,
+    Message,
+    Repeated,
+    each,
+    enum,
+    message,
+)
+
+EMPTY = message("Empty")
+
+# `parameters` and `responseSchema`: a subset of OpenAPI's schemas.
+SCHEMA: Message = message(
+    "Schema",
+    type=enum(
+        "Type", "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL", any_case=True
+    ),
+    **each(STRING, "format", "title", "description", "pattern", "ref"),
+    **each(STRINGS, "enum", "required", "propertyOrdering"),
+    **each(INT64, "maxItems", "minItems", "minProperties", "maxProperties", "minLength", "maxLength"),
+    **each(DOUBLE, "minimum", "maximum"),
+    **each(VALUE, "example", "default", "additionalProperties"),
+    nullable=BOOL,
+    items=lambda: SCHEMA,
+    anyOf=Repeated(lambda: SCHEMA),
+    properties=MapOf(lambda: SCHEMA),
+    defs=MapOf(lambda: SCHEMA),
+)
+
+BLOB = message("Blob", mimeType=STRING, data=BYTES, vertex={"displayName": STRING})
+FILE_DATA = message("FileData", mimeType=STRING, fileUri=STRING, vertex={"displayName": STRING})
+FUNCTION_CALL = message(
+    "FunctionCall",
+    id=STRING,
+    name=STRING,
+    args=STRUCT,
+    vertex={"partialArgs": VALUE, "willContinue": BOOL},
+)
+FUNCTION_RESPONSE = message(
+    "FunctionResponse",
+    id=STRING,
+    name=STRING,
+    response=STRUCT,
+    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA)),
+    willContinue=BOOL,
+    scheduling=enum("FunctionResponse.Scheduling", "SCHEDULING_UNSPECIFIED", "SILENT", "WHEN_IDLE", "INTERRUPT"),
+)
+EXECUTABLE_CODE = message(
+    "ExecutableCode", id=STRING, language=enum("ExecutableCode.Language", "LANGUAGE_UNSPECIFIED", "PYTHON"), code=STRING
+)
+CODE_RESULT = message(
+    "CodeExecutionResult",
+    id=STRING,
+    outcome=enum("CodeExecutionResult.Outcome", "UNSPECIFIED", "OK", "FAILED", "DEADLINE_EXCEEDED", prefix="OUTCOME_"),
+    output=STRING,
+)
+RESOLUTIONS = ("UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
+# The data of a part, of which it has one.
+DATA: Mapping[str, Any] = {
+    "text": STRING,
+    "inlineData": BLOB,
+    "fileData": FILE_DATA,
+    "functionCall": FUNCTION_CALL,
+    "functionResponse": FUNCTION_RESPONSE,
+    "executableCode": EXECUTABLE_CODE,
+    "codeExecutionResult": CODE_RESULT,
+    "toolCall": message("ToolCall", toolType=STRING, id=STRING, args=STRUCT),
+    "toolResponse": message("ToolResponse", toolType=STRING, id=STRING, response=STRUCT),
+}
+PART = message(
+    "Part",
+    *DATA,
+    **DATA,
+    thought=BOOL,
+    thoughtSignature=BYTES,
+    videoMetadata=message("VideoMetadata", startOffset=DURATION, endOffset=DURATION, fps=DOUBLE),
+    mediaResolution=message(
+        "MediaResolution",
+        level=enum("MediaResolution.Level", *RESOLUTIONS, prefix="MEDIA_RESOLUTION_"),
+        numTokens=INT32,
+    ),
+    partMetadata=STRUCT,
+    **each(VALUE, "audioTranscription", "mediaProcessing", "speechMetadata"),
+)
+CONTENT = message("Content", parts=Repeated(PART), role=STRING)
+
+FUNCTION = message(
+    "FunctionDeclaration",
+    name=STRING,
+    description=STRING,
+    parameters=SCHEMA,
+    parametersJsonSchema=VALUE,
+    response=SCHEMA,
+    responseJsonSchema=VALUE,
+    behavior=enum("FunctionDeclaration.Behavior", "UNSPECIFIED", "BLOCKING", "NON_BLOCKING"),
+)
+HOSTED_TOOLS = {
+    "googleSearch": message(
+        "GoogleSearch",
+        timeRangeFilter=message("Interval", startTime=TIMESTAMP, endTime=TIMESTAMP),
+        searchTypes=VALUE,
+        vertex={"blockingConfidence": STRING, "excludeDomains": STRINGS},
+    ),
+    "googleSearchRetrieval": message(
+        "GoogleSearchRetrieval",
+        dynamicRetrievalConfig=message(
+            "DynamicRetrievalConfig",
+            mode=enum("DynamicRetrievalConfig.Mode", "UNSPECIFIED", "DYNAMIC", prefix="MODE_"),
+            dynamicThreshold=FLOAT,
+        ),
+    ),
+    "codeExecution": EMPTY,
+    "urlContext": EMPTY,
+    "computerUse": message(
+        "ComputerUse",
+        environment=enum("Environment", "UNSPECIFIED", "BROWSER", "MOBILE", "DESKTOP", prefix="ENVIRONMENT_"),
+        excludedPredefinedFunctions=STRINGS,
+        enablePromptInjectionDetection=BOOL,
+        disabledSafetyPolicies=STRINGS,
+    ),
+    "fileSearch": message("FileSearch", fileSearchStoreNames=STRINGS, topK=INT32, metadataFilter=STRING),
+    "googleMaps": message("GoogleMaps", enableWidget=BOOL),
+    "mcpServers": Repeated(VALUE),
+}
+VERTEX_TOOLS = each(STRUCT, "retrieval", "enterpriseWebSearch", "parallelAiSearch", "exaAiSearch")
+TOOL = message("Tool", functionDeclarations=Repeated(FUNCTION), **HOSTED_TOOLS, vertex=VERTEX_TOOLS)
+TOOL_CONFIG = message(
+    "ToolConfig",
+    functionCallingConfig=message(
+        "FunctionCallingConfig",
+        mode=enum("FunctionCallingConfig.Mode", "MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"),
+        allowedFunctionNames=STRINGS,
+        vertex={"streamFunctionCallArguments": BOOL},
+    ),
+    retrievalConfig=message(
+        "RetrievalConfig", latLng=message("LatLng", latitude=DOUBLE, longitude=DOUBLE), languageCode=STRING
+    ),
+    includeServerSideToolInvocations=BOOL,
+)
+
+CATEGORIES = (
+    *("UNSPECIFIED", "DEROGATORY", "TOXICITY", "VIOLENCE", "SEXUAL", "MEDICAL", "DANGEROUS"),
+    *("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT", "CIVIC_INTEGRITY", "JAILBREAK"),
+    *("IMAGE_HATE", "IMAGE_DANGEROUS_CONTENT", "IMAGE_HARASSMENT", "IMAGE_SEXUALLY_EXPLICIT"),
+)
+SAFETY_SETTING = message(
+    "SafetySetting",
+    category=enum("HarmCategory", *CATEGORIES, prefix="HARM_CATEGORY_"),
+    threshold=enum(
+        "SafetySetting.HarmBlockThreshold",
+        *("HARM_BLOCK_THRESHOLD_UNSPECIFIED", "BLOCK_LOW_AND_ABOVE", "BLOCK_MEDIUM_AND_ABOVE"),
+        *("BLOCK_ONLY_HIGH", "BLOCK_NONE", "OFF"),
+    ),
+    vertex={
+        "method": enum("SafetySetting.HarmBlockMethod", "HARM_BLOCK_METHOD_UNSPECIFIED", "SEVERITY", "PROBABILITY")
+    },
+)
+
+THINKING_CONFIG = message(
+    "ThinkingConfig",
+    includeThoughts=BOOL,
+    thinkingBudget=INT32,
+    thinkingLevel=enum(
+        "ThinkingConfig.ThinkingLevel",
+        *("THINKING_LEVEL_UNSPECIFIED", "LOW", "HIGH", "MEDIUM", "MINIMAL"),
+        any_case=True,
+    ),
+)
+_FREE = (
+    *("speechConfig", "imageConfig", "enableEnhancedCivicAnswers", "audioTranscriptionConfig"),
+    *("translationConfig", "enableAffectiveDialog", "responseFormat"),
+)
+GENERATION_CONFIG = message(
+    "GenerationConfig",
+    **each(FLOAT, "temperature", "topP", "presencePenalty", "frequencyPenalty"),
+    **each(INT32, "candidateCount", "maxOutputTokens", "seed", "logprobs", "topK"),
+    stopSequences=STRINGS,
+    responseMimeType=STRING,
+    responseSchema=SCHEMA,
+    responseJsonSchema=VALUE,
+    _responseJsonSchema=VALUE,
+    responseLogprobs=BOOL,
+    thinkingConfig=THINKING_CONFIG,
+    responseModalities=Repeated(
+        enum("GenerationConfig.Modality", "MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO")
+    ),
+    mediaResolution=enum("MediaResolution", *RESOLUTIONS[:4], prefix="MEDIA_RESOLUTION_"),
+    **each(VALUE, *_FREE),
+    vertex={"topK": FLOAT, **each(STRUCT, "routingConfig", "modelSelectionConfig"), "audioTimestamp": BOOL},
+)
+
+GENERATE = message(
+    "GenerateContentRequest",
+    model=STRING,
+    contents=Repeated(CONTENT),
+    systemInstruction=CONTENT,
+    tools=Repeated(TOOL),
+    toolConfig=TOOL_CONFIG,
+    safetySettings=Repeated(SAFETY_SETTING),
+    generationConfig=GENERATION_CONFIG,
+    cachedContent=STRING,
+    serviceTier=STRING,
+    store=BOOL,
+    continuationToken=BYTES,
+    labels=STRUCT,
+    vertex=each(STRUCT, "modelArmorConfig", "outputConfig"),
+)
+COUNT_TOKENS = message(
+    "CountTokensRequest",
+    model=STRING,
+    contents=Repeated(CONTENT),
+    generateContentRequest=GENERATE,
+    vertex={
+        "systemInstruction": CONTENT,
+        "tools": Repeated(TOOL),
+        "generationConfig": GENERATION_CONFIG,
+        "instances": Repeated(VALUE),
+    },
+)
+TASK = enum(
+    "TaskType",
+    *("TASK_TYPE_UNSPECIFIED", "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION"),
+    *("CLUSTERING", "QUESTION_ANSWERING", "FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY"),
+)
+EMBED = message(
+    "EmbedContentRequest",
+    model=STRING,
+    content=CONTENT,
+    taskType=TASK,
+    title=STRING,
+    outputDimensionality=INT32,
+    vertex={"embedContentConfig": STRUCT, "autoTruncate": BOOL},
+)
+BATCH_EMBED = message("BatchEmbedContentsRequest", model=STRING, requests=Repeated(EMBED))
+PREDICT = message(
+    "PredictRequest",
+    instances=Repeated(message("EmbedInstance", content=STRING, task_type=TASK, title=STRING)),
+    parameters=message("EmbedParameters", outputDimensionality=INT32, autoTruncate=BOOL),
+)

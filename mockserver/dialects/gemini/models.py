@@ -1,0 +1,84 @@
+"""Gemini's models: what the list shows, and one of them."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Models, Success
+from mockserver.dialects import Operation
+
+NAME = "gemini"
+Render = Callable[[HttpRequest, int, Mapping[str, Json]], Reply]
+USUAL_PAGE, LARGEST_PAGE = 50, 1000
+
+
+def model_operations(render: Render) -> tuple[Operation, ...]:
+    def shown(call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
+        vertex = "/publishers/" in call.http.path
+        describe = _publisher_model if vertex else _model
+        if call.operation == "model":
+            return render(call.http, 200, describe(outcome.names[0]))
+        names, token = page_of(call.http, outcome.names)
+        body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
+        return render(call.http, 200, {**body, **token})
+
+    return tuple(
+        Operation("model" if "{model}" in path else "models", "GET", f"/{{version}}/{path}", _parse, shown)
+        for path in ("models", "models/{model}", "publishers/google/models", "publishers/google/models/{model}")
+    )
+
+
+def _parse(http: HttpRequest, strict: bool) -> Call:
+    model = http.path_params.get("model", "")
+    return Call(NAME, "model" if model else "models", model, http, {"model": model})
+
+
+def page_of(http: HttpRequest, names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, Json]]:
+    """The names of the page that is asked for, and the token of the next one. Raises Failure for a bad query."""
+    size = http.query.get("pageSize") or str(USUAL_PAGE)
+    try:
+        start = int(urlsafe_b64decode(http.query.get("pageToken", ""))) if http.query.get("pageToken") else 0
+        asked = int(size)
+    except ValueError:
+        raise Failure("bad_parameter", f"Invalid value at 'page_size' (TYPE_INT32), \"{size[:20]}\"") from None
+    if asked < 0 or start < 0:
+        raise Failure("bad_parameter", "* ListModelsRequest.page_size: page_size must not be negative.\n")
+    end = start + min(asked or USUAL_PAGE, LARGEST_PAGE)
+    following = {"nextPageToken": urlsafe_b64encode(str(end).encode()).decode()} if end < len(names) else {}
+    return names[start:end], following
+
+
+def _model(name: str) -> dict[str, Json]:
+    embeds = "embedding" in name
+    words = " ".join(word.capitalize() for word in name.split("-"))
+    limits = (2048, 1) if embeds else (1_048_576, 65_536)
+    made: dict[str, Json] = {
+        "name": f"models/{name}",
+        "version": MODELS.get(name, "001"),
+        "displayName": words,
+        "description": f"{words}, as mockserver answers for it.",
+        "inputTokenLimit": limits[0],
+        "outputTokenLimit": limits[1],
+        "supportedGenerationMethods": list(_EMBEDDING_METHODS if embeds else _METHODS),
+    }
+    return made if embeds else {**made, **_SAMPLING}
+
+
+def _publisher_model(name: str) -> dict[str, Json]:
+    return {"name": f"publishers/google/models/{name}", "versionId": MODELS.get(name, "001"), "launchStage": "GA"}
+
+
+# The models of the list where the settings name none, and their versions.
+MODELS = {
+    "gemini-2.5-flash": "001",
+    "gemini-2.5-flash-lite": "001",
+    "gemini-2.5-pro": "2.5",
+    "gemini-3-pro-preview": "3-pro-preview-11-2025",
+    "gemini-embedding-001": "001",
+}
+_METHODS = ("generateContent", "countTokens", "createCachedContent", "batchGenerateContent")
+_EMBEDDING_METHODS = ("embedContent", "countTextTokens", "countTokens")
+_SAMPLING = {"temperature": 1, "topP": 0.95, "topK": 64, "maxTemperature": 2, "thinking": True}

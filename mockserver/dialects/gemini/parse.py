@@ -1,0 +1,270 @@
+"""A Gemini request as a Call: the conversation, its tools, and what is asked of the answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json, compact
+from mockserver.core.plan import Failure
+from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._parse import read_object
+from mockserver.dialects.gemini import proto
+from mockserver.dialects.gemini.checks import check_contents, check_generate, is_newer
+from mockserver.dialects.gemini.errors import TYPES
+from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
+from mockserver.dialects.gemini.schemas import json_schema, ordered_schema
+
+Body = Mapping[str, Json]
+NAME = "gemini"
+MAX_VIOLATIONS = 100
+RESPONSE_IDS = IdShape("", 23)
+CALL_IDS, NO_CALL_IDS = IdShape("", 8, "hex"), IdShape("", 0)
+PARENTS = ("models", "tunedModels", "dynamic")
+PART_TOKENS = 258  # of an image, a page, ...
+
+
+def parse_generate(http: HttpRequest, strict: bool) -> Call:
+    vertex, model = is_vertex(http), model_of(http)
+    body = read(http, GENERATE)
+    check_generate(body, model=model, vertex=vertex, strict=strict)
+    return generate_call(http, body, "chat")
+
+
+def parse_count(http: HttpRequest, strict: bool) -> Call:
+    body = read(http, COUNT_TOKENS)
+    inner = body.get("generateContentRequest")
+    if inner is not None and "contents" in body:
+        raise Failure(
+            "bad_parameter",
+            "* CountTokensRequest.contents: only one of contents and generate_content_request may be set.\n",
+        )
+    asked = body if inner is None else inner
+    if not asked.get("contents") and "instances" not in asked:
+        raise Failure("bad_parameter", "* CountTokensRequest.contents: contents is not specified\n")
+    check_contents("CountTokensRequest", asked.get("contents") or ())
+    return generate_call(http, {"contents": [], **asked}, "input_tokens")
+
+
+def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
+    """The body as its message, with camelCase keys. Raises Failure with all that is wrong in it."""
+    try:
+        given = read_object(http)
+    except Failure as failure:
+        why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
+        raise Failure(failure.reason, f"Invalid JSON payload received. {why}") from None
+    body, found = proto.read_message(kind, given, vertex=is_vertex(http))
+    if found:
+        told = list(proto.texts(found[:MAX_VIOLATIONS]))
+        violations = [{"field": place, "description": text} if place else {"description": text} for place, text in told]
+        details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
+        raise Failure("bad_parameter", "\n".join(text for _, text in told), details={"google": [details]})
+    return body
+
+
+def is_vertex(http: HttpRequest) -> bool:
+    return "/publishers/" in http.path
+
+
+def model_of(http: HttpRequest) -> str:
+    """The model that the path names. Raises Failure (`route_not_found`) where no models are."""
+    *_, collection = http.path_params["parent"].split("/")
+    if collection not in PARENTS:
+        raise Failure("route_not_found")
+    return http.path_params["model"]
+
+
+def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
+    model, config = model_of(http), body.get("generationConfig") or {}
+    tools = tuple(_tools(body))
+    response_format, schema = _format(config)
+    return Call(
+        dialect=NAME,
+        operation=operation,
+        model=model,
+        http=http,
+        meaning=_meaning(body, model),
+        raw=body,
+        messages=tuple(messages_of(body)),
+        tools=tools,
+        tool_choice=_tool_choice(body, tools),
+        stream=":stream" in http.path,
+        ids=RESPONSE_IDS,
+        tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
+        part_tokens=_part_tokens,
+        options=Options(
+            n=config.get("candidateCount") or 1,
+            max_tokens=config.get("maxOutputTokens"),
+            stop=tuple(config.get("stopSequences") or ()),
+            logprobs=(config.get("logprobs") or 0) if config.get("responseLogprobs") else None,
+            seed=config.get("seed"),
+            effort=_effort(config.get("thinkingConfig") or {}),
+            response_format=response_format,
+            schema=schema,
+        ),
+    )
+
+
+def _part_tokens(part: Mapping[str, Json]) -> int:
+    return PART_TOKENS
+
+
+def messages_of(body: Body) -> Iterator[Message]:
+    system = body.get("systemInstruction") or {}
+    if text := "\n".join(part.get("text", "") for part in system.get("parts") or ()):
+        yield Message("system", text)
+    pending = list[ToolCall]()  # those of the last turn that have no result yet
+    made = 0
+    for content in body["contents"]:
+        parts = content["parts"]
+        if content.get("role") == "model":
+            pending = [
+                ToolCall(call.get("id") or f"call_{made + at}", call["name"], compact(call.get("args") or {}))
+                for at, call in enumerate(part["functionCall"] for part in parts if "functionCall" in part)
+            ]
+            made += len(pending)
+            yield _spoken("assistant", parts, tuple(pending))
+            continue
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        yield from (_result(result, pending) for result in results)
+        rest = [part for part in parts if "functionResponse" not in part]
+        if rest:
+            yield _spoken("user", rest)
+
+
+def _spoken(role: str, parts: Sequence[Body], calls: tuple[ToolCall, ...] = ()) -> Message:
+    text = "".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
+    return Message(role, text, parts=tuple(chain.from_iterable(map(_neutral, parts))), tool_calls=calls)
+
+
+def _neutral(part: Body) -> Iterator[Body]:
+    """Media in the form that rules know, and what the model did with Google's own tools."""
+    if (blob := part.get("inlineData")) is not None:
+        kind = blob["mimeType"]
+        yield _media(kind, f"data:{kind};base64,{blob.get('data', '')}", blob)
+    elif (file := part.get("fileData")) is not None:
+        yield _media(file.get("mimeType") or "", file["fileUri"], {})
+    for name, kind in _DONE.items():
+        if name in part:
+            yield {"type": kind, **part[name]}
+
+
+def _media(kind: str, url: str, blob: Body) -> Body:
+    if kind.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url}}
+    if kind.startswith("audio/") and blob:
+        return {"type": "input_audio", "input_audio": {"data": blob.get("data", ""), "format": kind[6:]}}
+    return {"type": "file", "file": {"file_data": url, "mime_type": kind}}
+
+
+_DONE = {
+    "executableCode": "code_interpreter_call",
+    "codeExecutionResult": "code_interpreter_result",
+    "toolCall": "tool_call",
+    "toolResponse": "tool_response",
+}
+
+
+def _result(result: Body, pending: list[ToolCall]) -> Message:
+    """A tool's result, for the call with its id, or else the first one of its name that has none."""
+    named, name = result.get("id"), result["name"]
+    call = next((call for call in pending if call.id == named), None) if named else None
+    call = call or next((call for call in pending if call.name == name), None)
+    if call is not None:
+        pending.remove(call)
+    parts = tuple(chain.from_iterable(map(_neutral, result.get("parts") or ())))
+    text, of_call = _said(result.get("response") or {}), named or "" if call is None else call.id
+    return Message("tool", text, parts=parts, tool_call_id=of_call, name=name)
+
+
+def _said(response: Body) -> str:
+    """The value of a function, which its client wraps: `{"result": ...}`."""
+    value = next(iter(response.values())) if len(response) == 1 and next(iter(response)) in _WRAPPED else response
+    return value if isinstance(value, str) else compact(value)
+
+
+_WRAPPED = ("result", "output")
+
+
+def _tools(body: Body) -> Iterator[Tool]:
+    for tool in body.get("tools") or ():
+        for function in tool.get("functionDeclarations") or ():
+            schema = function.get("parametersJsonSchema")
+            if schema is None and "parameters" in function:
+                schema = json_schema(function["parameters"])
+            yield Tool(function["name"], function.get("description") or "", schema)
+        for name in tool:
+            if name != "functionDeclarations":
+                kind = _KINDS.get(name, f"google_{proto.snake_case(name)}")
+                yield Tool(kind, kind=kind, options=tool[name] if isinstance(tool[name], Mapping) else {})
+
+
+# Tools of Google that are like those that others have.
+_KINDS = {
+    "googleSearch": "web_search",
+    "googleSearchRetrieval": "web_search",
+    "codeExecution": "code_interpreter",
+    "fileSearch": "file_search",
+}
+
+
+def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
+    calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
+    allowed = tuple(calling.get("allowedFunctionNames") or ())
+    match calling.get("mode"):
+        case "NONE":
+            return ToolChoice("none")
+        case "ANY" if len(allowed) == 1:
+            return ToolChoice("named", allowed)
+        case "ANY":
+            return ToolChoice("required", allowed or tuple(tool.name for tool in tools if tool.kind == "function"))
+        case "VALIDATED":
+            return ToolChoice("auto", allowed)
+    return ToolChoice("auto" if tools else "none")
+
+
+def _format(config: Body) -> tuple[str, Json]:
+    if "responseSchema" in config:
+        return "json_schema", json_schema(config["responseSchema"])
+    if "responseJsonSchema" in config:
+        return "json_schema", ordered_schema(config["responseJsonSchema"])
+    return ("json_object" if config.get("responseMimeType") == "application/json" else "text"), None
+
+
+def _effort(thinking: Body) -> str | None:
+    """The reasoning effort that is asked for: by level, by budget, or by wanting to see thoughts."""
+    if level := thinking.get("thinkingLevel"):
+        return None if level.endswith("UNSPECIFIED") else level.lower()
+    budget = thinking.get("thinkingBudget")
+    if budget is None or budget < 0:
+        return "medium" if thinking.get("includeThoughts") or budget else None
+    return "none" if budget == 0 else next((word for most, word in _BUDGETS if budget <= most), "high")
+
+
+_BUDGETS = ((1024, "low"), (8192, "medium"))
+
+
+def _meaning(body: Body, model: str) -> dict[str, Json]:
+    kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    kept["contents"] = [{**content, "parts": list(map(_without_ids, content["parts"]))} for content in body["contents"]]
+    kept["model"] = model
+    config = kept.get("generationConfig") or {}
+    for key in ("responseSchema", "responseJsonSchema"):
+        if key in config:
+            config = kept["generationConfig"] = {**config, key: to_json(config[key]).decode()}
+    if "tools" in kept:
+        kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
+    return kept
+
+
+def _without_ids(part: Body) -> Body:
+    kept = {key: value for key, value in part.items() if key != "thoughtSignature"}
+    for key in ("functionCall", "functionResponse"):
+        if key in kept:
+            kept[key] = {name: value for name, value in kept[key].items() if name != "id"}
+    return kept
+
+
+_BOOKKEEPING = frozenset({"model", "labels", "serviceTier", "store", "continuationToken", "cachedContent"})

@@ -1,0 +1,436 @@
+"""Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain, zip_longest
+
+from pydantic_core import to_json
+
+from mockserver.core.call import fingerprint
+from mockserver.core.http import Frame
+from mockserver.core.json import Json, parsed
+from mockserver.core.plan import (
+    Answer,
+    Choice,
+    Item,
+    Logprob,
+    Part,
+    Reasoning,
+    Text,
+    ToolUse,
+    Usage,
+    Verdict,
+    tokens_of,
+)
+from mockserver.core.tokens import Tokenizer, spelled, token_id, weighed
+
+Object = dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiOptions:
+    """What the request contributes to its answer."""
+
+    vertex: bool = False
+    thoughts: bool = False  # whether to show them
+    signed: bool = False  # whether the first call of an answer has a signature
+    bare_enum: bool = False  # whether a text that is a JSON string goes out without its quotes
+    alternatives: int = 0  # of each token, in log probabilities
+    media: Mapping[str, int] = field(default_factory=dict)  # tokens of the prompt that are no text, by modality
+    cached: int = 0  # tokens of the prompt that are in its cached content
+
+
+def generate_content(answer: Answer, options: GeminiOptions) -> Object:
+    candidates = [_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+    return _response({"candidates": candidates}, usage_metadata(answer.usage, options), answer, options)
+
+
+def blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiOptions) -> Object:
+    """The response to a prompt that a filter blocks: without candidates."""
+    tripped = next((verdict for verdict in verdicts if verdict.filtered), None)
+    reason = "SAFETY"
+    if tripped is not None and tripped.category == "jailbreak":
+        reason = "JAILBREAK" if options.vertex else "PROHIBITED_CONTENT"
+    feedback: Object = {"blockReason": reason}
+    if ratings := _ratings(verdicts):
+        feedback["safetyRatings"] = ratings
+    return _response({"promptFeedback": feedback}, usage_metadata(answer.usage, options), answer, options)
+
+
+def _response(said: Object, usage: Object, answer: Answer, options: GeminiOptions) -> Object:
+    if options.vertex:
+        made = datetime.fromtimestamp(answer.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        usage = {**usage, "trafficType": "ON_DEMAND"}
+        return {
+            **said,
+            "usageMetadata": usage,
+            "modelVersion": answer.model,
+            "createTime": made,
+            "responseId": answer.id,
+        }
+    usage = {**usage, "serviceTier": "standard"}
+    return {**said, "usageMetadata": usage, "modelVersion": answer.model, "responseId": answer.id}
+
+
+def usage_metadata(usage: Usage, options: GeminiOptions, *, visible: int | None = None) -> Object:
+    """The counts; `visible`: so many tokens of the candidates so far."""
+    visible = max(usage.completion - usage.reasoning, 0) if visible is None else visible
+    counts: Object = {
+        "promptTokenCount": usage.prompt,
+        "candidatesTokenCount": visible,
+        "totalTokenCount": usage.prompt + visible + usage.reasoning,
+        "cachedContentTokenCount": usage.cached,
+    }
+    made = {key: count for key, count in counts.items() if count}
+    made["promptTokensDetails"] = modalities(usage.prompt, options.media)
+    if usage.cached:
+        made["cacheTokensDetails"] = modalities(usage.cached, {})
+    if options.vertex and visible:
+        made["candidatesTokensDetails"] = modalities(visible, {})
+    if usage.reasoning:
+        made["thoughtsTokenCount"] = usage.reasoning
+    return made
+
+
+def modalities(tokens: int, media: Mapping[str, int]) -> list[Object]:
+    text = tokens - sum(media.values())
+    counted = {"TEXT": text, **media} if text > 0 else media
+    return [{"modality": modality, "tokenCount": count} for modality, count in counted.items()]
+
+
+def _candidate(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Object:
+    parts = [part for shown in choice.parts for part in _parts(shown, options)]
+    return _finished(_signed(parts, answer, index, options), choice, index, options)
+
+
+def _parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
+    """What is shown of a part, whole."""
+    match part:
+        case Reasoning():
+            if options.thoughts:
+                yield {"text": part.text, "thought": True}
+        case ToolUse():
+            if (call := _function_call(part)) is not None:
+                yield {"functionCall": call}
+        case Item():
+            yield from _code_parts(part)
+        case _:
+            yield {"text": _shown_text(part.text, options)}
+
+
+def _shown_text(text: str, options: GeminiOptions) -> str:
+    value = parsed(text) if options.bare_enum else None
+    return value if isinstance(value, str) else text
+
+
+def _function_call(part: ToolUse) -> Object | None:
+    """The call; None if its arguments are no JSON object, which no call of Gemini can say."""
+    call = part.call
+    arguments = {"input": call.arguments} if call.kind == "custom" else parsed(call.arguments or "{}")
+    if not isinstance(arguments, dict):
+        return None
+    return {"name": call.name, "args": arguments, **({"id": call.id} if call.id else {})}
+
+
+def _code_parts(item: Item) -> Iterator[Object]:
+    if item.kind == "code_interpreter_call":
+        yield {"executableCode": {"language": "PYTHON", "code": item.body.get("code") or ""}}
+        printed = (output.get("logs") or "" for output in item.body.get("outputs") or () if isinstance(output, Mapping))
+        outcome = "OUTCOME_FAILED" if item.body.get("status") == "failed" else "OUTCOME_OK"
+        yield {"codeExecutionResult": {"outcome": outcome, "output": "".join(printed)}}
+
+
+def _signed(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:
+    """The parts, the first call among them with its signature."""
+    first = next((at for at, part in enumerate(parts) if "functionCall" in part), None)
+    if first is None or not options.signed:
+        return parts
+    return [*parts[:first], {**parts[first], "thoughtSignature": _signature(answer, index)}, *parts[first + 1 :]]
+
+
+def _signature(answer: Answer, index: int) -> str:
+    return b64encode(bytes.fromhex(fingerprint(answer.id, "signature", index) * 2)).decode("ascii")
+
+
+def _finished(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:
+    """A candidate with its end; `parts` are all that a plain answer has, or the last of a stream."""
+    reason, why = _finish(choice, options)
+    made: Object = {"content": _content(parts, choice, options), "finishReason": reason, "index": index}
+    if why:
+        made["finishMessage"] = why
+    if ratings := _ratings(choice.safety):
+        made["safetyRatings"] = ratings
+    made |= _citations(choice, options)
+    if grounding := _grounding(choice):
+        made["groundingMetadata"] = grounding
+    if choice.logprobs is not None:
+        made |= _logprobs(choice.logprobs, options)
+    elif options.vertex:
+        made["avgLogprobs"] = -int(fingerprint(str(choice.parts), index)[:4], 16) / 0x1FFFF
+    return made
+
+
+def _content(parts: Sequence[Object], choice: Choice, options: GeminiOptions) -> Object:
+    spoken = any(part.get("text") != "" for part in parts)
+    if not parts and choice.finish == "length":
+        return {"role": "model"}  # thoughts took all tokens
+    if not spoken and choice.finish != "length":
+        return {}  # a stop sequence came first, or all was blocked
+    return _of_model(parts, options)
+
+
+def _of_model(parts: Sequence[Object], options: GeminiOptions) -> Object:
+    return {"role": "model", "parts": list(parts)} if options.vertex else {"parts": list(parts), "role": "model"}
+
+
+def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
+    """The finish reason, and what is said of it."""
+    calls = [part for part in choice.parts if isinstance(part, ToolUse)]
+    broken = next((part.call for part in calls if _function_call(part) is None), None)
+    if broken is not None and choice.finish != "length":
+        return "MALFORMED_FUNCTION_CALL", f"Malformed function call: {broken.name}({broken.arguments})"
+    if choice.finish == "content_filter" and any("protected_material" in seen.category for seen in choice.safety):
+        return "RECITATION", ""
+    reason = FINISHES.get(choice.finish, choice.finish)
+    return reason, "Model generated function call(s)." if calls and reason == "STOP" and not options.vertex else ""
+
+
+FINISHES = {
+    "stop": "STOP",
+    "tool_calls": "STOP",
+    "function_call": "STOP",
+    "length": "MAX_TOKENS",
+    "content_filter": "SAFETY",
+    "error": "OTHER",
+}
+
+
+def _ratings(verdicts: Sequence[Verdict]) -> list[Object]:
+    """The ratings of the harms that a rule states, or that block."""
+    return [
+        {
+            "category": _CATEGORIES[verdict.category],
+            "probability": _PROBABILITIES[verdict.severity],
+            **({"blocked": True} if verdict.filtered else {}),
+        }
+        for verdict in verdicts
+        if verdict.category in _CATEGORIES
+    ]
+
+
+_CATEGORIES = {
+    "hate": "HARM_CATEGORY_HATE_SPEECH",
+    "self_harm": "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "sexual": "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+    "violence": "HARM_CATEGORY_DANGEROUS_CONTENT",
+}
+_PROBABILITIES = {"safe": "NEGLIGIBLE", "low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
+
+
+def _notes(choice: Choice) -> Iterator[tuple[Mapping[str, Json], str, int]]:
+    """Yield each annotation with the text that it is on, and where that is among the parts."""
+    for at, part in enumerate(part for part in choice.parts if isinstance(part, Text)):
+        yield from ((note, part.text, at) for note in part.annotations)
+
+
+def _citations(choice: Choice, options: GeminiOptions) -> Object:
+    """Annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
+    sources = [dict(note) for note, _, _ in _notes(choice) if "uri" in note]
+    key = "citations" if options.vertex else "citationSources"
+    return {"citationMetadata": {key: sources}} if sources else {}
+
+
+def _grounding(choice: Choice) -> Object:
+    """Citations of URLs as chunks with the segments that they support, and what was searched for."""
+    noted = [each for each in _notes(choice) if isinstance(each[0].get("url"), str)]
+    chunks: dict[str, Object] = {}
+    for note, _, _ in noted:
+        chunks.setdefault(note["url"], {"web": {"uri": note["url"], "title": str(note.get("title") or note["url"])}})
+    supports = [
+        {"segment": segment, "groundingChunkIndices": [list(chunks).index(note["url"])]}
+        for note, text, at in noted
+        if (segment := _segment(note, text, at))
+    ]
+    made: Object = {}
+    if chunks:
+        made["groundingChunks"] = list(chunks.values())
+    if supports:
+        made["groundingSupports"] = supports
+    searches = [part.body for part in choice.parts if isinstance(part, Item) and part.kind == "web_search_call"]
+    queries = chain.from_iterable((body.get("action") or {}).get("queries") or () for body in searches)
+    if asked := [query for query in queries if query]:
+        made["webSearchQueries"] = asked
+    return made
+
+
+def _segment(note: Mapping[str, Json], text: str, at: int) -> Object:
+    """A stretch of a text: in bytes, its end exclusive; zeros are not printed."""
+    start, end = note.get("start_index"), note.get("end_index")
+    if not isinstance(start, int) or not isinstance(end, int):
+        return {}
+    before, within = text[:start].encode("utf-8", "replace"), text[start:end]
+    inside = within.encode("utf-8", "replace")
+    places = {"partIndex": at, "startIndex": len(before), "endIndex": len(before) + len(inside)}
+    return {**{key: place for key, place in places.items() if place}, "text": within}
+
+
+def _logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Object:
+    chosen = [_token(logprob.token, logprob.logprob) for logprob in logprobs]
+    total = sum(logprob.logprob for logprob in logprobs)
+    result: Object = {"chosenCandidates": chosen, "logProbabilitySum": total}
+    if options.alternatives:
+        top = [logprob.top or ((logprob.token, logprob.logprob),) for logprob in logprobs]
+        result = {"topCandidates": [{"candidates": [_token(*each) for each in some]} for some in top], **result}
+    return {"avgLogprobs": total / len(chosen) if chosen else 0.0, "logprobsResult": result}
+
+
+def _token(token: str, logprob: float) -> Object:
+    return {"token": spelled(token), "tokenId": token_id(token), "logProbability": logprob}
+
+
+def stream_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
+    """Yield the responses as server-sent events."""
+    for data, tokens, part in _Stream(answer, options, _one_line, templated=True).events():
+        yield Frame(data, tokens=tokens, part=part, framing="crlf")
+
+
+def array_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
+    """Yield the responses as the elements of one JSON array."""
+    before = b"["
+    for data, tokens, part in _Stream(answer, options, pretty, templated=False).events():
+        yield Frame(before + data, tokens=tokens, part=part, framing="bare")
+        before = b",\r\n"
+    yield Frame(b"\n]\n", part="end", framing="bare")
+
+
+def whole_frames(response: Object, *, events: bool) -> Iterator[Frame]:
+    """Yield one response as a whole stream."""
+    if events:
+        yield Frame(_one_line(response), part="finish", framing="crlf")
+    else:
+        yield Frame(b"[" + pretty(response), part="finish", framing="bare")
+        yield Frame(b"\n]\n", part="end", framing="bare")
+
+
+def pretty(value: Json) -> bytes:
+    return to_json(value, indent=2)
+
+
+def _one_line(value: Json) -> bytes:
+    return _encode(value).encode()
+
+
+_encode = json.JSONEncoder(separators=(",", ": "), ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one event adds to a candidate: a part, whole or a piece of a text; None: nothing that is shown.
+
+    `tokens` are those of the event, of which so many are `thoughts`.
+    """
+
+    part: Object | None
+    tokens: int
+    kind: str = "text"
+    thoughts: int = 0
+
+
+class _Stream:
+    """Makes the responses of a stream. What the pieces of a text share is serialised once, if `templated`."""
+
+    def __init__(
+        self, answer: Answer, options: GeminiOptions, encode: Callable[[Json], bytes], *, templated: bool
+    ) -> None:
+        self._answer, self._options, self._encode, self._templated = answer, options, encode, templated
+        self._visible = self._thoughts = 0  # tokens so far
+        self._templates: dict[tuple[int, int], list[bytes]] = {}
+
+    def events(self) -> Iterator[tuple[bytes, int, str]]:
+        answer, options, left = self._answer, self._options, len(self._answer.choices)
+        for turn in zip_longest(*(_held(choice, at, answer, options) for at, choice in enumerate(answer.choices))):
+            for index, found in enumerate(turn):
+                if found is None:
+                    continue
+                step, last = found
+                self._visible += step.tokens - step.thoughts
+                self._thoughts += step.thoughts
+                if not last:
+                    yield self._event(index, step), step.tokens, step.kind
+                    continue
+                left -= 1
+                candidate = _finished([step.part] if step.part else [], answer.choices[index], index, options)
+                usage = self._usage() if left else usage_metadata(answer.usage, options)
+                yield self._whole(candidate, usage), step.tokens, "finish"
+
+    def _event(self, index: int, step: _Step) -> bytes:
+        assert step.part is not None  # noqa: S101  # only the last may have none
+        if not (self._templated and self._visible and step.kind == "text" and not step.thoughts):
+            return self._whole(self._candidate(index, step.part), self._usage())
+        around = self._templates.get((index, self._thoughts))
+        if around is None:
+            around = self._templates[index, self._thoughts] = self._template(index)
+        counts = self._visible, self._answer.usage.prompt + self._visible + self._thoughts
+        middle, end = around[1] + str(counts[0]).encode(), around[2] + str(counts[1]).encode()
+        return around[0] + to_json(step.part["text"]) + middle + end + around[3]
+
+    def _template(self, index: int) -> list[bytes]:
+        """The bytes of a response before, between and after its text, its candidates' tokens and its total."""
+        usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        rest, made = self._whole(self._candidate(index, {"text": _HOLES[0]}), usage), list[bytes]()
+        for hole in _HOLES:
+            before, _, rest = rest.partition(self._encode(hole))
+            made.append(before)
+        return [*made, rest]
+
+    def _candidate(self, index: int, part: Object) -> Object:
+        return {"content": _of_model([part], self._options), "index": index}
+
+    def _usage(self) -> Object:
+        counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
+        return usage_metadata(counted, self._options)
+
+    def _whole(self, candidate: Object, usage: Object) -> bytes:
+        return self._encode(_response({"candidates": [candidate]}, usage, self._answer, self._options))
+
+
+_HOLES = ("\ue000text\ue000", 987_654_321_000_001, 987_654_321_000_002)
+
+
+def _held(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Iterator[tuple[_Step, bool]]:
+    """Yield each step that shows something, and whether it is the last; hidden tokens go with the next one."""
+    held, tokens, thoughts, signed = None, 0, 0, not options.signed
+    for step in _steps(choice, options, answer.tokenizer):
+        tokens, thoughts = tokens + step.tokens, thoughts + step.thoughts
+        if step.part is None:
+            continue
+        if held is not None:
+            yield held, False
+        part = step.part
+        if "functionCall" in part and not signed:
+            part, signed = {**part, "thoughtSignature": _signature(answer, index)}, True
+        held, tokens, thoughts = _Step(part, tokens, step.kind, thoughts), 0, 0
+    if held is None or not tokens:
+        yield held or _Step(None, tokens, "text", thoughts), True
+    else:
+        yield _Step(held.part, held.tokens + tokens, held.kind, held.thoughts + thoughts), True
+
+
+def _steps(choice: Choice, options: GeminiOptions, tokenizer: Tokenizer) -> Iterator[_Step]:
+    for part in choice.parts:
+        tokens = tokens_of(part, tokenizer)
+        if isinstance(part, ToolUse | Item) or (isinstance(part, Text) and options.bare_enum):
+            shown = list(_parts(part, options))
+            yield from (_Step(each, 0, "arguments") for each in shown[:-1])
+            yield _Step(shown[-1] if shown else None, len(tokens), "arguments")
+            continue
+        thinks = isinstance(part, Reasoning)
+        if thinks and not options.thoughts:
+            yield _Step(None, len(tokens), thoughts=len(tokens))
+            continue
+        more = {"thought": True} if thinks else {}
+        for piece, weight in weighed(tokens, part.chunks):
+            yield _Step({"text": piece, **more}, weight, thoughts=weight if thinks else 0)

@@ -1,5 +1,6 @@
-"""What is made while it is read: items of large answers, and values whose modules are imported when first used."""
+"""What is made when first used: items of large answers, values of modules that are slow to import, patterns."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
@@ -74,3 +75,21 @@ class LazyTable(dict[str, V | str]):
 
     def is_imported(self, name: str) -> bool:
         return not isinstance(self.get(name), str)
+
+
+class _LazyPattern:
+    __slots__ = ("_compiled", "_flags", "_source")
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_compiled":
+            self._compiled = re.compile(self._source, self._flags)
+            return self._compiled
+        return getattr(self._compiled, name)
+
+
+def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that is compiled when it is first used."""
+    return cast(re.Pattern[str], _LazyPattern(source, flags))

@@ -1,6 +1,7 @@
 """What a model would do with a request: call a fitting tool, or answer in the format that it asks for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
@@ -10,8 +11,9 @@ from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
 from mockserver.model.named_fields import in_fields
-from mockserver.model.prose.closing import closing, in_form
-from mockserver.model.prose.formats import in_format, in_tags, of_length, shortened
+from mockserver.model.prose.closing import closing
+from mockserver.model.prose.form import Request, finished, shaped
+from mockserver.model.prose.formats import in_format
 from mockserver.model.prose.generators import (
     less_reasoning,
     reasoning,
@@ -20,7 +22,7 @@ from mockserver.model.prose.generators import (
     text_on,
     topic_of,
 )
-from mockserver.model.prose.passages import passage, results_text
+from mockserver.model.prose.passages import facts, passage, results_text
 from mockserver.model.structured import json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent
 from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
@@ -68,18 +70,16 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     about, rng = topic_of(call), seed.stream("prose")
-    free = "tokens" in options or call.options.ignore_eos
-    instructions = system(call)
-    orders = about.text, excerpt(instructions)
-    if (results := results_text(call)) is not None:
-        return results if free else in_form(shortened(results, *orders), orders, rng)
-    made = (
-        None
-        if free
-        else in_format(about, instructions, rng) or passage(call, about) or of_length(about, instructions, rng)
-    )
-    answer = text_on(about, call, rng, options) if made is None else made
-    return separator_after_prompt(call) + (answer if free else in_tags(in_form(answer, orders, rng), orders))
+    results = results_text(call)
+    if "tokens" in options or call.options.ignore_eos:
+        return results or separator_after_prompt(call) + text_on(about, call, rng, options)
+    known = facts(call) if results else ()
+    asked = Request(about.text, excerpt(system(call)), about, known, results or "")
+    answer = in_format(asked, rng)
+    if answer is None and results is None and (results := passage(call, about)) is not None:
+        asked = replace(asked, found=results)
+    answer = answer or shaped(asked, rng) or results or text_on(about, call, rng, options)
+    return separator_after_prompt(call) + finished(answer, asked, rng)
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

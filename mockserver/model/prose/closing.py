@@ -1,12 +1,12 @@
-"""What a prompt orders of a text, whatever it says: a word at its end, capitals, a number and nothing else."""
+"""The word with which an agent ends its text once its work is done."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call, Message
-from mockserver.core.seed import Random
-from mockserver.model.prose.formats import trigger_words, word_set
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.prose.form import label_in, trigger_set, trigger_words
 from mockserver.model.vocabulary import excerpt
 
 
@@ -48,29 +48,18 @@ def closing(call: Call) -> Closing:
 
 def _orders(message: Message) -> Iterator[re.Match[str]]:
     text = excerpt(message.text)
-    if word_set("closing").isdisjoint(trigger_words(text)):
+    if trigger_set("closing").isdisjoint(trigger_words(text)):
         return
     for sentence in _SENTENCE.findall(text):
         order = _ORDER.fullmatch(sentence)
-        if order and (order["ending"] or _WHEN.search(sentence)) and not _FAILING.search(sentence):
+        is_due = order and (order["ending"] or _WHEN.search(sentence)) and not _FAILING.search(sentence)
+        if order and is_due and not label_in(sentence):
             yield order
 
 
-def in_form(text: str, orders: tuple[str, str], rng: Random) -> str:
-    """Return the text in capitals or small letters, or only its number, if one of the orders wants that."""
-    for order in orders:
-        words = trigger_words(order)
-        if not word_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(order):
-            number = _NUMBER.search(text)
-            return number[0] if number else str(rng.randrange(2, 100))
-        if not word_set("letter_case").isdisjoint(words) and (found := _CASE.search(order)):
-            return text.upper() if found["upper"] else text.lower()
-    return text
-
-
 _MOST_INSTRUCTIONS = 5  # at the beginning, and at the end
-_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
-_ORDER = re.compile(
+_SENTENCE = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+_ORDER = lazy_pattern(
     r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)
     (?:\s+(?:your|the|every|each|all|this|it|of|final|last|whole|messages?|answers?|repl(?:y|ies)|responses?|outputs?|texts?
     |turns?|conversation|chat|summary|report|work|task|story|poem|letter|email)\b){0,5}\s+(?:with|by\s\w{3,9}ing))
@@ -87,30 +76,18 @@ _DONE = (
     r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*|"
     r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy)"
 )
-_WHEN = re.compile(
+_WHEN = lazy_pattern(
     r"(?i)\b(?:after|once) you(?:'ve| have)?\b|"
     rf"\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
     r"\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|show|finish|terminate|mark|close)\b|"
     r"\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
 )
-_FAILING = re.compile(
+_FAILING = lazy_pattern(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|unsure|don't|doesn't|isn't|aren't|fails?|"
     r"(?:user|customer|caller|human) (?:says?|asks?|wants?|is|has))\b"
 )
-_APPROVING = re.compile(r"(?i)\b(?:feedback|satisf\w+|approv\w+|addressed|correct|acceptable|good|happy)\b")
-_IDLE = re.compile(
+_APPROVING = lazy_pattern(r"(?i)\b(?:feedback|satisf\w+|approv\w+|addressed|correct|acceptable|good|happy)\b")
+_IDLE = lazy_pattern(
     r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|thank you|great|good|perfect|"
     r"otherwise|the|with|task|working|work|keep|on|next|step|and|all)\b\W*)*"
 )
-_CASE = re.compile(
-    r"(?i)(?:\b(?:answer|reply|respond|write|say|speak|output|print|use|return|explain|describe|give|name|tell|type)\b"
-    r"(?:(?!\b(?:keywords?|names?|constants?|headings?|titles?|variables?|convert|initials?)\b)[^.!?\n]){0,80}?"
-    r"\b|\A\s*in\s)(?:all[ -]?)?(?:(?P<upper>upper[- ]?case|caps\b|capitals\b|capital letters|block letters)"
-    r"|lower[- ]?case|small letters)\b"
-)
-_NUMBER_ALONE = re.compile(
-    r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
-    r"\b(?:numbers?|digits?|integers?) only\b|"
-    r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
-)
-_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")

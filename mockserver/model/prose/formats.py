@@ -4,26 +4,24 @@ Each format is a function that returns None if the prompt does not order it.
 """
 
 import ast
+import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
-from functools import cache, lru_cache
-from itertools import islice
+from functools import cache
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
-from mockserver.model.fillers import english, note, pick
-from mockserver.model.prose.generators import blank, sentences
-from mockserver.model.prose.topic import ENGLISH, Topic, requested_language
-from mockserver.model.schema.scalars import known_text
-from mockserver.model.vocabulary import excerpt, singular
+from mockserver.model.fillers import english, word_lists
+from mockserver.model.prose.form import NUMBER, Request, kind_of_writing, trigger_set, trigger_words
+from mockserver.model.prose.topic import ENGLISH, SENTENCE, content_words, requested_language
+from mockserver.model.vocabulary import singular, stem, truth, words
 
 
 def computed(text: str, *, bare: bool) -> str | None:
-    text = text[:4000]
-    for words, signs in _SPOKEN:
-        text = words.sub(signs, text)
+    text = _as_signs(text[:4000])
     found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
     if found is None:
         return None
@@ -34,6 +32,12 @@ def computed(text: str, *, bare: bool) -> str | None:
     except (SyntaxError, ValueError):
         return None
     return result if bare else f"{_PERCENT.sub('% of ', ' '.join(found[0].split()))} = {result}"
+
+
+def _as_signs(text: str) -> str:
+    for spoken, signs in _spoken():
+        text = spoken.sub(signs, text)
+    return text
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
@@ -76,9 +80,12 @@ _ONE = r"(\d{1,15}(?:\.\d{1,10})?)"
 _PERCENTAGE = r"(?:%|per ?cent(?:age)?\b)"
 _PERCENT = re.compile(r" / 100 \* ")
 _TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
-_SPOKEN = tuple(
-    (re.compile(f"(?i){words}"), signs)
-    for words, signs in (
+
+
+@cache
+def _spoken() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What is said in words, and in signs."""
+    table = (
         (r"(?<=\d)\s+(?:plus|added to)\s+(?=[-\d(])", " + "),
         (r"(?<=\d)\s+(?:minus)\s+(?=[-\d(])", " - "),
         (r"(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
@@ -93,14 +100,30 @@ _SPOKEN = tuple(
         (rf"\bdivide {_TWO}", r"what is \1 / \2"),
         (rf"\bsubtract {_TWO}", r"what is \2 - \1"),
         ("−", "-"),
+        (r"(?<=\d) (?:is )?(?:greater|larger|bigger|more|higher) than (?=[-\d(])", " > "),
+        (r"(?<=\d) (?:is )?(?:less|smaller|fewer|lower) than (?=[-\d(])", " < "),
+        (r"(?<=\d) (?:is )?equals?(?: to)? (?=[-\d(])", " = "),
     )
-)
+    return tuple((re.compile(f"(?i){spoken}"), signs) for spoken, signs in table)
+
+
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
 _SUM = re.compile(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
 )
 _SUPERFLUOUS = re.compile(r",|(?<![\d.,])0+(?=\d)")
+_OPERAND = rf"[-(]{{0,4}}(?:{_NUMERAL})(?:[ )]{{0,3}}[-+*/][-( ]{{0,3}}(?:{_NUMERAL})){{0,10}}[)]{{0,4}}"
+_COMPARED = lazy_pattern(rf"(?i)({_OPERAND})\s*(==|!=|[<>]=|[<>=≠≤≥])\s*({_OPERAND})")
+_COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+    **dict.fromkeys(("=", "=="), operator.eq),
+    **dict.fromkeys(("!=", "≠"), operator.ne),
+    **dict.fromkeys((">=", "≥"), operator.ge),
+    **dict.fromkeys(("<=", "≤"), operator.le),
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
 _SPACED = re.compile(r"[+*]|\s[-/]\s")
 _CUE = re.compile(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
@@ -108,59 +131,22 @@ _CUE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FormatRequest:
-    """The last user message, the system prompt and the topic: what may order a format."""
-
-    text: str
-    rules: str
-    topic: Topic
-
-    def matches(self, pattern: re.Pattern[str]) -> bool:
-        return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
+FormatWriter = Callable[[Request, Random], str | None]
 
 
-FormatWriter = Callable[[FormatRequest, Random], str | None]
-
-
-def in_format(topic: Topic, rules: str, rng: Random) -> str | None:
-    return _first((greeted, dictated, summed, chosen, rated), topic, rules, rng)
-
-
-def of_length(topic: Topic, rules: str, rng: Random) -> str | None:
-    return _first((listed, measured), topic, rules, rng)
-
-
-def _first(formats: tuple[FormatWriter, ...], topic: Topic, rules: str, rng: Random) -> str | None:
-    request = FormatRequest(topic.text, excerpt(rules), topic)
-    words = trigger_words(request.text) | (trigger_words(request.rules) & word_set("of_rules"))
-    if topic.language != ENGLISH:
-        words |= {"choices", "+"}  # the words with which other languages choose and add are not listed
+def in_format(request: Request, rng: Random) -> str | None:
+    """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
+    formats = (greeted, dictated, coded, chosen, summed, rated) if not request.found else (chosen,)
+    triggers = trigger_words(request.text) | (trigger_words(request.rules) & trigger_set("of_rules"))
+    if request.topic.language != ENGLISH:
+        triggers |= {"choices", "+"}  # the words with which other languages choose and add are not listed
     for make in formats:
-        if not word_set(make.__name__).isdisjoint(words) and (made := make(request, rng)) is not None:
+        if not trigger_set(make.__name__).isdisjoint(triggers) and (made := make(request, rng)) is not None:
             return made
     return None
 
 
-@lru_cache(maxsize=256)
-def trigger_words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%", text.lower()))
-
-
-def in_tags(text: str, orders: Iterable[str]) -> str:
-    """Return the text in the tags that one of the orders wants."""
-    tags = [found["name"] for order in orders for found in _TAGS.finditer(order)]
-    if not tags or "<" in text or "```" in text:
-        return text
-    return f"<{tags[-1]}>{text}</{tags[-1]}>"  # what is thought aloud comes first, the answer last
-
-
-@cache
-def word_set(name: str) -> frozenset[str]:
-    return frozenset(english(name, "formats"))
-
-
-def greeted(request: FormatRequest, rng: Random) -> str | None:
+def greeted(request: Request, rng: Random) -> str | None:
     greetings = english("greetings")
     return greetings[rng.randrange(len(greetings))] if _GREETING.fullmatch(request.text[:80]) else None
 
@@ -171,7 +157,7 @@ _GREETING = re.compile(
 )
 
 
-def dictated(request: FormatRequest, rng: Random) -> str | None:
+def dictated(request: Request, rng: Random) -> str | None:
     """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
     of_rules = filter(_is_word_for_word, _ORDER.finditer(request.rules))
     ordered = next((found for found in of_rules if not _CONDITION.search(_before(request.rules, found))), None)
@@ -198,11 +184,11 @@ def _is_word_for_word(ordered: re.Match[str]) -> bool:
     first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
     if (
         not re.search(r"[^\W_]", ordered["what"])
-        or first in word_set("describing")
+        or first in trigger_set("describing")
         or _DESCRIBED.match(ordered["what"])
         or (":" not in ordered[0] and _SEVERAL.match(ordered["what"]))
     ):
-        return False
+        return _WORD_ALONE.search(f"{ordered['how']} {ordered['what']}") is not None
     is_saying = ordered["verb"].lower() in ("say", "repeat", "echo")
     return is_saying or bool(_EXACT.search(f"{ordered['before'] or ''} {ordered['how'] or ''}"))
 
@@ -224,6 +210,10 @@ _EXACT = re.compile(
     r"(?i)\b(?:exactly|only|just|simply|verbatim|exact|the following|word|text|phrase|string|saying|this|number|"
     r"letters?)\b"
 )
+_WORD_ALONE = lazy_pattern(
+    r"(?i)\bthe (?:single |exact |one )?(?:word|text) [^\s,.!?:]+(?:[.!?]+|\s+(?:and|only|alone)\b.*|\s*)\Z"
+)
+_SEVERAL = lazy_pattern(rf"(?i){NUMBER}[\s-]+[a-z]")
 _DESCRIBED = re.compile(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
 _CONDITION = re.compile(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 # How something is to be said, after what is to be said.
@@ -239,30 +229,59 @@ _NOTHING_ELSE = re.compile(
 )
 
 
-def chosen(request: FormatRequest, rng: Random) -> str | None:
-    """One of the options that the prompt or the rules allow: the one that the rest of the prompt names, if it does."""
+def chosen(request: Request, rng: Random) -> str | None:
+    """One of the options that the prompt or the rules allow: if possible the true one, or the one that is named."""
+    lettered = _lettered(request.text)
     for text in (request.text, request.rules):
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
         if len(marks) > 1:
             return marks[rng.randrange(len(marks))]
         options, rest = options_in(text)
         if options:
-            return _picked(options, request.text if text is request.rules else rest, rng)
-    lines = _LETTERED.findall(request.text)
-    if len(lines) < 2:
+            said = request.found or (request.text if text is request.rules else rest)
+            return _picked({option: lettered.get(option, option) for option in options}, said, request, rng)
+    if len(lettered) < 2:
         return None
-    letter, line = lines[rng.randrange(len(lines))]
-    return letter if request.matches(_LETTER_ALONE) else f"{letter}) {line.strip()}"
+    letter = _picked(lettered, request.found, request, rng)
+    return letter if request.matches(_LETTER_ALONE) else f"{letter}) {lettered[letter]}"
 
 
-def _picked(options: list[str], spoken: str, rng: Random) -> str:
-    words = set(re.findall(r"[\w+-]+", spoken.lower()))
-    named = [option for option in options if option.lower() in words and option.lower() not in ("yes", "no")]
-    return named[0] if len(named) == 1 else options[rng.randrange(len(options))]
+def _picked(options: Mapping[str, str], said: str, request: Request, rng: Random) -> str:
+    truths = {truth(option): option for option in options}
+    if truths.keys() == {True, False} and (is_true := _judged(said, request)) is not None:
+        return truths[is_true]
+    result, spoken = computed(request.text, bare=True), set(re.findall(r"[\w+-]+", said.lower()))
+    right = [option for option, text in options.items() if text == result]
+    named = [option for option in options if option.lower() in spoken and truth(option) is None and len(option) > 1]
+    found = right or named
+    return found[0] if len(found) == 1 else [*options][rng.randrange(len(options))]
+
+
+def _judged(said: str, request: Request) -> bool | None:
+    """Whether a comparison holds, `2+2 = 5`, or what tools returned says so; None where nothing is known."""
+    found = _COMPARED.search(_as_signs(said[:4000]))
+    if found is not None:
+        with suppress(SyntaxError, ValueError, ZeroDivisionError):
+            one, other = (
+                _value(ast.parse(_SUPERFLUOUS.sub("", side).strip(), mode="eval")) for side in found.group(1, 3)
+            )
+            return _COMPARISONS[found[2]](one, other)
+    if not request.found:
+        return None
+    stated = (truth(value) for _, value in request.facts)
+    return next((value for value in stated if value is not None), not _DENIAL.search(request.found))
+
+
+def _lettered(text: str) -> dict[str, str]:
+    """The options of a text by their letters, `A) red B) green`, if they begin with A and miss none."""
+    found = [(each[1] or each[2], each[3].strip(" ,;\t")) for each in _LETTERED.finditer(text)]
+    letters = "".join(letter for letter, _ in found)
+    return {letter: _CONJUNCTION.sub("", line) for letter, line in found} if "ABCDEFGH".startswith(letters) else {}
 
 
 def options_in(text: str) -> tuple[list[str], str]:
-    for cue in _CUES:
+    """Return the options that a text lists, and the text without their list."""
+    for cue in _cues():
         for found in cue.finditer(text):
             parts = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]
             parts = [part for part in parts if part]
@@ -282,43 +301,57 @@ _WORDS = rf"{_WORD}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WO
 _ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
 _ITEMS = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
 _YES, _NO = (rf"(?:\"(?:{words})\"|'(?:{words})'|(?:{words}))" for words in ("yes|true", "no|false"))
-_CUES = tuple(
-    re.compile(rf"(?i){cue}")
-    for cue in (
-        rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|"
-        rf"one of|among|options|categories|labels|classes|choices|possible values|"
-        rf"(?:label|category|class|sentiment) only)\b"
-        rf"[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
-        r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
-        r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
-        r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))",
-        rf"\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|either|"
-        rf"exactly|simply|one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS})"
-        rf"(?=[\s.!?,)\"]*(?:$|\n|[.!?)]|and nothing|only|for|to|based|depending))",
-        rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
-        rf"(?: one of| either| the)?:?\s+({_WORDS})",
-        rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",
+
+
+@cache
+def _cues() -> tuple[re.Pattern[str], ...]:
+    nouns = "word|role|worker|agent|speaker|member|label|category|class|option|letter|choice|name|verdict"
+    return tuple(
+        re.compile(rf"(?i){cue}")
+        for cue in (
+            rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))|"
+            rf"one of|among|options|categories|labels|classes|choices|possible values|"
+            rf"(?:label|category|class|sentiment) only)\b"
+            rf"[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
+            r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
+            r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
+            r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))",
+            rf"\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|"
+            rf"either|"
+            rf"exactly|simply|one of|in|using|between|a|single|word|the (?:next |correct |right |best |"
+            rf"single )*(?:{nouns}))"
+            rf"){{0,6}}:?\s+({_WORDS})"
+            rf"(?=[\s.!?,)\"]*(?:$|\n|[.!?):]|and nothing|only|for|to|based|depending))",
+            rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
+            rf"(?: one of| either| the)?:?\s+({_WORDS})",
+            rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",
+        )
     )
-)
+
+
 _HEADED = re.compile(
     r"(?i)\b(?:options|categories|labels|classes|choices|participants|agents|roles|speakers|members|"
     r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
     r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
 )
 _BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
-_LETTERED = re.compile(r"(?m)^[ \t]*\(?([A-F])[).:][ \t]+([^\n]{1,200})$")
-_LETTER_ALONE = re.compile(r"(?i)\bletters?\b")
+_LETTERED = lazy_pattern(
+    r"(?m)(?:^[ \t]*\(?([A-H])[).:]|(?<=[\s,;?!.:])\(?([A-H])\))[ \t]+([^\n]{1,200}?)(?=[,;?!.]?\s+\(?[A-H]\)|"
+    r"[?!.]\s|[?!.]?$)"
+)
+_CONJUNCTION = lazy_pattern(r"(?i),? (?:or|and)$")
+_LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b")
 _SEPARATOR = re.compile(
     r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|、]\s*|\s+(?:or|and|oder|o|ou|of|lub|czy|veya|eller|или)\s+|または|还是|或|또는"
 )
 _LABEL = re.compile(r"[\w+-]+(?: [\w+-]+){0,3}")
 
 
-def summed(request: FormatRequest, rng: Random) -> str | None:
+def summed(request: Request, rng: Random) -> str | None:
     return computed(request.text, bare=request.matches(_BARE_RESULT))
 
 
-def rated(request: FormatRequest, rng: Random) -> str | None:
+def rated(request: Request, rng: Random) -> str | None:
     bounds = _BOUNDS.search(request.text) or _BOUNDS.search(request.rules)
     if bounds is None:
         return None
@@ -336,135 +369,63 @@ _BOUNDS = re.compile(
 )
 
 
-_ONE_TO_FIFTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-_NUMBERS = {name: number for number, name in enumerate(_ONE_TO_FIFTEEN.split(), 1)}
-_NUMBERS |= {"a": 1, "an": 1, "single": 1, "twenty": 20, "thirty": 30, "fifty": 50, "a hundred": 100, "hundred": 100}
-_NUMBER = rf"(?:[0-9]{{1,4}}|{'|'.join(re.escape(name) for name in sorted(_NUMBERS, key=len, reverse=True))})"
-_IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
+def coded(request: Request, rng: Random) -> str | None:
+    """Code or a shell command; fenced unless nothing else may be written."""
+    alone = _CODE_ALONE.search(request.rules) or _CODE_ALONE.search(request.text)
+    wanted = (sentence.strip() for sentence in SENTENCE.findall(request.text) if _MAKING.match(sentence))
+    kinds = ((sentence, kind_of_writing(sentence)) for sentence in wanted)
+    said = next((sentence for sentence, kind in kinds if kind and kind["code"]), None)
+    if said is None:
+        if alone is None or alone.string is request.text:
+            return None
+        said = request.text
+    names = _LANGUAGES.findall(said.lower()) or _LANGUAGES.findall(request.rules.lower()) or ["python"]
+    language = {"js": "javascript", "ts": "typescript", "golang": "go"}.get(names[0], names[0])
+    if re.search(r"(?i)\bcommands?\b", alone[0] if alone else said) or language in _SHELLS:
+        text, language = _command(said), "bash"
+    else:
+        purpose = _PURPOSE.search(said)
+        called = [
+            word
+            for word in content_words(purpose[1] if purpose else said, ENGLISH)
+            if not _SAID_OF_CODE.fullmatch(word)
+        ]
+        name = [singular(word) for word in called[:1]] + [word.lower() for word in called[1:3]]
+        table = english(language, "code") or english("python", "code")
+        text = table[0].format(name="_".join(name) or "main", about=" ".join(said.split()).rstrip(".?!")[:100]).strip()
+    return text if alone else f"```{language}\n{text}\n```"
 
 
-_SEVERAL = re.compile(rf"(?i){_NUMBER}[\s-]+[a-z]")
+def _command(said: str) -> str:
+    spoken = {stem(word) for word in words(said)}
+    table = word_lists("english")["commands"]
+    fitness = {command: len(spoken & {stem(word) for word in known.split()}) for command, known in table.items()}
+    best = max(fitness, key=lambda command: fitness[command])
+    if not fitness[best]:
+        return f"echo {json.dumps(' '.join(said.split())[:100])}"
+    path, quoted, kind = _PATH.search(said), _QUOTED_WORD.search(said), _KIND_OF_FILE.search(said)
+    named = {"path": path[0] if path else "file.txt", "word": quoted[1] if quoted else "text"}
+    return str(best).format(**named, kind=kind[1].lower() if kind else "txt")
 
 
-def number_of(word: str) -> int:
-    return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
-
-
-def listed(request: FormatRequest, rng: Random) -> str | None:
-    found = (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in word_set("measures"))
-    counted = next(found, None)
-    if counted is None and not _LIST.search(request.text) and not _BULLETED.search(request.rules):
-        return None
-    points = counted or _POINTS.search(request.text) or _POINTS.search(request.rules)
-    number = min(number_of(points["number"]) or 1, 50) if points else rng.randrange(3, 6)
-    items = _items(counted["noun"].lower() if counted else "", number, rng)
-    if request.matches(_IN_A_ROW):
-        return ", ".join(item.partition(":")[0] for item in items)
-    bulleted = request.matches(_BULLETED)
-    return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
-
-
-def _items(noun: str, number: int, rng: Random) -> list[str]:
-    if not noun or noun in word_set("points"):
-        aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
-        items = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
-        return items + [f"Point {at}: {note(rng)}" for at in range(len(items) + 1, number + 1)]
-    thing = noun[:-1] if noun in word_set("ending_in_ie") else singular(noun)
-    known: dict[str, None] = {}
-    for _ in range(4 * number):
-        if (text := known_text(thing, rng)) is None or len(known) == number:
-            break
-        known[text] = None
-    if len(known) == number:
-        return [*known]
-    adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
-    names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
-    return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
-
-
-_COUNTED = re.compile(
-    rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
-    top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
-    describe|explain|which|need|want|offer)\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){_NUMBER})\s+
-    (?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|
-    possible|random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
-    (?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"""
+_MAKING = lazy_pattern(
+    r"(?i)\W*(?:(?:please|now|then|and|can you|could you|would you|i want you to|help me)\s+){0,3}"
+    r"(?:write|create|implement|generate|make|build|code|develop|program|give me|show me|provide|i need|what is the)\b"
 )
-_LIST = re.compile(
-    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|as a list|"
-    r"in a list|list form|step[- ]by[- ]step|shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|"
-    r"^\s*(?:please )?list\b"
+_CODE_ALONE = lazy_pattern(
+    r"(?i)\b(?:only|just|solely|nothing but)\b[^.\n]{0,30}\b(?:code|commands?|scripts?)\b|\b(?:code|command) only\b"
 )
-_POINTS = re.compile(
-    rf"(?i)\b(?P<number>{_NUMBER})\s+(?:[a-z]+\s+){{0,2}}?(?:bullet(?:[- ]points?|s|ed)?|points|items)\b"
+_LANGUAGES = lazy_pattern(
+    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|zsh|shell|powershell|sql|html|css|regex"
+    r"|(?<=in )(?:go|c))\b(?![+#])"
 )
-_BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
-
-
-def measured(request: FormatRequest, rng: Random) -> str | None:
-    if request.matches(_ONE_WORD):
-        proper = [word for word in request.topic.words if word[:1].isupper()]
-        return pick(proper or english("aspects"), rng).capitalize()
-    for order in (request.text, request.rules):
-        if number := _number(_IN_SENTENCES, order):
-            return _joined(request, rng, min(number, 50))
-        if number := _number(_IN_PARAGRAPHS, order):
-            lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
-            return "\n\n".join(_joined(request, rng, length, opened=not at) for at, length in lengths)
-        if number := _number(_IN_WORDS, order):
-            fewer = _FEWER.search(order) is not None
-            return _in_words(request, rng, min(number - fewer, 3000))
-    return None
-
-
-def shortened(text: str, *orders: str) -> str:
-    """Return the first words of what a result says, if an order allows so few."""
-    most = next((1 if _ONE_WORD.search(order) else _number(_IN_WORDS, order) for order in orders if "word" in order), 0)
-    words = (text.partition(": ")[2] or text).split() if 0 < most < len(text.split()) else []
-    return " ".join(words[:most]).rstrip(".,;:") or text
-
-
-def _joined(request: FormatRequest, rng: Random, number: int, *, opened: bool = True) -> str:
-    return blank(request.topic).join(islice(sentences(request.topic, rng, opened=opened), number))
-
-
-def _in_words(request: FormatRequest, rng: Random, number: int) -> str:
-    """A number of words, less one or two that would begin another sentence."""
-    words = (word for sentence in sentences(request.topic, rng) for word in sentence.split())
-    taken = list(islice(words, number))
-    exactly = request.matches(_EXACTLY)
-    loose = 0 if exactly else next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
-    return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
-
-
-def _number(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.search(text)
-    return number_of(next(part for part in found.groups() if part)) if found else 0
-
-
-_EXACTLY = re.compile(r"(?i)\bexactly\b")
-_ONE_WORD = re.compile(
-    r"(?i)\b(?:(?:in|with|using|use|only|just|answer|reply|respond|output|return)(?: exactly| only| just| with)*\s+"
-    r"(?:one|a single|1|a one)[- ]word\b|one[- ]word (?:answer|reply|response)|single[- ]word)"
+_SHELLS = ("bash", "zsh", "shell", "powershell")
+_PURPOSE = lazy_pattern(r"(?i)\b(?:that|which|to|for)\s+([^.?!\n]{3,200})")
+_SAID_OF_CODE = lazy_pattern(
+    r"(?i)write|create|implement|generate|make|build|code|functions?|scripts?|programs?|class|quer(?:y|ies)|"
+    r"method|please|"
+    r"snippet|python|javascript|typescript|java|rust|ruby|php|bash|shell|sql|give|show"
 )
-_ABOUT = (
-    r"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|"
-    r"within|approximately|roughly)?\s*"
-)
-_FEWER = re.compile(r"(?i)\b(?:(?:fewer|less) than|under)\b")
-_IN_SENTENCES = re.compile(
-    rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_ABOUT}"
-    rf"(?:a |an )?({_NUMBER})[- ](?:\w+ )?sentences?\b|\b({_NUMBER})[- ]sentence\b|"
-    r"\b(a) (?:short |brief |single )?sentence\b"
-)
-_IN_PARAGRAPHS = re.compile(rf"(?i)\b({_NUMBER})[- ](?:(?!words?\b|sentences?\b|lines?\b)\w+ )?paragraphs?\b")
-_IN_WORDS = re.compile(
-    rf"(?i)\b(?:in|with|write|use|using|of|about|to|than|give(?: me)?)\s+{_ABOUT}((?!(?:an?|one)\b){_NUMBER}) words\b|"
-    rf"\b((?!(?:an?|one)\b){_NUMBER})[- ]words?\b(?! (?:answer|reply))"
-)
-
-_TAGS = re.compile(
-    r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give)\b[^.\n]{0,60}?"
-    r"\b(?:in|inside|within|between|with|using)\s+(?:the\s+|these\s+|an?\s+)?"
-    r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
-)
+_PATH = lazy_pattern(r"(?<![\w/])(?:~?/)?[\w-]+(?:/[\w.-]+)*\.\w{1,5}\b|(?<!\w)~?/[\w./-]+")
+_QUOTED_WORD = lazy_pattern(r"[\"'`“]([^\"'`”\n]{1,60})[\"'`”]|(?:containing|for|named|called) (?P<named>\w+)")
+_KIND_OF_FILE = lazy_pattern(r"(?i)\b(?:\.)?(json|py|python|txt|csv|md|log|pdf|jpg|png|ya?ml|html|js) files?\b")

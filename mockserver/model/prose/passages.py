@@ -186,6 +186,28 @@ def results_text(call: Call) -> str | None:
     return ("\n\n" if any("\n" in sentence for sentence in sentences) else " ").join(sentences)
 
 
+def facts(call: Call) -> tuple[tuple[str, str], ...]:
+    """Return what the results since the last user message say: names, which may be empty, and values."""
+    values = (parsed(text, text) for text in result_texts(call))
+    return tuple(islice((pair for value in values for pair in _named(value)), _MAX_LEAVES))
+
+
+def _named(value: Json, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    inner = (
+        value.items()
+        if isinstance(value, Mapping)
+        else ((name, item) for item in value)
+        if isinstance(value, list)
+        else ()
+    )
+    for key, each in inner if depth <= _MAX_DEPTH else ():
+        yield from _named(each, " ".join(_WORD.findall(key)) or key, depth + 1)
+    if isinstance(value, str) and not name:
+        yield from (("", piece.strip(" .")) for piece in _PIECES.split(value[:_MAX_SAID]) if piece.strip(" ."))
+    elif not isinstance(value, Mapping | list):
+        yield name, _scalar(value)
+
+
 def result_texts(call: Call) -> tuple[str, ...]:
     return tuple(result.text[:_MAX_RESULT] for result in _results(call)[:_MAX_RESULTS])
 
@@ -244,4 +266,5 @@ _MAX_RESULTS, _MAX_LEAVES, _MAX_DEPTH = 16, 24, 4
 _MAX_NAME, _MAX_LINE, _MAX_SAID, _MAX_RESULT = 60, 300, 2000, 100_000  # characters
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _VERBS = vocabulary("get fetch search lookup look find list read query retrieve check show load")
+_PIECES = re.compile(r"[,;\n]|\.\s")
 _HANDOVER = re.compile(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")

@@ -7,7 +7,8 @@ from itertools import islice
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, parsed
 from mockserver.model.arguments.scoring import alike
-from mockserver.model.prose.formats import options_in, trigger_words, word_set
+from mockserver.model.prose.form import trigger_set, trigger_words
+from mockserver.model.prose.formats import options_in
 from mockserver.model.tools.choosing import best, tool_requests
 from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
@@ -39,7 +40,7 @@ def next_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
     ruling = (each for each in call.messages if each.role in _RULING or each.text == call.last_user)
     ends = (excerpt(each.text) for each in (*call.messages[-1:], *ruling))
-    ends = (text for text in ends if not word_set("next_speaker").isdisjoint(trigger_words(text)))
+    ends = (text for text in ends if not trigger_set("next_speaker").isdisjoint(trigger_words(text)))
     order = next((text for text in ends if _TURN.search(text[-_LONGEST_REQUEST:])), "")
     names = options_in(order)[0] if order else []
     workers = [name for name in names if not _is_end(name, ("next",))]

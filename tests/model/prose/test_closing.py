@@ -6,7 +6,9 @@ from mockserver.core.call import Call, Message, Tool, ToolChoice
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.prose.closing import closing, in_form
+from mockserver.model.prose.closing import closing
+from mockserver.model.prose.form import Request, finished
+from mockserver.model.prose.topic import topic
 from tests.kit.calls import call, tool_result
 
 WEATHER = Tool("get_weather", "Get the weather", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -78,7 +80,7 @@ def test_a_critic_approves_only_after_feedback() -> None:
     ],
 )
 def test_forms(text: str, order: str, formed: str) -> None:
-    assert in_form(text, (order, ""), Seed(0).stream("x")) == formed
+    assert finished(text, Request(order, "", topic(order)), Seed(0).stream("x")) == formed
 
 
 @pytest.mark.parametrize(
@@ -87,4 +89,4 @@ def test_forms(text: str, order: str, formed: str) -> None:
 def test_no_order_is_too_odd(piece: str) -> None:
     text = piece * (500_000 // len(piece))
     assert len(closing(call(rules(text), text)).word) < 200
-    assert in_form("abc", (text[:10_000], ""), Seed(0).stream("x"))
+    assert finished("abc", Request(text[:10_000], "", topic("")), Seed(0).stream("x"))

@@ -5,13 +5,14 @@ import re
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.prose import formats
-from mockserver.model.prose.formats import FormatRequest, FormatWriter, computed, in_format, in_tags, of_length
+from mockserver.model.prose import form, formats
+from mockserver.model.prose.form import Request, finished, shaped
+from mockserver.model.prose.formats import FormatWriter, computed, in_format
 from mockserver.model.prose.topic import topic
 
 
 def made(make: FormatWriter, text: str, rules: str = "", seed: int = 0) -> str | None:
-    return make(FormatRequest(text, rules, topic(text)), Seed(seed).stream("x"))
+    return make(Request(text, rules, topic(text)), Seed(seed).stream("x"))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def made(make: FormatWriter, text: str, rules: str = "", seed: int = 0) -> str |
     ],
 )
 def test_in_format(text: str, rules: str, answer: str | None) -> None:
-    assert in_format(topic(text, rules), rules, Seed(0).stream("x")) == answer
+    assert made(in_format, text, rules) == answer
 
 
 @pytest.mark.parametrize(
@@ -37,8 +38,8 @@ def test_in_format(text: str, rules: str, answer: str | None) -> None:
 )
 def test_no_text_is_too_odd(piece: str) -> None:
     text = piece * (500_000 // len(piece))
-    for order in (in_format, of_length):
-        answer = order(topic(text, text), text, Seed(0).stream("x"))
+    for order in (in_format, shaped):
+        answer = made(order, text[:10_000], text[:10_000])
         assert answer is None or len(answer) < 30_000
 
 
@@ -122,7 +123,7 @@ def test_rated(text: str, low: int, high: int) -> None:
 
 
 def lines(text: str, rules: str = "") -> list[str]:
-    return (made(formats.listed, text, rules) or "").split("\n")
+    return (made(form.shaped, text, rules) or "").split("\n")
 
 
 @pytest.mark.parametrize(
@@ -159,13 +160,13 @@ def test_bullets_and_rows() -> None:
     "text", ["Tell me about Rome", "Book a table for 2 people", "Write 3 sentences", "In 3 days", ""]
 )
 def test_no_list(text: str) -> None:
-    assert made(formats.listed, text) is None
+    assert "1. " not in (made(form.shaped, text) or "")
 
 
 def test_one_word() -> None:
-    assert made(formats.measured, "Describe Rome in one word") == "Rome"
-    assert re.fullmatch(r"[A-Z][a-z]+", made(formats.measured, "What is it?", "Give one-word answers.") or "")
-    assert made(formats.measured, "one word of advice") is None
+    assert made(form.shaped, "Describe Rome in one word") == "Rome"
+    assert re.fullmatch(r"[A-Z][a-z]+", made(form.shaped, "What is it?", "Give one-word answers.") or "")
+    assert made(form.shaped, "one word of advice") is None
 
 
 @pytest.mark.parametrize(
@@ -180,14 +181,14 @@ def test_one_word() -> None:
     ],
 )
 def test_measured(text: str, sign: str, number: int) -> None:
-    assert (made(formats.measured, text) or "").count(sign) == number
+    assert (made(form.shaped, text) or "").count(sign) == number
 
 
 def test_rules_may_measure_and_numbers_are_bounded() -> None:
-    assert (made(formats.measured, "Tell me about Rome", "Answer in one sentence.") or "").count(".") == 1
-    assert made(formats.measured, "Tell me about Rome") is None
-    assert len((made(formats.measured, "Write a 50-word paragraph about Rome") or "").split()) <= 50
-    assert len(made(formats.measured, "Write 9999 paragraphs") or "") < 20_000
+    assert (made(form.shaped, "Tell me about Rome", "Answer in one sentence.") or "").count(".") == 1
+    assert made(form.shaped, "Tell me about Rome") is None
+    assert len((made(form.shaped, "Write a 50-word paragraph about Rome") or "").split()) <= 50
+    assert len(made(form.shaped, "Write 9999 paragraphs") or "") < 20_000
 
 
 @pytest.mark.parametrize(
@@ -195,13 +196,17 @@ def test_rules_may_measure_and_numbers_are_bounded() -> None:
     [
         ("Answer inside <answer></answer> tags.", "<answer>Tea.</answer>"),
         ("Wrap your response in <out> tags", "<out>Tea.</out>"),
-        ("Put your thoughts in <think> tags and write the answer within `<answer>` tags.", "<answer>Tea.</answer>"),
+        (
+            "Put your thoughts in <think> tags and write the answer within `<answer>` tags.",
+            "<think>The user asks about tea.</think>\n<answer>Tea.</answer>",
+        ),
         ("The context is in <doc> tags. <doc>x</doc>", "Tea."),
         ("Is 3 < 4?", "Tea."),
     ],
 )
 def test_tags(order: str, answer: str) -> None:
-    assert in_tags("Tea.", ["", order]) == answer
+    asked = Request("Tell me about tea", order, topic("Tell me about tea"))
+    assert finished("Tea.", asked, Seed(0).stream("x")) == answer
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,310 @@
+"""The form that a prompt orders for any answer: tags, a label, a length, a list, capitals, or only its number.
+
+An answer is shaped whatever it comes from: the results of tools, the conversation, or made-up sentences.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain, islice
+
+from mockserver.core.lazy import lazy_pattern
+from mockserver.core.seed import Random
+from mockserver.model.fillers import capitalized, english, note, pick
+from mockserver.model.prose.generators import Speaker, blank, sentences
+from mockserver.model.prose.topic import SENTENCE, Topic
+from mockserver.model.schema.scalars import known_text
+from mockserver.model.vocabulary import singular
+
+Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
+
+
+@cache
+def trigger_set(name: str) -> frozenset[str]:
+    """The words without which no prompt orders a format."""
+    return frozenset(english(name, "formats"))
+
+
+@lru_cache(maxsize=256)
+def trigger_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%", text.lower()))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them."""
+
+    text: str
+    rules: str
+    topic: Topic
+    facts: tuple[Fact, ...] = ()
+    found: str = ""
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A number of words, sentences, lines, paragraphs or items; `bound` is `exactly`, `most`, `fewer` or empty."""
+
+    number: int
+    unit: str
+    bound: str = ""
+
+
+@lru_cache(maxsize=256)
+def length_of(order: str) -> Length | None:
+    """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
+    if trigger_set("measured").isdisjoint(trigger_words(order)):
+        return None
+    for found in _LENGTH.finditer(order):
+        before = [word.lower() for word in found["before"].split()]
+        lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
+        starts = not before and (not lead or lead[-1] in ".!?;:,\n)—-")
+        is_last = _END.match(order, found.end()) is not None
+        unit = singular(found["unit"].split()[0].lower()).partition("-")[0]
+        if unit == "word" and found["number"].lower() in ("a", "an") and before[-1:] != ["in"]:
+            continue
+        if starts or is_last or found["joint"] == "-" or (before and before[-1] in trigger_set("before_lengths")):
+            bound = next((name for word in before if (name := _BOUNDS.get(word))), "")
+            return Length(number_of(found["number"]), _UNITS.get(unit, unit), bound)
+    return None
+
+
+def number_of(word: str) -> int:
+    return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
+
+
+_ONE_TO_FIFTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_NUMBERS = {name: number for number, name in enumerate(_ONE_TO_FIFTEEN.split(), 1)}
+_NUMBERS |= {"a": 1, "an": 1, "single": 1, "twenty": 20, "thirty": 30, "fifty": 50, "a hundred": 100, "hundred": 100}
+NUMBER = rf"(?:[0-9]{{1,4}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_LENGTH = lazy_pattern(
+    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -])"
+    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different|bullet(?=[ -])"
+    r"|more|or|less|fewer|english|long)[ -]){0,2}"
+    r"(?P<unit>words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|"
+    r"points?|items)\b"
+)
+_BOUNDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most", "within": "most"}
+_BOUNDS |= {"up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}
+_UNITS = {"bullet": "item", "point": "item"}
+_END = lazy_pattern(
+    r"(?i)\s*(?:only|please|max(?:imum)?|long|or (?:less|fewer)|at most|answers?|repl(?:y|ies))?\s*(?:[:.!\n]|\Z)"
+)
+
+
+def shaped(request: Request, rng: Random) -> str | None:
+    """Return an answer of the length, or the list, that a prompt orders; None if it orders none."""
+    length = length_of(request.text) or length_of(request.rules)
+    made = _listed(request, length, rng)
+    if made is not None or length is None:
+        return made
+    number = min(length.number - (length.bound == "fewer"), 3000)
+    said = [found[0].strip() for found in SENTENCE.finditer(request.found)] if request.found else []
+    match length.unit:
+        case "word" if number == 1:
+            return _one_word(request, rng)
+        case "word":
+            return _in_words(request, said, number, length.bound, rng)
+        case "paragraph":
+            lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
+            return "\n\n".join(_sentences(request, said * (not at), each, rng, opened=not at) for at, each in lengths)
+    return _sentences(request, said, min(number, 50), rng, between="\n" * (length.unit == "line"))
+
+
+def _one_word(request: Request, rng: Random) -> str:
+    known = trigger_words(request.text)
+    values = [word for _, value in request.facts for word in value.split()[:1] if word.lower() not in known]
+    if values:
+        return values[0].strip(".,;:!?")
+    proper = [word for word in request.topic.words if word[:1].isupper()]
+    return capitalized(pick(proper or english("aspects"), rng))
+
+
+def _sentences(
+    request: Request, said: Sequence[str], number: int, rng: Random, *, between: str = "", opened: bool = True
+) -> str:
+    more = sentences(request.topic, rng, opened=opened and not said)
+    return (between or blank(request.topic)).join(islice(chain(said, more), number))
+
+
+def _in_words(request: Request, said: Sequence[str], number: int, bound: str, rng: Random) -> str:
+    """About as many words; whole sentences of at most so many, if one fits."""
+    if bound in ("most", "fewer"):
+        short = [f"{capitalized(request.topic.subject)}: {note(rng)}."] if request.topic.subject else []
+        openers = islice(sentences(request.topic, rng), 8)
+        fitting = (
+            each for each in (*said, *openers, *short, f"{note(rng).capitalize()}.") if len(each.split()) <= number
+        )
+        if (first := next(fitting, None)) is not None:
+            return first
+    words = (word for sentence in chain(said, sentences(request.topic, rng)) for word in sentence.split())
+    taken = list(islice(words, number))
+    exactly = bound == "exactly"
+    loose = 0 if exactly else next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
+    return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
+
+
+def kind_of_writing(text: str) -> re.Match[str] | None:
+    """Return the first word that says what is to be written; its group is `code` or `prose`."""
+    return _WRITING.search(text)
+
+
+_WRITING = lazy_pattern(
+    r"(?i)\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|quer(?:y|ies)|"
+    r"regex(?:es)?|regular "
+    r"expressions?|one-liners?|algorithms?|commands?|components?|unit tests?|dockerfile|endpoints?|"
+    r"decorators?)(?! of\b)"
+    r"|in (?:python|javascript|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|"
+    r"c)(?=[\s.?!,:]|$))"
+    r"|(?P<prose>e-?mails?|letters?|story|stories|tales?|poems?|essays?|songs?|speech|blog|articles?|posts?|"
+    r"paragraphs?|notes?|"
+    r"reviews?|summary|novels?|dialogue|toast|message|report|apology|invitation))\b"
+)
+
+
+def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
+    counted = next(
+        (each for each in _COUNTED.finditer(request.text) if each["noun"].lower() not in trigger_set("measures")), None
+    )
+    writing = kind_of_writing(request.text) if counted else None
+    if counted and writing and writing.start() <= counted.start("noun"):
+        counted = None
+    points = length is not None and length.unit == "item"
+    if not (counted or points or _LIST.search(request.text) or _BULLETED.search(request.rules)):
+        return None
+    number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
+    if not counted and not points:
+        number = max(rng.randrange(3, 6), len(request.facts))
+    items = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
+    items += _items(counted["noun"].lower() if counted and not items else "", number, rng)[
+        : max(0, number - len(items))
+    ]
+    if request.matches(_IN_A_ROW):
+        return ", ".join(item.partition(":")[0] for item in items[:number])
+    is_bulleted = request.matches(_BULLETED) or points
+    return "\n".join(f"- {item}" if is_bulleted else f"{at}. {item}" for at, item in enumerate(items[:number], 1))
+
+
+def _items(noun: str, number: int, rng: Random) -> list[str]:
+    if not noun or noun in trigger_set("points"):
+        aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
+        items = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
+        return items + [f"Point {at}: {note(rng)}" for at in range(len(items) + 1, number + 1)]
+    thing = noun[:-1] if noun in trigger_set("ending_in_ie") else singular(noun)
+    known: dict[str, None] = {}
+    for _ in range(4 * number):
+        if (text := known_text(thing, rng)) is None or len(known) == number:
+            break
+        known[text] = None
+    if len(known) == number:
+        return [*known]
+    adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
+    names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
+    return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
+
+
+_COUNTED = lazy_pattern(
+    rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
+    top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
+    describe|explain|which|need|want|offer)\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
+    (?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|
+    possible|random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
+    (?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"""
+)
+_LIST = lazy_pattern(
+    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|as a list|"
+    r"in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list|"
+    r"comma[- ]separated(?: list)?)\b|"
+    r"^\s*(?:please )?list\b"
+)
+_BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b")
+_IN_A_ROW = lazy_pattern(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
+
+
+def finished(answer: str, request: Request, rng: Random) -> str:
+    """Return an answer in the case, behind the label and in the tags that a prompt orders, or only its number."""
+    for order in (request.text, request.rules):
+        words = trigger_words(order)
+        if not trigger_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(order):
+            number = _NUMBER.search(answer)
+            answer = number[0] if number else str(rng.randrange(2, 100))
+        elif not trigger_set("letter_case").isdisjoint(words) and (upper := _upper_case(order)) is not None:
+            answer = answer.upper() if upper else answer.lower()
+    return _in_tags(_labelled(answer, request), request, rng)
+
+
+def _upper_case(order: str) -> bool | None:
+    """Whether an order wants capitals or small letters; None for neither: a question about them wants none."""
+    clauses = (clause for clause in _CLAUSE.findall(order) if not clause.endswith("?"))
+    found = next(filter(None, map(_CASE.match, clauses)), None)
+    return None if found is None else found["upper"] is not None
+
+
+def label_in(order: str) -> re.Match[str] | None:
+    return _LABEL.search(order) if ":" in order else None
+
+
+def _labelled(answer: str, request: Request) -> str:
+    found = label_in(request.text) or label_in(request.rules)
+    label = (found["quoted"] or found["bare"]).strip() if found else ""
+    if found is None or f"{label}:" in answer:
+        return answer
+    if found["begin"]:
+        return f"{label}: {answer}"
+    first = SENTENCE.search(answer.rpartition(" = ")[2])
+    return f"{answer}\n\n{label}: {first[0].strip() if first else answer}"
+
+
+def _in_tags(answer: str, request: Request, rng: Random) -> str:
+    names = [
+        found["name"] for order in (request.text, request.rules) if "<" in order for found in _TAGS.finditer(order)
+    ]
+    names = [*dict.fromkeys(names)]
+    thinking = [name for name in names if name.lower() in trigger_set("thinking_tags")]
+    tags = [*thinking, *[name for name in names if name not in thinking][-1:]]
+    if not tags or "<" in answer or "```" in answer:
+        return answer
+    thoughts = Speaker(request.topic, rng).thoughts()
+    texts = [next(thoughts) if name in thinking and name != tags[-1] else answer for name in tags]
+    if tags[-1] in thinking:  # nothing was said of the answer, which follows
+        texts[-1], tail = next(thoughts), f"\n{answer}"
+    else:
+        tail = ""
+    return "\n".join(f"<{name}>{text}</{name}>" for name, text in zip(tags, texts, strict=True)) + tail
+
+
+_CLAUSE = lazy_pattern(r"[^.!?:\n]+(?:[.!?:\n]|$)")
+_CASE = lazy_pattern(
+    r"(?i)\W*(?:(?:please|now|and|then|always|just|only|but)\s+){0,3}"
+    r"(?:(?:answer|reply|respond|write|say|speak|output|print|use|return|explain|describe|give|name|tell|type|keep)\b"
+    r"(?:(?!\b(?:keywords?|names?|constants?|headings?|titles?|variables?|initials?|why|when|how|who|whether|"
+    r"what)\b).){0,80}?"
+    r"\b(?:in|use|using|only|with)\s+(?:only\s+)?|in\s+|(?=all[ -]))"
+    r"(?:all[ -]?)?(?:(?P<upper>upper[- ]?case|caps\b|capitals\b|capital letters|block letters)"
+    r"|lower[- ]?case|small letters)\b"
+)
+_NUMBER_ALONE = lazy_pattern(
+    r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
+    r"\b(?:numbers?|digits?|integers?) only\b|"
+    r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
+)
+_NUMBER = lazy_pattern(r"-?\d+(?:[.,]\d+)*")
+_LABEL = lazy_pattern(
+    r"(?:\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|"
+    r"provide)\b"
+    r"[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b(?i:\s+(?:the|a|line|word|words|label|"
+    r"phrase|following|"
+    r"template|prefix))*:?\s*)"
+    r"(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):[\"'`”*]{1,2}|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+)
+_TAGS = lazy_pattern(
+    r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give|think|reason|"
+    r"reasoning|"
+    r"thoughts?|plan|explain|show|analy[sz]e|reflect)\b[^.\n]{0,60}?"
+    r"\b(?:in|inside|within|between|with|using)\s+(?:the\s+|these\s+|an?\s+)?"
+    r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
+)

@@ -230,7 +230,9 @@ class Call:
 
 
 # The keys of the meaning that decide the shape of an answer, rather than its content.
-_SHAPING = frozenset({"tools", "tool_choice", "functions", "function_call", "response_format", "text"})
+_SHAPING = frozenset(
+    ("tools", "tool_choice", "functions", "function_call", "response_format", "text", "output_config", "output_format")
+)
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 

@@ -93,7 +93,8 @@ class ErrorTable:
         facts |= _rate(failure)
         facts["key"] = mask_key(str(facts["key"]))
         # The prompt fits, but not the completion after it.
-        template = COMPLETION_TOO_LONG if "completion" in failure.details else self.messages[reason]
+        too_long = self.messages.get("completion_too_long", COMPLETION_TOO_LONG)
+        template = too_long if "completion" in failure.details else self.messages[reason]
         message = template.format_map({key: clip(str(value)) for key, value in facts.items()})
         return "".join((message, *_hints(message, failure.details)))
 

@@ -75,6 +75,13 @@ DEFAULTS: Mapping[tuple[str, str], Fields] = {
     **{(dialect, "chat"): _CHAT for dialect in ("azure", "azure_openai", "crazyrouter", "openai")},
     **{(dialect, "completions"): _COMPLETION for dialect in ("azure_openai", "openai")},
     **{(dialect, "responses"): _RESPONSES for dialect in ("azure_openai", "openai")},
+    ("anthropic", "chat"): {
+        "temperature": 1,
+        "tools": [],
+        "tool_choice": lambda body: {"type": "auto" if body.get("tools") else "none"},
+        "thinking": {"type": "disabled"},
+        "stop_sequences": [],
+    },
     ("fireworks", "chat"): {**_FIREWORKS, **_TOOLS},
     ("fireworks", "completions"): _FIREWORKS,
     ("skytells", "chat"): {**_CHAT, "temperature": 0.7, "top_p": 0.95, "max_tokens": 8192},

@@ -1,0 +1,58 @@
+"""Anthropic: the Messages API, of both its versions (https://platform.claude.com/docs/en/api)."""
+
+from dataclasses import replace
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._parse import read_object
+from mockserver.dialects.anthropic.models import COUNT
+from mockserver.dialects.anthropic.replies import (
+    credential,
+    error_event,
+    fail,
+    rate_limit_headers,
+    render_count,
+    render_message,
+    render_models,
+)
+from mockserver.dialects.anthropic.request import NAME, messages_call, parse_messages
+
+
+def _parse_count(http: HttpRequest, strict: bool) -> Call:
+    call = messages_call(http, read_object(http), strict=strict, model=COUNT)
+    return replace(call, operation="input_tokens")
+
+
+def _parse_models(http: HttpRequest, strict: bool) -> Call:
+    model = http.path_params.get("model", "")
+    return Call(NAME, "model" if model else "models", model, http, {"model": model})
+
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/anthropic",),
+    bare=("/v1/messages",),
+    operations=(
+        Operation("chat", "POST", "/v1/messages", parse_messages, render_message, error=error_event),
+        Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count),
+        Operation("models", "GET", "/v1/models", _parse_models, render_models),
+        Operation("model", "GET", "/v1/models/{model:path}", _parse_models, render_models),
+    ),
+    credential=credential,
+    fail=fail,
+    rate_limit_headers=rate_limit_headers,
+    models=(
+        *("claude-fable-5-2", "claude-mythos-5-2", "claude-haiku-5-5", "claude-sonnet-5-5", "claude-opus-5-5"),
+        *("claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5", "claude-sonnet-4-5"),
+    ),
+    features=frozenset({"content_filter", "refusal", "annotations", "items"}),
+    missing=dict.fromkeys(
+        ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults"), "{json: {}}"
+    ),
+    variables={
+        "ANTHROPIC_BASE_URL": "{address}/anthropic",
+        "ANTHROPIC_API_URL": "{address}/anthropic",
+        "ANTHROPIC_API_KEY": "{key}",
+    },
+)

@@ -1,0 +1,245 @@
+"""What no type of a Messages request can say: Anthropic's own words for each, the first of which is the answer."""
+
+import re
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from mockserver.core.json import Json
+from mockserver.dialects._parse import clip
+from mockserver.dialects.anthropic.models import Body
+from mockserver.wire.anthropic import is_signature
+
+VERSIONS = ("2023-06-01", "2026-10-21")
+Messages = Iterator[str]
+
+
+def conflicts(body: Body, version: str) -> Messages:
+    """Yield what is wrong with a body that has the right types."""
+    if version != VERSIONS[0]:
+        yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
+        yield from _only_formerly(body)
+    if not body["messages"]:
+        yield "messages: at least one message is required"
+    yield from _empty(body)
+    if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
+        yield "stop_sequences: each stop sequence must contain non-whitespace"
+    yield from _of_tools(body)
+    yield from _of_thinking(body)
+    yield from _of_caching(body)
+    yield from _unpaired(body)
+    yield from _of_prefill(body["messages"])
+
+
+def _only_formerly(body: Body) -> Messages:
+    for at, index, role, block in _blocks(body["messages"]):
+        if role == "assistant" and block["type"] == "document":
+            yield f"messages.{at}.content.{index}: `document` blocks are not permitted in assistant messages"
+        if role == "user" and block.get("citations") and block["type"] == "text":
+            yield f"messages.{at}.content.{index}.text.citations: Extra inputs are not permitted"
+
+
+def _blocks(messages: Iterable[Body]) -> Iterator[tuple[int, int, str, Body]]:
+    for at, message in enumerate(messages):
+        if isinstance(message["content"], list):
+            yield from ((at, index, message["role"], block) for index, block in enumerate(message["content"]))
+
+
+def _empty(body: Body) -> Messages:
+    last = len(body["messages"]) - 1
+    for at, message in enumerate(body["messages"]):
+        if not message["content"] and not (at == last and message["role"] == "assistant"):
+            yield f"messages.{at}: all messages must have non-empty content except for the optional final assistant message"
+    inner = (block.get("content") for *_, block in _blocks(body["messages"]) if block["type"] == "tool_result")
+    named = {"messages": ([block for *_, block in _blocks(body["messages"])], *inner), "system": (body.get("system"),)}
+    for name, contents in named.items():
+        for content in contents:
+            if isinstance(content, list) and any(
+                block.get("text") == "" for block in content if block["type"] == "text"
+            ):
+                yield f"{name}: text content blocks must be non-empty"
+
+
+def _of_tools(body: Body) -> Messages:
+    names = [tool["name"] for tool in body.get("tools") or () if "name" in tool]
+    if len(set(map(str, names))) < len(names):
+        yield "tools: Tool names must be unique."
+    choice = body.get("tool_choice") or {}
+    match choice.get("type"):
+        case "any" if not body.get("tools"):
+            yield "tool_choice.any may only be specified while providing tools"
+        case "tool" if choice["name"] not in names:
+            yield f"Tool '{clip(choice['name'])}' not found in provided tools"
+
+
+def _of_thinking(body: Body) -> Messages:
+    thinking = body.get("thinking") or {"type": "disabled"}
+    if thinking["type"] not in ("enabled", "adaptive"):
+        return
+    if thinking.get("budget_tokens", 0) >= body.get("max_tokens", 1 << 62):
+        yield f"`max_tokens` must be greater than `thinking.budget_tokens`{_DOCS}"
+    if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+        yield "Thinking may not be enabled when tool_choice forces tool use."
+    if body.get("temperature", 1) != 1:
+        yield f"`temperature` may only be set to 1 when thinking is enabled or in adaptive mode{_DOCS}"
+
+
+def _of_caching(body: Body) -> Messages:
+    found = list(_cached(body))
+    if len(found) > _MOST_CACHED:
+        yield f"A maximum of {_MOST_CACHED} blocks with cache_control may be provided. Found {len(found)}."
+    short = False
+    for place, control in found:
+        if control.get("ttl") == "1h" and short:
+            yield (
+                f"{place}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control "
+                "block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+            )
+        short = short or control.get("ttl") != "1h"
+
+
+def _cached(body: Body) -> Iterator[tuple[str, Body]]:
+    """Each cache_control and its place, in the order in which prompts are cached."""
+    held = [(f"tools.{at}", tool) for at, tool in enumerate(body.get("tools") or ())]
+    system = body.get("system")
+    held += [(f"system.{at}", block) for at, block in enumerate(system if isinstance(system, list) else ())]
+    for at, index, _, block in _blocks(body["messages"]):
+        held.append((f"messages.{at}.content.{index}", block))
+        inner = block.get("content") if block["type"] == "tool_result" else None
+        named = enumerate(inner if isinstance(inner, list) else ())
+        held += [(f"messages.{at}.content.{index}.tool_result.content.{n}", block) for n, block in named]
+    yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
+
+
+def _unpaired(body: Body) -> Messages:
+    """Every tool call needs its result at once, every result its call; what a thread holds is not known here."""
+    if (body.get("thread") or {}).get("type") == "continue":
+        return
+    turns = list(_turns(body["messages"]))
+    seen = Counter[str]()
+    for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=True):
+        calls = (
+            {block["id"]: at for at, _, block in blocks if block["type"] == "tool_use"} if role == "assistant" else {}
+        )
+        for at, index, block in blocks:
+            if block["type"] == "tool_use":
+                seen[block["id"]] += 1
+                if seen[block["id"]] > 1:
+                    yield f"messages.{at}.content.{index}: `tool_use` ids must be unique"
+        results = {block["tool_use_id"] for _, _, block in after if block["type"] == "tool_result"}
+        if open_ids := [name for name in calls if name not in results]:
+            yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
+    for (_, before), (_, blocks) in zip([("", []), *turns], turns, strict=False):
+        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
+        for at, index, block in blocks:
+            if block["type"] == "tool_result" and block["tool_use_id"] not in made:
+                yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
+
+
+def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
+    """Merge consecutive messages of one role: yield its blocks, each with its place."""
+    role, blocks = "", list[tuple[int, int, Body]]()
+    for at, message in enumerate(messages):
+        if message["role"] == "system":
+            continue
+        if message["role"] != role and role:
+            yield role, blocks
+            blocks = []
+        role = message["role"]
+        blocks += [(at, index, block) for _, index, _, block in _blocks((message,))]
+    if role:
+        yield role, blocks
+
+
+def _of_prefill(messages: list[Body]) -> Messages:
+    if not messages or messages[-1]["role"] != "assistant":
+        return
+    content = messages[-1]["content"]
+    text = content if isinstance(content, str) else content[-1].get("text", "") if content else ""
+    if text != text.rstrip():
+        yield "messages: final assistant content cannot end with trailing whitespace"
+
+
+def live_only(body: Body) -> Messages:
+    """Yield what depends on the model or on policy, which is refused with `strict` only."""
+    form = (body.get("output_config") or {}).get("format") or body.get("output_format")
+    if form:
+        yield from (f"output_config.format.schema: {why}" for why in _unsupported(form["schema"]))
+    newer = _NEWER.match(body["model"]) is not None
+    if newer and body["messages"][-1]["role"] == "assistant":
+        yield ("This model does not support assistant message prefill. The conversation must end with a user message.")
+    if "temperature" in body and "top_p" in body:
+        yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+    yield from (f"`{key}` is deprecated for this model." for key in _SAMPLING if newer and key in body)
+    for at, index, _, block in _blocks(body["messages"]):
+        if block["type"] == "thinking" and not is_signature(block["signature"], block["thinking"]):
+            yield f"messages.{at}.content.{index}: Invalid `signature` in `thinking` block"
+        if block["type"] == "image" and block["source"]["type"] == "base64":
+            yield from _of_image(f"messages.{at}.content.{index}.image.source.base64", block["source"]["data"])
+    yield from _unthinking(body)
+
+
+def _of_image(place: str, data: str) -> Messages:
+    size = len(data) * 3 // 4
+    if size > _LARGEST_IMAGE:
+        yield f"{place}: image exceeds 5 MB maximum: {size} bytes > {_LARGEST_IMAGE} bytes"
+    try:
+        b64decode(data, validate=True)
+    except ValueError:
+        yield f"{place}: Could not process image"
+
+
+def _unthinking(body: Body) -> Messages:
+    """With thinking, the last turn of the assistant begins with its thoughts, if it calls tools."""
+    if (body.get("thinking") or {}).get("type") != "enabled":
+        return
+    turns = [(role, blocks) for role, blocks in _turns(body["messages"]) if role == "assistant" and blocks]
+    at, index, first = turns[-1][1][0] if turns else (0, 0, {"type": "thinking"})
+    if any(block["type"] == "tool_use" for _, _, block in turns[-1][1] if turns) and "thinking" not in first["type"]:
+        yield (
+            f"messages.{at}.content.{index}.type: Expected `thinking` or `redacted_thinking`, but found `{first['type']}`. "
+            "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
+            "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous "
+            "turns. To avoid this requirement, disable `thinking`."
+        )
+
+
+def _unsupported(schema: Json) -> Messages:
+    """Why a schema is outside of the part that structured outputs support."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _unsupported(each)
+    if not isinstance(schema, dict):
+        return
+    match schema.get("type"):
+        case "object" if schema.get("additionalProperties") is not False:
+            yield "For 'object' type, 'additionalProperties' must be explicitly set to false"
+        case "array" if "maxItems" in schema:
+            yield "For 'array' type, property 'maxItems' is not supported"
+        case "array" if schema.get("minItems", 0) not in (0, 1):
+            yield f"For 'array' type, 'minItems' values other than 0 or 1 are not supported (got: [{schema['minItems']}, ∞])"
+        case "number" | "integer" as kind if found := [key for key in ("maximum", "minimum") if key in schema]:
+            which = f"properties {', '.join(found)} are" if len(found) > 1 else f"property {found[0]} is"
+            yield f"For '{kind}' type, {which} not supported"
+    for key in ("properties", "$defs", "definitions"):
+        if isinstance(named := schema.get(key), dict):
+            yield from _unsupported(list(named.values()))
+    for key in ("items", "anyOf", "allOf"):
+        yield from _unsupported(schema.get(key))
+
+
+_SAMPLING = ("temperature", "top_p", "top_k")
+_MOST_CACHED, _LARGEST_IMAGE = 4, 5 << 20  # blocks, bytes
+_NEWER = re.compile(r"claude-(?:opus|sonnet)-(?:4-[6-9]|[5-9])|claude-(?:haiku|fable|mythos)-[5-9]")
+_DOCS = (
+    ". Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+    "#max-tokens-and-context-window-size for more details."
+)
+_UNANSWERED = (
+    "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "
+    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+)
+_UNASKED = (
+    "messages.{at}.content.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
+    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+)

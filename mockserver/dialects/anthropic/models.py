@@ -1,0 +1,306 @@
+"""The request bodies of the Messages API, as Anthropic validates them: closed tables, unions told apart by `type`.
+
+Anthropic words its errors as pydantic does, so that the first of pydantic's becomes the message of the 400.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects._fields import (
+    Object,
+    closed_shape,
+    integer,
+    labelled,
+    list_of,
+    literal,
+    not_null,
+    open_shape,
+    optional,
+    tagged_by,
+    union_by,
+    with_checks,
+)
+from mockserver.dialects._parse import clip
+
+Body = Mapping[str, Json]
+Type = Any
+
+
+def validate(adapter: TypeAdapter[Any], body: Body) -> None:
+    """Raise the Failure that Anthropic makes of the first thing wrong with a body."""
+    try:
+        adapter.validate_python(body)
+    except ValidationError as error:
+        raise _refusal(error.errors(include_url=False)[0], body) from None
+
+
+def refuse(message: str) -> Failure:
+    return Failure("bad_parameter", message)
+
+
+def _refusal(error: ErrorDetails, body: Body) -> Failure:
+    steps = [step for step in error["loc"] if not str(step).startswith("<")]
+    if steps[0] == "tools" and len(steps) > 2 and steps[2] in _DATED:
+        steps[2] = body["tools"][steps[1]]["type"]
+    message = _MESSAGES.get(error["type"], error["msg"])
+    match error["type"]:
+        case "union_tag_not_found":
+            steps.append("type")
+        case "union_tag_invalid":
+            message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=error["ctx"]["expected_tags"])
+        case "literal_error" if steps[-1] == "role":
+            message = "Input should be 'user' or 'assistant'"  # of late, it may be 'system', too
+        case "greater_than_equal" if steps == ["max_tokens"]:
+            message = "Input should be greater than or equal to 1"  # from when 0 was not allowed
+    return refuse(f"{'.'.join(clip(str(step)) for step in steps)}: {message}")
+
+
+_MESSAGES: Mapping[str, str] = {
+    "union_tag_not_found": "Field required",
+    "union_tag_invalid": "Input tag '{tag}' found using 'type' does not match any of the expected tags: {expected}",
+}
+
+
+def _in_range(value: Json) -> Json:
+    if isinstance(value, int | float) and not 0 <= value <= 1:
+        raise PydanticCustomError("range", "range: 0..1")
+    return value
+
+
+Share = with_checks(float, BeforeValidator(_in_range))
+CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")))
+Caller = Object
+
+
+def _text_or_list(kind: Type) -> Type:
+    """A text or a list; what is neither is refused as no text."""
+    return union_by(
+        lambda value: "<a list>" if isinstance(value, list) else "<a string>",
+        labelled("<a string>", str),
+        labelled("<a list>", list_of(kind)),
+    )
+
+
+def _of_type(kind: str, **fields: Type) -> Type:
+    return closed_shape(type=literal(kind), **fields)
+
+
+def _block(kind: str, **fields: Type) -> Type:
+    return _of_type(kind, cache_control=optional(CacheControl), **fields)
+
+
+_URL, _FILE = _of_type("url", url=str), _of_type("file", file_id=str)
+_CITATIONS = optional(closed_shape(enabled=not_null(bool)))
+Text = _block("text", text=str, citations=optional(list_of(Object)))
+Image = _block(
+    "image",
+    source=tagged_by(
+        "type",
+        _of_type("base64", media_type=literal("image/jpeg", "image/png", "image/gif", "image/webp"), data=str),
+        _URL,
+        _FILE,
+    ),
+    transformations=optional(closed_shape(oversized_image=not_null(literal("downsize", "error")))),
+)
+Document = _block(
+    "document",
+    source=tagged_by(
+        "type",
+        _of_type("base64", media_type=literal("application/pdf"), data=str),
+        _of_type("text", media_type=literal("text/plain"), data=str),
+        _of_type("content", content=_text_or_list(tagged_by("type", Text, Image))),
+        _URL,
+        _FILE,
+    ),
+    title=optional(str),
+    context=optional(str),
+    citations=_CITATIONS,
+)
+SearchResult = _block("search_result", source=str, title=str, content=list_of(Text), citations=_CITATIONS)
+ToolReference = _block("tool_reference", tool_name=str)
+_RESULT_ID = {"tool_use_id": Annotated[str, Field(pattern="^[a-zA-Z0-9_-]+$")]}
+_CALL = {
+    "id": Annotated[str, Field(pattern="^[a-zA-Z0-9_-]+$")],
+    "name": str,
+    "input": Object,
+    "caller": optional(Caller),
+}
+ToolResult = _block(
+    "tool_result",
+    **_RESULT_ID,
+    content=optional(
+        _text_or_list(
+            tagged_by(
+                "type",
+                *(Text, Image, Document, SearchResult, ToolReference),
+                open_shape(type=literal("browser_state")),
+            )
+        )
+    ),
+    is_error=optional(bool),
+    toolset_name=optional(str),
+)
+# Results of tools that the provider runs; of the beta ones, only the type is known.
+_RESULTS = (
+    *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
+    *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
+)
+_BETA = (
+    *("mcp_tool_use", "mcp_tool_result", "mcp_tool_listing", "advisor_tool_result", "compaction", "fallback"),
+    *("tool_addition", "tool_removal"),
+)
+Block = tagged_by(
+    "type",
+    *(Text, Image, Document, SearchResult),
+    _of_type("thinking", thinking=str, signature=str),
+    _of_type("redacted_thinking", data=str),
+    _block("tool_use", **_CALL, toolset_name=optional(str)),
+    ToolResult,
+    _block("server_tool_use", **_CALL),
+    *(_block(kind, **_RESULT_ID, content=Any, caller=optional(Caller)) for kind in _RESULTS),
+    _block("container_upload", file_id=str),
+    ToolReference,
+    open_shape(type=literal(*_BETA)),
+)
+RequestMessage = closed_shape(role=literal("user", "assistant", "system"), content=_text_or_list(Block))
+
+_OPTIONS: dict[str, Type] = {
+    "strict": optional(bool),
+    "cache_control": optional(CacheControl),
+    "defer_loading": optional(bool),
+    "allowed_callers": optional(list_of(str)),
+}
+_DOMAINS = {"allowed_domains": optional(list_of(str)), "blocked_domains": optional(list_of(str))}
+_SEARCHED = {"max_uses": optional(integer(1)), **_DOMAINS}
+_PLACE = _of_type("approximate", **dict.fromkeys(("city", "region", "country", "timezone"), optional(str)))
+_EXAMPLES = {"input_examples": optional(list_of(Object))}
+_SCREEN = {"display_width_px": int, "display_height_px": int, "display_number": optional(int)}
+# The options of tools whose schema Anthropic supplies, by the beginning of their type (a date follows).
+_DATED: Mapping[str, Mapping[str, Type]] = {
+    "bash": {"name": literal("bash"), **_EXAMPLES},
+    "text_editor": {
+        "name": literal("str_replace_editor", "str_replace_based_edit_tool"),
+        "max_characters": optional(integer(1)),
+        **_EXAMPLES,
+    },
+    "memory": {"name": literal("memory"), **_EXAMPLES},
+    "computer": {"name": literal("computer"), "enable_zoom": optional(bool), **_SCREEN, **_EXAMPLES},
+    "web_search": {"name": literal("web_search"), **_SEARCHED, "user_location": optional(_PLACE)},
+    "web_fetch": {
+        "name": literal("web_fetch"),
+        **_SEARCHED,
+        "citations": _CITATIONS,
+        "max_content_tokens": optional(integer(1)),
+        "url_sources": optional(Any),
+        "use_cache": optional(bool),
+    },
+    "code_execution": {"name": literal("code_execution")},
+    "tool_search_tool": {"name": literal("tool_search_tool_regex", "tool_search_tool_bm25")},
+}
+_WITHOUT_NAME = ("computer_toolset", "browser_toolset", "mcp_toolset", "advisor")
+Custom = closed_shape(
+    type=optional(literal("custom")),
+    name=Annotated[str, Field(pattern="^[a-zA-Z0-9_-]{1,128}$")],
+    input_schema=open_shape(type=literal("object")),
+    description=not_null(str),
+    eager_input_streaming=optional(bool),
+    **_EXAMPLES,
+    **_OPTIONS,
+)
+
+
+def family(kind: str) -> str | None:
+    """The key of the options of a tool's type; None for types that are not known."""
+    return next((name for name in _DATED if kind == name or kind.startswith(f"{name}_")), None)
+
+
+def _tool_tag(tool: Any) -> str | None:
+    kind = tool.get("type") if isinstance(tool, dict) else None
+    if kind is None or not isinstance(kind, str) or kind == "custom":
+        return "custom"
+    if kind.startswith(_WITHOUT_NAME):
+        return "<a toolset>"
+    return family(kind) or ("<a toolset>" if isinstance(tool.get("name"), str) else kind)
+
+
+Tool = union_by(
+    _tool_tag,  # type: ignore[arg-type]
+    labelled("custom", Custom),
+    *(labelled(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
+    labelled("<a toolset>", Object),
+)
+_ONE_CALL = {"disable_parallel_tool_use": not_null(bool)}
+ToolChoice = tagged_by(
+    "type",
+    _of_type("auto", **_ONE_CALL),
+    _of_type("any", **_ONE_CALL),
+    _of_type("tool", name=str, **_ONE_CALL),
+    _of_type("none"),
+)
+_DISPLAY = {"display": optional(literal("summarized", "omitted", "updates"))}
+Thinking = tagged_by(
+    "type",
+    _of_type("enabled", budget_tokens=integer(1024), **_DISPLAY),
+    _of_type("adaptive", **_DISPLAY),
+    _of_type("disabled"),
+    _of_type("between_tools", **_DISPLAY),
+)
+OutputFormat = _of_type("json_schema", schema=Object)
+Thread = tagged_by("type", _of_type("create"), _of_type("continue", previous_message_id=str))
+_SKILL = closed_shape(skill_id=str, type=literal("anthropic", "custom"), version=not_null(str))
+Container = union_by(
+    lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
+    labelled("<a string>", str),
+    labelled("<an object>", closed_shape(id=optional(str), skills=optional(list_of(_SKILL)))),
+)
+
+# What counting tokens takes, too.
+_COUNTED: dict[str, Type] = {
+    "system": not_null(_text_or_list(Text)),
+    "tools": not_null(list_of(Tool)),
+    "tool_choice": not_null(ToolChoice),
+    "thinking": not_null(Thinking),
+    "output_config": optional(
+        closed_shape(
+            effort=optional(literal("low", "medium", "high", "xhigh", "max")),
+            format=optional(OutputFormat),
+        )
+    ),
+    "cache_control": optional(CacheControl),
+    "speed": optional(literal("standard", "fast")),
+    # of betas
+    "output_format": optional(OutputFormat),
+    "context_management": optional(Object),
+    "mcp_servers": not_null(list_of(Object)),
+    "compaction": optional(Object),
+}
+_REST: dict[str, Type] = {
+    "stop_sequences": not_null(list_of(str)),
+    "stream": not_null(bool),
+    "temperature": not_null(Share),
+    "top_p": not_null(Share),
+    "top_k": not_null(integer(0)),
+    "metadata": not_null(closed_shape(user_id=optional(Annotated[str, Field(max_length=256)]))),
+    "service_tier": not_null(literal("auto", "standard_only")),
+    "inference_geo": optional(str),
+    "container": optional(Container),
+    "diagnostics": optional(closed_shape(previous_message_id=optional(str))),
+    "user_profile_id": optional(str),
+    # of betas
+    "fallbacks": optional(Any),
+    "fallback_credit_token": optional(str),
+    "billing_policy": optional(Any),
+    "thread": optional(Thread),
+}
+_HEAD: dict[str, Type] = {
+    "model": Annotated[str, Field(min_length=1, max_length=256)],
+    "messages": list_of(RequestMessage),
+}
+# `POST /v1/messages` and `POST /v1/messages/count_tokens`.
+MESSAGES = TypeAdapter(closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST))
+COUNT = TypeAdapter(closed_shape(**_HEAD, **_COUNTED))

@@ -1,0 +1,284 @@
+"""Replies of the Messages API: messages, token counts, models in pages, errors, and the headers of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import ceil
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Call
+from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Success, Usage
+from mockserver.core.rates import Standings
+from mockserver.core.seed import Seed, wall
+from mockserver.dialects._errors import (
+    INVALID_REQUEST,
+    PLAIN_PERMISSION_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    error_rows,
+    retry_after,
+)
+from mockserver.dialects._parse import bearer
+from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers, request_hex, with_headers
+from mockserver.dialects.anthropic.models import refuse
+from mockserver.wire.anthropic import MessageOptions, events, message
+
+Entry = Mapping[str, Json]
+
+
+def credential(http: HttpRequest) -> str | None:
+    return http.header("x-api-key") or bearer(http)
+
+
+def headers(http: HttpRequest, call: Call | None) -> Headers:
+    return (("request-id", request_id(http, call)),)
+
+
+def request_id(http: HttpRequest, call: Call | None) -> str:
+    return f"req_01{Seed().base58(22, 'request', request_hex(http, call))}"
+
+
+def render_message(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    return with_headers(_message_reply(call, outcome), headers(call.http, call))
+
+
+def _message_reply(call: Call, answer: Answer) -> Reply:
+    options = message_options(call)
+    if call.stream:
+        return Reply(200, merge_headers(_STREAM_HEADERS, answer.headers), frames=events(answer, options))
+    return json_reply(200, message(answer, options), answer.headers, tokens=answer.weight)
+
+
+def message_options(call: Call) -> MessageOptions:
+    raw = call.raw
+    shown = (raw.get("thinking") or {}).get("display") != "omitted"
+    usage = {key: raw[key] for key in ("inference_geo", "speed") if raw.get(key) is not None}
+    extra: dict[str, Json] = {}
+    if raw.get("diagnostics") is not None:
+        extra["diagnostics"] = {"cache_miss_reason": None}
+    if raw.get("container") is not None:
+        extra["container"] = _container(raw["container"], call)
+    if raw.get("context_management") is not None:
+        extra["context_management"] = {"applied_edits": []}
+    return MessageOptions(shown, usage, extra)
+
+
+def _container(stated: Json, call: Call) -> Entry:
+    table = {"id": stated} if isinstance(stated, str) else stated
+    made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
+    skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
+    return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
+
+
+def render_count(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Stored)  # noqa: S101
+    counted = outcome.answer.usage.prompt
+    managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
+    return json_reply(200, {"input_tokens": counted, **managed}, headers(call.http, call))
+
+
+def page(entries: Sequence[Entry], http: HttpRequest) -> dict[str, Json]:
+    """The part of a list that a query asks for: `limit` entries after, or before, one of them."""
+    limit = _limit(http.query.get("limit", "20"))
+    names = [entry["id"] for entry in entries]
+    start, end = 0, len(entries)
+    if (after := http.query.get("after_id")) is not None:
+        start = names.index(after) + 1 if after in names else end
+    if (before := http.query.get("before_id")) is not None:
+        end = names.index(before) if before in names else 0
+        start = max(start, end - limit)
+    shown = entries[start:end][:limit]
+    more = start > 0 if before is not None else start + limit < end
+    first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
+    return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
+
+
+def _limit(text: str) -> int:
+    try:
+        limit = int(text)
+    except ValueError:
+        raise refuse("limit: Input should be a valid integer, unable to parse string as an integer") from None
+    if not 1 <= limit <= _LARGEST_PAGE:
+        side = "greater than or equal to 1" if limit < 1 else f"less than or equal to {_LARGEST_PAGE}"
+        raise refuse(f"limit: Input should be {side}")
+    return limit
+
+
+def moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def render_models(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Models)  # noqa: S101
+    listed = [_model(name, outcome.created) for name in outcome.names]
+    body = listed[0] if call.operation == "model" else page(listed, call.http)
+    return json_reply(200, body, headers(call.http, call))
+
+
+def _model(name: str, created: int) -> dict[str, Json]:
+    words = name.split("-")
+    named = [*(word.capitalize() for word in words if not word.isdigit()), ".".join(filter(str.isdigit, words))]
+    return {
+        "type": "model",
+        "id": name,
+        "display_name": " ".join(filter(None, named)),
+        "created_at": moment(created),
+        "lifecycle": "active",
+        "line": next((line for line in ("haiku", "sonnet", "opus", "fable", "mythos") if line in words), None),
+        "max_input_tokens": 200_000,
+        "max_tokens": 64_000,
+        "capabilities": None,
+        "deprecated_at": None,
+        "retires_at": None,
+    }
+
+
+def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
+        return _refused(failure, call)
+    body, status = error_body(http, failure, call)
+    again: Headers = (("x-should-retry", "true"),) if status == 429 else ()
+    own = (*headers(http, call), *retry_after(failure), *again)
+    return json_reply(status, body, merge_headers(own, failure.headers))
+
+
+def _refused(failure: Failure, call: Call) -> Reply:
+    """A prompt that is filtered: no error here, but a message that ends before it begins."""
+    named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
+    choice = Choice((), "content_filter", safety=failure.details.get("safety", ()))
+    answer = Answer(named, 0, call.model, (choice,), Usage(call.prompt_tokens), headers=failure.headers)
+    return with_headers(_message_reply(call, answer), headers(call.http, call))
+
+
+def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
+    if failure.status == 529 and failure.reason == "server_error":
+        failure = replace(failure, reason="overloaded")
+    if (place := _of_schema(failure, call)) is not None:
+        failure = replace(failure, message=place, param="")
+    resolved = ERRORS.resolve(failure, http, call)
+    kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
+    message = resolved.message.replace(*_OF_JSON)
+    if failure.reason == "invalid_key" and failure.message is None and http.header("x-api-key") is None:
+        message = "Invalid bearer token"
+    details = {} if resolved.code is None else {"details": {"error_code": resolved.code}}
+    error = {"type": kind, "message": message, **details}
+    return {"type": "error", "error": error, "request_id": request_id(http, call)}, resolved.status
+
+
+def _of_schema(failure: Failure, call: Call | None) -> str | None:
+    """What is wrong with a schema, with its place."""
+    schema = failure.details.get("schema")
+    if call is None or schema is None:
+        return None
+    named = (f"tools.{at}.custom.input_schema" for at, tool in enumerate(call.tools) if tool.parameters is schema)
+    return f"{next(named, 'output_config.format.schema')}: {failure.details.get('why')}"
+
+
+def error_event(failed: Reply, frames: int) -> Frame:
+    data = failed.body
+    if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
+        data = to_json({"type": "error", "error": {"type": INVALID_REQUEST, "message": _BLOCKED}})
+    return Frame(data, "error", part="finish")
+
+
+def rate_limit_headers(standings: Standings) -> Headers:
+    """Return limit, rest and reset of requests, and of tokens for each of the names that Anthropic counts them by."""
+    named = (("requests", standings.requests), *((f"{kind}tokens", standings.tokens) for kind in ("", *_KINDS)))
+    return tuple(
+        (f"anthropic-ratelimit-{name}-{key}", value)
+        for name, standing in named
+        if standing is not None
+        for key, value in (
+            ("limit", str(standing.limit)),
+            ("remaining", str(standing.left)),
+            ("reset", moment(ceil(wall() + standing.reset))),
+        )
+    )
+
+
+_KINDS = ("input-", "output-")
+_STREAM_HEADERS = STREAM_HEADERS[:2]
+_LARGEST_PAGE = 1000
+_BLOCKED = "Output blocked by content filtering policy"
+_OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
+_TYPES: Mapping[int, str] = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+_row: Callable[[int], ErrorRow] = ErrorRow
+_THREAD = ErrorRow(404, code="thread_not_found")
+ROWS = error_rows(
+    _row,
+    quota=ErrorRow(400),
+    timeout=ErrorRow(504),
+    overloaded=ErrorRow(529),
+    previous_not_found=_THREAD,
+)
+_RATE = (
+    "This request would exceed your organization's rate limit of {most} {kind} per {window} (org: mockserver, model: "
+    "{model}). For details, refer to: https://docs.claude.com/en/api/rate-limits. You can see the response headers for "
+    "current usage. Please reduce the prompt length or the maximum tokens requested, or try again later. You may also "
+    "contact sales at https://www.anthropic.com/contact-sales to discuss your options for a rate limit increase."
+)
+_NO_MODEL, _TIMEOUT = "model: {model}", "The request timed out."
+MESSAGES: Mapping[str, str] = {
+    **PLAIN_PERMISSION_MESSAGES,
+    "bad_json": "The request body is not valid JSON.",
+    "bad_parameter": "Invalid request.",
+    "content_filter": _BLOCKED,
+    "context_length": "prompt is too long: {tokens} tokens > {limit} maximum",
+    "completion_too_long": (
+        "input length and `max_tokens` exceed context limit: {prompt} + {completion} > {limit}, "
+        "decrease input length or `max_tokens` and try again"
+    ),
+    "unsupported": "This is not supported with this model.",
+    "invalid_key": "invalid x-api-key",
+    "missing_key": "x-api-key header is required",
+    "billing": "There is an issue with your organization's billing.",
+    "forbidden": "Your API key does not have permission to use the specified resource.",
+    "model_not_found": _NO_MODEL,
+    "unknown_model": _NO_MODEL,
+    "not_found": "Not found",
+    "previous_not_found": "Thread not found.",
+    "not_cancellable": "The batch has ended.",
+    "unmatched": "No rule answers this request.",
+    "route_not_found": "Not found",
+    "method_not_allowed": "Method Not Allowed",
+    "timeout": _TIMEOUT,
+    "conflict": "The resource was changed by another request.",
+    "too_large": "Request exceeds the maximum allowed number of bytes.",
+    "unsupported_media_type": "The content type must be application/json.",
+    "unprocessable": "The request was well-formed, but could not be processed.",
+    "rate_limit": _RATE,
+    "over_limit": _RATE,
+    "quota": (
+        "Your credit balance is too low to access the Anthropic API. "
+        "Please go to Plans & Billing to upgrade or purchase credits."
+    ),
+    "server_error": "Internal server error",
+    "bad_gateway": "Bad gateway",
+    "overloaded": "Overloaded",
+    "gateway_timeout": _TIMEOUT,
+}
+UNSUPPORTED: Mapping[str, str] = {
+    "parameter": "`{param}` is not supported for this model.",
+    "value": "`{param}` is deprecated for this model.",
+    "max_tokens": "`{param}` is not supported for this model.",
+    "vision": "This model does not support image input.",
+    "json_schema": "output_config.format: This model does not support structured outputs.",
+    "max_output_tokens": (
+        "max_tokens: {asked} > {limit}, which is the maximum allowed number of output tokens for {model}"
+    ),
+}
+ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)

@@ -1,0 +1,233 @@
+"""From a Messages request to a Call: the conversation, the tools, and what the answer is to be like.
+
+A `system` prompt is the first message, each tool result a message of its own, as in chats. Thinking is no part of what
+was said.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.core.tokens import APPROX, size_of
+from mockserver.dialects._chat import schema_as_text, with_ordinals
+from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
+from mockserver.dialects._parse import clip, read_object
+from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only
+from mockserver.dialects.anthropic.models import MESSAGES, Body, family, refuse, validate
+from mockserver.dialects.anthropic.tools import SCHEMAS, usable_schema
+
+NAME = "anthropic"
+MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
+
+
+def parse_messages(http: HttpRequest, strict: bool) -> Call:
+    return messages_call(http, read_object(http), strict=strict)
+
+
+def messages_call(http: HttpRequest, body: Body, *, strict: bool, model: TypeAdapter[Any] = MESSAGES) -> Call:
+    """The Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
+    version = version_of(http, strict=strict)
+    validate(model, body)
+    for message in conflicts(body, version):
+        raise refuse(message)
+    for message in live_only(body) if strict else ():
+        raise refuse(message)
+    return _call(http, body)
+
+
+def version_of(http: HttpRequest, *, strict: bool) -> str:
+    stated = http.header("anthropic-version")
+    if strict and stated is None:
+        raise refuse("anthropic-version: header is required")
+    if strict and stated not in VERSIONS:
+        raise refuse(f'anthropic-version: "{clip(stated or "")}" is not a valid version')
+    return VERSIONS[0] if stated is None else stated
+
+
+def _call(http: HttpRequest, body: Body) -> Call:
+    tools = tuple(_tools(body.get("tools") or ()))
+    choice = body.get("tool_choice") or {"type": "auto" if tools else "none"}
+    form = (body.get("output_config") or {}).get("format") or body.get("output_format")
+    thread = body.get("thread") or {}
+    return Call(
+        dialect=NAME,
+        operation="chat",
+        model=body["model"],
+        http=http,
+        meaning=_meaning(body),
+        raw=body,
+        messages=(*_system(body.get("system")), *(said for each in body["messages"] for said in _messages(each))),
+        tools=tools,
+        tool_choice=ToolChoice(_MODES[choice["type"]], (choice["name"],) if choice["type"] == "tool" else ()),
+        stream=body.get("stream") is True,
+        ids=MESSAGE_IDS,
+        tool_call_ids=TOOL_CALL_IDS,
+        part_tokens=part_tokens,
+        previous_response_id=thread.get("previous_message_id"),
+        options=Options(
+            parallel_tool_calls=not choice.get("disable_parallel_tool_use"),
+            max_tokens=body.get("max_tokens"),
+            stop=tuple(body.get("stop_sequences") or ()),
+            effort=_effort(body),
+            response_format="json_schema" if form else "text",
+            schema=usable_schema(form["schema"]) if form else None,
+            store=bool(thread),
+        ),
+    )
+
+
+def _effort(body: Body) -> str | None:
+    kind = (body.get("thinking") or {}).get("type", "disabled")
+    return None if kind == "disabled" else (body.get("output_config") or {}).get("effort") or "medium"
+
+
+def _system(system: Json) -> Iterator[Message]:
+    if system:
+        yield Message("system", system if isinstance(system, str) else "\n".join(block["text"] for block in system))
+
+
+def blocks_of(message: Body) -> list[Body]:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _messages(message: Body) -> Iterator[Message]:
+    """The results of a turn, each as a message, then what else it says."""
+    blocks, role = blocks_of(message), message["role"]
+    for block in blocks:
+        if block["type"] == "tool_result":
+            text, parts = _content(block.get("content") or "")
+            yield Message("tool", text, parts, tool_call_id=block["tool_use_id"])
+    rest = [block for block in blocks if block["type"] not in _NOT_SAID]
+    if rest or not blocks:
+        text, parts = _content([block for block in rest if block["type"] != "tool_use"])
+        yield Message(role, text, parts, tool_calls=tuple(_tool_calls(rest)))
+
+
+def _content(content: str | list[Body]) -> tuple[str, tuple[Body, ...]]:
+    if isinstance(content, str):
+        return content, ()
+    texts = (block["text"] for block in content if block["type"] == "text")
+    return "".join(texts), tuple(_part(block) for block in content if block["type"] != "text")
+
+
+def _tool_calls(blocks: Iterable[Body]) -> Iterator[ToolCall]:
+    for block in blocks:
+        if block["type"] == "tool_use":
+            yield ToolCall(block["id"], block["name"], to_json(block["input"]).decode())
+
+
+def _part(block: Body) -> Body:
+    """An image or a document as chats have it; other blocks as they are."""
+    source = block.get("source")
+    match block["type"], source:
+        case "image", {"type": "base64"}:
+            return {"type": "image_url", "image_url": {"url": f"data:{source['media_type']};base64,{source['data']}"}}
+        case "image", _:
+            return {"type": "image_url", "image_url": {key: source[key] for key in ("url", "file_id") if key in source}}
+        case "document", _:
+            named = {"filename": block["title"]} if block.get("title") else {}
+            return {"type": "file", "file": {**named, **_file(source)}}
+    return block
+
+
+def _file(source: Body) -> Body:
+    match source["type"]:
+        case "base64":
+            return {"file_data": f"data:{source['media_type']};base64,{source['data']}"}
+        case "url":
+            return {"file_url": source["url"]}
+        case "file":
+            return {"file_id": source["file_id"]}
+    return {"text": source_text(source)}
+
+
+def source_text(source: Body) -> str:
+    """The text of a document; empty where only its bytes are known."""
+    if source["type"] == "text":
+        return str(source["data"])
+    return _content(source["content"])[0] if source["type"] == "content" else ""
+
+
+def part_tokens(part: Body) -> int:
+    """About width times height / 750 for an image; a text by its tokens; anything else as a page of a PDF."""
+    image, file = part.get("image_url"), part.get("file")
+    if isinstance(image, Mapping):
+        width, height = size_of(str(image.get("url"))) or _USUAL_IMAGE
+        return max(1, min(width * height // 750, _LARGEST_IMAGE))
+    if isinstance(file, Mapping):
+        return APPROX.count(file["text"]) if "text" in file else _PDF
+    return APPROX.count(json.dumps(part, ensure_ascii=False))
+
+
+def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
+    for tool in tools:
+        kind = tool.get("type") or "custom"
+        name = tool.get("name")
+        if not isinstance(name, str):
+            continue  # toolsets, whose members only the provider knows
+        if kind == "custom":
+            schema = usable_schema(tool["input_schema"])
+            yield Tool(name, tool.get("description") or "", schema, strict=tool.get("strict") is True)
+        elif (known := family(kind)) in _HOSTED:
+            yield Tool(name, kind=_HOSTED[known or ""], options=tool)
+        elif known is None or known in SCHEMAS:
+            yield Tool(name, parameters=SCHEMAS.get(known or "", {"type": "object"}))
+
+
+def _meaning(body: Body) -> dict[str, Json]:
+    """What would change the answer: no transport, no bookkeeping, no ids, no caching; schemas as text, in their order."""
+    kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
+    ordinals: dict[str, str] = {}
+    kept["messages"] = [
+        _said({**message, "content": _plain(message["content"], ordinals)}) for message in body["messages"]
+    ]
+    if "system" in kept:
+        kept["system"] = _plain(kept["system"], ordinals)
+    if tools := kept.get("tools"):
+        kept["tools"] = [schema_as_text(_uncached(tool), "input_schema") for tool in tools]
+    for holder in (kept, kept.get("output_config")):
+        for key in ("format", "output_format"):
+            if holder and holder.get(key):
+                holder[key] = schema_as_text(holder[key], "schema")
+    return kept
+
+
+def _said(message: Body) -> Body:
+    return message
+
+
+def _plain(content: Json, ordinals: dict[str, str]) -> Json:
+    if not isinstance(content, list):
+        return content
+    blocks = [with_ordinals(_uncached(block), ordinals, ("id", "tool_use_id")) for block in content]
+    return [
+        {**block, "content": _plain(block["content"], ordinals)} if "content" in block else block for block in blocks
+    ]
+
+
+def _uncached(block: Body) -> Body:
+    return {key: value for key, value in block.items() if key not in ("cache_control", "signature")}
+
+
+_MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
+_NOT_SAID = ("tool_result", "thinking", "redacted_thinking")
+# Tools that Anthropic runs, by the names under which the model without weights knows them.
+_HOSTED = {
+    "web_search": "web_search",
+    "web_fetch": "web_fetch",
+    "code_execution": "code_interpreter",
+    "tool_search_tool": "tool_search",
+}
+_USUAL_IMAGE, _LARGEST_IMAGE, _PDF = (1024, 1024), 1600, 1500  # pixels, tokens, tokens
+_BOOKKEEPING = BOOKKEEPING | {
+    *("speed", "inference_geo", "cache_control", "diagnostics", "container", "thread"),
+    *("fallbacks", "fallback_credit_token", "billing_policy", "user_profile_id", "context_management"),
+}

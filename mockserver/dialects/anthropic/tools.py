@@ -1,0 +1,101 @@
+"""Schemas: of the tools for which Anthropic supplies one, and those of requests as their authors meant them."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from mockserver.core.json import Json
+
+Schema = Mapping[str, Json]
+
+
+def usable_schema(schema: Schema) -> Schema:
+    """A schema with the constraints that Anthropic's clients move into descriptions, as text in braces.
+
+    One that constrains nothing is for any object.
+    """
+    if _KEYWORDS.isdisjoint(schema):
+        return {"type": "object"}
+    return _restored(schema) if _mentions(schema) else schema
+
+
+def _mentions(schema: Json) -> bool:
+    match schema:
+        case Mapping():
+            said = schema.get("description")
+            return (isinstance(said, str) and said.endswith("}")) or any(map(_mentions, schema.values()))
+        case list():
+            return any(map(_mentions, schema))
+    return False
+
+
+def _restored(schema: Json) -> Json:
+    match schema:
+        case list():
+            return [_restored(each) for each in schema]
+        case Mapping():
+            whole = {key: value if key in _DATA else _restored(value) for key, value in schema.items()}
+            said = schema.get("description")
+            return {**_constraints(said, schema), **whole} if isinstance(said, str) and said.endswith("}") else whole
+    return schema
+
+
+def _constraints(description: str, schema: Schema) -> Schema:
+    """What follows the description proper: `{minimum: 1, maximum: 9}`, after a blank line if there is a text."""
+    text = description.rpartition("\n\n")[2]
+    if not text.startswith("{"):
+        return {}
+    entries = (entry.partition(": ") for entry in _BETWEEN.split(text[1:-1]))
+    return {key: _value(key, value) for key, _, value in entries if key in _RESTORED and key not in schema}
+
+
+def _value(key: str, text: str) -> Json:
+    if key in _TEXTS:
+        return text
+    try:
+        return json.loads(_PYTHON.get(text, text))
+    except ValueError:
+        return text
+
+
+_BETWEEN = re.compile(r", (?=[A-Za-z$]{1,30}: )")
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_TEXTS = ("pattern", "format", "contentEncoding")
+_RESTORED = frozenset(
+    (
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
+        *("pattern", "format", "minItems", "maxItems", "uniqueItems", "default", "minProperties", "maxProperties"),
+    )
+)
+_DATA = ("enum", "const", "default", "examples", "required", "description")
+_KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
+
+
+def _object(required: str, **properties: Json) -> Schema:
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+def _one_of(*words: str) -> Schema:
+    return {"type": "string", "enum": list(words)}
+
+
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
+_PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
+_EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT}
+# The input of tools that the client runs, by family.
+SCHEMAS: Mapping[str, Schema] = {
+    "bash": _object("command", command=_TEXT),
+    "text_editor": _object(
+        "command path",
+        command=_one_of("view", "create", "str_replace", "insert"),
+        **_EDITED,
+        insert_line=_NUMBER,
+        insert_text=_TEXT,
+    ),
+    "memory": _object(
+        "command path", command=_one_of("view", "create", "str_replace", "insert", "delete", "rename"), path=_TEXT
+    ),
+    "computer": _object(
+        "action", action=_one_of("screenshot", "left_click", "type", "key"), coordinate=_PAIR, text=_TEXT
+    ),
+}

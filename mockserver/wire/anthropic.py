@@ -1,0 +1,316 @@
+"""Anthropic's Messages: an Answer as one message, or as the events of a stream, from the same blocks."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+
+from pydantic_core import from_json, to_json
+
+from mockserver.core.http import Frame
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
+from mockserver.core.seed import Seed
+from mockserver.core.tokens import weighed
+
+Body = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageOptions:
+    """What the request contributes to the message."""
+
+    thinking: bool = True  # whether the text of thoughts is shown
+    usage: Body = field(default_factory=dict)  # keys of the usage that repeat the request
+    extra: Body = field(default_factory=dict)  # keys of the message that were asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A content block as it is in the end, and the part whose text streams: none where it comes whole."""
+
+    body: Body
+    part: Part | None = None
+
+
+def message(answer: Answer, options: MessageOptions) -> dict[str, Json]:
+    content = [block.body for block in blocks(answer, options)]
+    return {**_head(answer, content), **_ending(answer), "usage": usage(answer, options.usage), **options.extra}
+
+
+def _head(answer: Answer, content: list[Body]) -> dict[str, Json]:
+    return {"model": answer.model, "id": answer.id, "type": "message", "role": "assistant", "content": content}
+
+
+def _ending(answer: Answer) -> dict[str, Json]:
+    choice = answer.choices[0]
+    reason = stop_reason(choice)
+    return {
+        "stop_reason": reason,
+        "stop_sequence": choice.stop or None,
+        "stop_details": _refused(choice) if reason == "refusal" else None,
+    }
+
+
+def stop_reason(choice: Choice) -> str:
+    if choice.finish == "stop":
+        refused = any(isinstance(part, Refusal) for part in choice.parts)
+        return "refusal" if refused else "stop_sequence" if choice.stop else "end_turn"
+    return _REASONS.get(choice.finish, choice.finish)
+
+
+def _refused(choice: Choice) -> Body:
+    said = "".join(part.text for part in choice.parts if isinstance(part, Refusal))
+    category = "general_harms" if any(verdict.filtered for verdict in choice.safety) else None
+    return {"type": "refusal", "category": category, "explanation": said or None}
+
+
+_REASONS = {
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+    "error": "end_turn",
+}
+
+
+def usage(answer: Answer, extra: Body) -> dict[str, Json]:
+    counted, parts = answer.usage, answer.choices[0].parts
+    found: dict[str, Json] = {
+        **_input_tokens(counted),
+        "cache_creation": {"ephemeral_5m_input_tokens": counted.cache_write, "ephemeral_1h_input_tokens": 0},
+        "output_tokens": counted.completion,
+        **_output_details(counted, parts),
+        "service_tier": "standard",
+        "inference_geo": "not_available",
+    }
+    return {**found, **extra}
+
+
+def _input_tokens(counted: Usage) -> dict[str, Json]:
+    return {
+        "input_tokens": max(counted.prompt - counted.cached - counted.cache_write, 0),
+        "cache_creation_input_tokens": counted.cache_write,
+        "cache_read_input_tokens": counted.cached,
+    }
+
+
+def _output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Json]:
+    kinds = [part.kind for part in parts if isinstance(part, Item)]
+    searches, fetches = kinds.count("web_search_call"), kinds.count("web_fetch_tool_result")
+    searches += kinds.count("web_search_tool_result")
+    asked = {"web_search_requests": searches, "web_fetch_requests": fetches}
+    thought = {"output_tokens_details": {"thinking_tokens": counted.reasoning}} if counted.reasoning else {}
+    return {**thought, **({"server_tool_use": asked} if searches or fetches else {})}
+
+
+def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+    last = ""  # the id of the provider's tool call that a result belongs to
+    for at, part in enumerate(answer.choices[0].parts):
+        match part:
+            case Text() | Refusal():
+                if part.text:
+                    notes = part.annotations if isinstance(part, Text) else ()
+                    cited = {"citations": [_citation(note, part.text) for note in notes]} if notes else {}
+                    yield Block({**cited, "type": "text", "text": part.text}, part)
+            case Reasoning():
+                text = part.text if options.thinking else ""
+                yield Block({"type": "thinking", "thinking": text, "signature": signature(part.text)}, part)
+            case ToolUse(call):
+                used = {"id": call.id, "name": call.name, "input": _input(call.arguments), "caller": _DIRECT}
+                yield Block({"type": "tool_use", **used}, part)
+            case Item():
+                for body in _hosted(part, partial(_name, answer.id, str(at)), last):
+                    last = body.get("id", last)
+                    yield Block(body, part if body["type"].endswith("tool_use") else None)
+
+
+def _input(arguments: str) -> Json:
+    """The object of a JSON text, as far as it goes: it may be cut."""
+    try:
+        value = from_json(arguments or "{}", allow_partial=True)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _citation(note: Body, text: str) -> Body:
+    """A citation of a rule, which may have the form of a chat's."""
+    if note.get("type") != "url_citation":
+        return note
+    inner = note.get("url_citation")
+    cited = inner if isinstance(inner, Mapping) else note
+    quoted = text[slice(cited.get("start_index"), cited.get("end_index"))]
+    url, title = cited.get("url"), cited.get("title")
+    sealed = _sealed(f"{url}{title}")
+    return {
+        "type": "web_search_result_location",
+        "cited_text": quoted,
+        "url": url,
+        "title": title,
+        "encrypted_index": sealed,
+    }
+
+
+def _hosted(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]:
+    """A use of the provider's tool as its call and its result; of other providers' tools, those that Anthropic has."""
+    body = item.body
+    match item.kind:
+        case "web_search_call":
+            action, made = body["action"], name("srvtoolu_01")
+            found = [_search_result(source["url"]) for source in action.get("sources", ())]
+            asked = {"query": action.get("query", "")}
+            yield {"type": "server_tool_use", "id": made, "name": "web_search", "input": asked, "caller": _DIRECT}
+            yield {"type": "web_search_tool_result", "tool_use_id": made, "content": found, "caller": _DIRECT}
+        case "code_interpreter_call":
+            made, outputs = name("srvtoolu_01"), body.get("outputs") or ()
+            printed = "".join(output.get("logs", "") for output in outputs)
+            ran = {"type": "code_execution_result", "stdout": printed, "stderr": "", "return_code": 0, "content": []}
+            asked = {"code": body["code"]}
+            yield {"type": "server_tool_use", "id": made, "name": "code_execution", "input": asked, "caller": _DIRECT}
+            yield {"type": "code_execution_tool_result", "tool_use_id": made, "content": ran}
+        case "mcp_call":
+            made, asked = name("mcptoolu_01"), _input(body["arguments"])
+            server, failed = body["server_label"], body.get("error") is not None
+            said = [{"type": "text", "text": str(body.get("output") or body.get("error") or ""), "citations": None}]
+            yield {"type": "mcp_tool_use", "id": made, "name": body["name"], "server_name": server, "input": asked}
+            yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": said}
+        case "server_tool_use" | "mcp_tool_use":
+            made = name("srvtoolu_01" if item.kind == "server_tool_use" else "mcptoolu_01")
+            yield {"type": item.kind, "id": made, **body}
+        case kind if kind.endswith("_tool_result"):
+            yield {"type": kind, "tool_use_id": last, **body}
+        case "redacted_thinking" | "container_upload" | "compaction" | "fallback" as kind:
+            yield {"type": kind, **body}
+
+
+def _search_result(url: str) -> Body:
+    title = url.removeprefix("https://").removeprefix("http://")
+    sealed = _sealed(url)
+    return {"type": "web_search_result", "title": title, "url": url, "encrypted_content": sealed, "page_age": None}
+
+
+def _name(answer: str, at: str, prefix: str) -> str:
+    return prefix + Seed().base58(22, "server tool", answer, at)
+
+
+def _sealed(text: str) -> str:
+    """A text that nobody can read; equal texts give equal ones."""
+    return b64encode(Seed().digest("sealed", text, size=48)).decode()
+
+
+def signature(thinking: str) -> str:
+    """The signature of a thought: of its text, and of that signature itself, as the text may not be shown."""
+    first = blake2b(thinking.encode("utf-8", "replace"), digest_size=48).digest()
+    return b64encode(first + blake2b(first, digest_size=24).digest()).decode()
+
+
+def is_signature(signed: str, thinking: str) -> bool:
+    try:
+        raw = b64decode(signed, validate=True)
+    except ValueError:
+        return False
+    genuine = raw[48:] == blake2b(raw[:48], digest_size=24).digest()
+    return genuine and (not thinking or signed == signature(thinking))
+
+
+_DIRECT: Body = {"type": "direct"}
+PING = Frame(b'{"type": "ping"}', "ping", part="open")
+
+
+def events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
+    used = {**usage(answer, options.usage), "output_tokens": min(1, answer.usage.completion)}
+    started = {**_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
+    yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
+    for index, block in enumerate(blocks(answer, options)):
+        yield from _block_events(index, block, answer)
+    ended = {**_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
+    counted = answer.usage
+    total = {**_input_tokens(counted), "output_tokens": counted.completion}
+    total |= _output_details(counted, answer.choices[0].parts)
+    yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
+    yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
+
+
+def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
+    return Frame(to_json({"type": event, **body}), event, tokens, part)
+
+
+def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
+    body, part = block.body, "arguments" if isinstance(block.part, ToolUse) else "text"
+    deltas = None if block.part is None else _DELTAS.get(body["type"])
+    if body["type"] == "compaction":
+        started, deltas = {**body, "content": None, "encrypted_content": None}, _compaction_deltas
+    else:
+        started = body if deltas is None else {key: _EMPTY.get(key, value) for key, value in body.items()}
+    yield _frame("content_block_start", {"index": index, "content_block": started}, part)
+    if not index:
+        yield PING
+    for delta, weight in deltas(block, answer) if deltas else ():
+        data = b'{"type":"content_block_delta","index":%d,"delta":%b}' % (index, delta)
+        yield Frame(data, "content_block_delta", weight, part)
+    yield _frame("content_block_stop", {"index": index}, part)
+
+
+Deltas = Iterator[tuple[bytes, int]]  # the JSON of a delta, and its weight in tokens
+
+
+def _delta(kind: bytes, key: bytes, value: Json) -> bytes:
+    return b'{"type":"%b","%b":%b}' % (kind, key, to_json(value))
+
+
+def _text_deltas(block: Block, answer: Answer) -> Deltas:
+    for citation in block.body.get("citations", ()):
+        yield _delta(b"citations_delta", b"citation", citation), 0
+    for piece, weight in _pieces(block, answer):
+        if piece:
+            yield _delta(b"text_delta", b"text", piece), weight
+
+
+def _thinking_deltas(block: Block, answer: Answer) -> Deltas:
+    shown = 0
+    for piece, weight in _pieces(block, answer) if block.body["thinking"] else ():
+        if piece:
+            shown += weight
+            yield _delta(b"thinking_delta", b"thinking", piece), weight
+    assert block.part is not None  # noqa: S101  # thoughts are parts
+    hidden = len(tokens_of(block.part, answer.tokenizer)) - shown
+    yield _delta(b"signature_delta", b"signature", block.body["signature"]), hidden
+
+
+def _input_deltas(block: Block, answer: Answer) -> Deltas:
+    if not isinstance(block.part, ToolUse):
+        yield _NO_INPUT, 0
+        yield _delta(b"input_json_delta", b"partial_json", to_json(block.body["input"]).decode()), 0
+        return
+    pieces = tuple(_pieces(block, answer))
+    if block.part.call.arguments.strip() in ("{}", ""):
+        yield _NO_INPUT, sum(weight for _, weight in pieces)
+        return
+    yield _NO_INPUT, 0
+    for piece, weight in pieces:
+        yield _delta(b"input_json_delta", b"partial_json", piece), weight
+
+
+_NO_INPUT = _delta(b"input_json_delta", b"partial_json", "")
+
+
+def _compaction_deltas(block: Block, answer: Answer) -> Deltas:
+    sealed = {key: block.body.get(key) for key in ("content", "encrypted_content")}
+    yield to_json({"type": "compaction_delta", **sealed}), 0
+
+
+def _pieces(block: Block, answer: Answer) -> Iterable[tuple[str, int]]:
+    assert block.part is not None  # noqa: S101  # only such blocks have deltas
+    return weighed(tokens_of(block.part, answer.tokenizer), block.part.chunks)
+
+
+_EMPTY: Body = {"text": "", "thinking": "", "signature": "", "input": {}, "citations": []}
+_DELTAS: Mapping[str, Callable[[Block, Answer], Deltas]] = {
+    "text": _text_deltas,
+    "thinking": _thinking_deltas,
+    "tool_use": _input_deltas,
+    "server_tool_use": _input_deltas,
+    "mcp_tool_use": _input_deltas,
+}

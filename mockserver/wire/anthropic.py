@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from hashlib import blake2b
 
@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
+from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import weighed
@@ -241,7 +242,8 @@ def _block_events(index: int, block: Block, answer: Answer) -> Iterator[Frame]:
     body, part = block.body, "arguments" if isinstance(block.part, ToolUse) else "text"
     deltas = None if block.part is None else _DELTAS.get(body["type"])
     if body["type"] == "compaction":
-        started, deltas = {**body, "content": None, "encrypted_content": None}, _compaction_deltas
+        started: Body = {**body, "content": None, "encrypted_content": None}
+        deltas = _compaction_deltas
     else:
         started = body if deltas is None else {key: _EMPTY.get(key, value) for key, value in body.items()}
     yield _frame("content_block_start", {"index": index, "content_block": started}, part)

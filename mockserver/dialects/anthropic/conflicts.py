@@ -49,7 +49,7 @@ def _empty(body: Body) -> Messages:
     last = len(body["messages"]) - 1
     for at, message in enumerate(body["messages"]):
         if not message["content"] and not (at == last and message["role"] == "assistant"):
-            yield f"messages.{at}: all messages must have non-empty content except for the optional final assistant message"
+            yield _EMPTY.format(at=at)
     inner = (block.get("content") for *_, block in _blocks(body["messages"]) if block["type"] == "tool_result")
     named = {"messages": ([block for *_, block in _blocks(body["messages"])], *inner), "system": (body.get("system"),)}
     for name, contents in named.items():
@@ -91,10 +91,7 @@ def _of_caching(body: Body) -> Messages:
     short = False
     for place, control in found:
         if control.get("ttl") == "1h" and short:
-            yield (
-                f"{place}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control "
-                "block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."
-            )
+            yield _TTL.format(place=place)
         short = short or control.get("ttl") != "1h"
 
 
@@ -196,12 +193,7 @@ def _unthinking(body: Body) -> Messages:
     turns = [(role, blocks) for role, blocks in _turns(body["messages"]) if role == "assistant" and blocks]
     at, index, first = turns[-1][1][0] if turns else (0, 0, {"type": "thinking"})
     if any(block["type"] == "tool_use" for _, _, block in turns[-1][1] if turns) and "thinking" not in first["type"]:
-        yield (
-            f"messages.{at}.content.{index}.type: Expected `thinking` or `redacted_thinking`, but found `{first['type']}`. "
-            "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
-            "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous "
-            "turns. To avoid this requirement, disable `thinking`."
-        )
+        yield _THOUGHTLESS.format(at=at, index=index, kind=first["type"])
 
 
 def _unsupported(schema: Json) -> Messages:
@@ -217,7 +209,7 @@ def _unsupported(schema: Json) -> Messages:
         case "array" if "maxItems" in schema:
             yield "For 'array' type, property 'maxItems' is not supported"
         case "array" if schema.get("minItems", 0) not in (0, 1):
-            yield f"For 'array' type, 'minItems' values other than 0 or 1 are not supported (got: [{schema['minItems']}, ∞])"
+            yield _ITEMS.format(schema["minItems"])
         case "number" | "integer" as kind if found := [key for key in ("maximum", "minimum") if key in schema]:
             which = f"properties {', '.join(found)} are" if len(found) > 1 else f"property {found[0]} is"
             yield f"For '{kind}' type, {which} not supported"
@@ -234,6 +226,18 @@ _NEWER = re.compile(r"claude-(?:opus|sonnet)-(?:4-[6-9]|[5-9])|claude-(?:haiku|f
 _DOCS = (
     ". Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
     "#max-tokens-and-context-window-size for more details."
+)
+_EMPTY = "messages.{at}: all messages must have non-empty content except for the optional final assistant message"
+_ITEMS = "For 'array' type, 'minItems' values other than 0 or 1 are not supported (got: [{}, ∞])"
+_TTL = (
+    "{place}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
+    "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+)
+_THOUGHTLESS = (
+    "messages.{at}.content.{index}.type: Expected `thinking` or `redacted_thinking`, but found `{kind}`. "
+    "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "
+    "set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. "
+    "To avoid this requirement, disable `thinking`."
 )
 _UNANSWERED = (
     "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. "

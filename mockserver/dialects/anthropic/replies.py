@@ -68,7 +68,7 @@ def message_options(call: Call) -> MessageOptions:
 
 
 def _container(stated: Json, call: Call) -> Entry:
-    table = {"id": stated} if isinstance(stated, str) else stated
+    table: Entry = {"id": stated} if isinstance(stated, str) else stated
     made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
     skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
     return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}

@@ -14,7 +14,6 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects._chat import schema_as_text, with_ordinals
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
@@ -126,22 +125,24 @@ def _tool_calls(blocks: Iterable[Body]) -> Iterator[ToolCall]:
 
 def _part(block: Body) -> Body:
     """An image or a document as chats have it; other blocks as they are."""
-    source = block.get("source")
-    match block["type"], source:
-        case "image", {"type": "base64"}:
-            return {"type": "image_url", "image_url": {"url": f"data:{source['media_type']};base64,{source['data']}"}}
-        case "image", _:
-            return {"type": "image_url", "image_url": {key: source[key] for key in ("url", "file_id") if key in source}}
-        case "document", _:
+    match block:
+        case {"type": "image", "source": source}:
+            place = {"url": _data_url(source)} if source["type"] == "base64" else source
+            return {"type": "image_url", "image_url": {key: place[key] for key in ("url", "file_id") if key in place}}
+        case {"type": "document", "source": source}:
             named = {"filename": block["title"]} if block.get("title") else {}
             return {"type": "file", "file": {**named, **_file(source)}}
     return block
 
 
+def _data_url(source: Body) -> str:
+    return f"data:{source['media_type']};base64,{source['data']}"
+
+
 def _file(source: Body) -> Body:
     match source["type"]:
         case "base64":
-            return {"file_data": f"data:{source['media_type']};base64,{source['data']}"}
+            return {"file_data": _data_url(source)}
         case "url":
             return {"file_url": source["url"]}
         case "file":
@@ -183,12 +184,11 @@ def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
 
 
 def _meaning(body: Body) -> dict[str, Json]:
-    """What would change the answer: no transport, no bookkeeping, no ids, no caching; schemas as text, in their order."""
+    """What would change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
-    kept["messages"] = [
-        _said({**message, "content": _plain(message["content"], ordinals)}) for message in body["messages"]
-    ]
+    said = ({**message, "content": _plain(message["content"], ordinals)} for message in body["messages"])
+    kept["messages"] = list(said)
     if "system" in kept:
         kept["system"] = _plain(kept["system"], ordinals)
     if tools := kept.get("tools"):
@@ -198,10 +198,6 @@ def _meaning(body: Body) -> dict[str, Json]:
             if holder and holder.get(key):
                 holder[key] = schema_as_text(holder[key], "schema")
     return kept
-
-
-def _said(message: Body) -> Body:
-    return message
 
 
 def _plain(content: Json, ordinals: dict[str, str]) -> Json:

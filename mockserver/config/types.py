@@ -3,13 +3,22 @@
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
-from typing import Annotated, Any, LiteralString
+from functools import cache, cached_property
+from typing import Annotated, Any, LiteralString, Union, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
@@ -23,6 +32,44 @@ class WrittenAs:
     """Metadata of a type whose values are written in another form, such as the model of a table."""
 
     annotation: Any
+
+
+class LazyType:
+    """Metadata of `Any`: values are validated as a type that is made for the first of them, as making it is slow."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def annotation(self) -> Any:
+        return self._make()
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.annotation)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(lambda value: self._adapter.validate_python(value))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return handler(self._adapter.core_schema)
+
+
+class LazyUnion(LazyType):
+    """The same for several lazy types, tables of which a value's `type` selects one: only that one is made."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        super().__init__(
+            lambda: Annotated[Union[*(get_args(table)[1].annotation for table in tables.values())], _BY_TYPE]
+        )
+        self.tables = tables
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        choices = {name: handler.generate_schema(table) for name, table in self.tables.items()}
+        return core_schema.tagged_union_schema(choices, "type")
+
+
+_BY_TYPE = Field(discriminator="type")
 
 
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")

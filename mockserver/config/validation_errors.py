@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeGuard, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mockserver.config.source import Path, did_you_mean
-from mockserver.config.types import WrittenAs
+from mockserver.config.types import LazyType, LazyUnion, WrittenAs
 from mockserver.core.json import Json
 from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import shown
@@ -155,7 +154,7 @@ def _within(annotation: Any, key: str) -> Any:
 
 def _containers(annotation: Any) -> Iterator[Any]:
     args = get_args(annotation)
-    if written := next((part for part in args if isinstance(part, WrittenAs)), None):
+    if written := next((part for part in args if isinstance(part, WrittenAs | LazyType)), None):
         yield from _containers(written.annotation)
     elif _is_table(annotation) or get_origin(annotation) in (dict, Mapping):
         yield annotation
@@ -178,8 +177,8 @@ def _alternatives(annotation: Any) -> dict[str, Any]:
     if tag := next((part for part in args if isinstance(part, Tag)), None):
         kind, *others = (part for part in args if part is not tag)
         return {tag.tag: Annotated[kind, *others] if others else kind}
-    if any(isinstance(part, FieldInfo) and part.discriminator for part in args):
-        return {name: table for table in get_args(args[0]) for name in get_args(table.model_fields["type"].annotation)}
+    if lazy := next((part for part in args if isinstance(part, LazyType)), None):
+        return {**lazy.tables} if isinstance(lazy, LazyUnion) else _alternatives(lazy.annotation)
     found = [_alternatives(part) for part in args]
     return {name: alternative for alternatives in found for name, alternative in alternatives.items()}
 

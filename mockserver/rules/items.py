@@ -4,10 +4,12 @@ The keys are those of the Responses API; `core.hosted_tools` expands the short f
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, Tag, create_model
 
+from mockserver.config.types import LazyType, LazyUnion
 from mockserver.config.validation_errors import AsTable, AsText, Table, either
 
 _NOTES = "annotations (citations), in the API's form"
@@ -144,27 +146,31 @@ _KEYS: _Keys = {
 
 
 def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> Any:  # size: what a model needs
-    """Return the model of a table with these keys, `?` after optional ones; those in `own` have types of their own."""
-    fields: dict[str, Any] = {}
-    for key in keys.split():
-        name = key.removesuffix("?")
-        kind, description = own.get(name) or _KEYS[name]
-        may = key.endswith("?")
-        fields[name] = (kind | None if may else kind, Field(None if may else ..., description=description))
-    table = create_model(f"{called}Spec", __base__=Table, __doc__=about, **fields)
-    table.example = example
-    return table
+    """Return a table with these keys, `?` after optional ones; those in `own` have types of their own."""
+
+    def make() -> type[Table]:
+        fields: dict[str, Any] = {}
+        for key in keys.split():
+            name = key.removesuffix("?")
+            kind, description = own.get(name) or _KEYS[name]
+            may = key.endswith("?")
+            fields[name] = (kind | None if may else kind, Field(None if may else ..., description=description))
+        table = create_model(f"{called}Spec", __base__=Table, __doc__=about, **fields)
+        table.example = example
+        return table
+
+    return Annotated[Any, LazyType(make)]
 
 
-def _typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> Any:
-    """Return the model of a table with this `type`, which comes first unless the keys place it."""
+def _typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> tuple[str, Any]:
+    """Return a `type` and its table, in which it comes first unless the keys place it."""
     shown = f"{{type: {kind}, {example}}}" if example else f"{{type: {kind}}}"
     keys = keys if "type" in keys.split() else f"type {keys}"
-    return _table(kind.title().replace("_", ""), about, shown, keys, **own, type=(Literal[kind], None))
+    return kind, _table(kind.title().replace("_", ""), about, shown, keys, **own, type=(Literal[kind], None))
 
 
-def _either_type(*tables: Any) -> Any:
-    return Annotated[Union[tables], Field(discriminator="type")]  # noqa: UP007  # mypy does not know the tables
+def _either_type(*tables: tuple[str, Any]) -> Any:
+    return Annotated[Any, LazyUnion(dict(tables))]
 
 
 def _list(table: Any, **limits: Any) -> Any:
@@ -404,7 +410,13 @@ if TYPE_CHECKING:
 
     ItemSpec = MessageSpec | ReasoningSpec | FunctionCallSpec | CustomToolCallSpec | HostedSpec
 else:
-    ItemSpec = _either_type(MessageSpec, ReasoningSpec, FunctionCallSpec, CustomToolCallSpec, *_HOSTED)
+    _OWN = {
+        "message": MessageSpec,
+        "reasoning": ReasoningSpec,
+        "function_call": FunctionCallSpec,
+        "custom_tool_call": CustomToolCallSpec,
+    }
+    ItemSpec = _either_type(*((kind, Annotated[Any, LazyType(partial(_OWN.get, kind))]) for kind in _OWN), *_HOSTED)
 
 # The keys of `then` for names that the APIs use.
 INSTEAD: Mapping[str, str] = {

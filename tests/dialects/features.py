@@ -404,7 +404,7 @@ _INCLUDED = [
 
 def _examples(union: Any) -> Iterator[tuple[str, Json]]:
     """Each member of a union of tables by its type, with its example."""
-    for member in get_args(get_args(union)[0]):
+    for member in get_args(get_args(get_args(union)[1].annotation)[0]):
         example = yaml.safe_load(member.example)
         yield example["type"], example
 

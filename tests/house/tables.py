@@ -102,7 +102,7 @@ def _actions() -> str:
 
 
 def _types(tables: Any) -> Iterator[tuple[str, str]]:
-    for table in get_args(get_args(tables)[0]):
+    for table in get_args(get_args(get_args(tables)[1].annotation)[0]):
         (kind,) = get_args(table.model_fields["type"].annotation)
         fields = {name: field for name, field in table.model_fields.items() if name != "type"}
         keys = sorted(fields, key=lambda name: not fields[name].is_required())

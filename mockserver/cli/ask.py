@@ -30,7 +30,7 @@ from mockserver.core.plan import (
 )
 from mockserver.delivery.script import sse
 from mockserver.server.control.requests import of_request
-from mockserver.server.explain import BODIES, RequestFile, explain_call, reach, read_request, usual_path, with_faults
+from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
 from mockserver.server.handler import Handler
 from mockserver.server.live import Live, start
 
@@ -55,8 +55,8 @@ def ask_command(  # size: click gives each flag a parameter
     The source of the answer goes to stderr. The exit code is 1 if the answer is an error.
     """
     live = start(sources(rules, flags))
-    body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
-    reached = reach(RequestFile(usual_path(live.settings.dialect, operation), body), live.settings.dialect)
+    dialect = live.settings.dialect
+    reached = reach(usual_request(dialect, operation, model, text, stream=stream), dialect)
     handler = Handler(live, reached.place.dialect, reached.place.operations)
     if as_json or stream:
         prepared = asyncio.run(handler.respond(reached.http))
@@ -83,7 +83,7 @@ def _planned(call: Call, live: Live) -> Plan:
 
 def _wire(reply: Reply) -> str:
     body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
-    if ("content-type", "application/json") in reply.headers:
+    if reply.frames is None and any("json" in value for name, value in reply.headers if name == "content-type"):
         body = to_json(from_json(body), indent=2)
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 

@@ -58,7 +58,7 @@ class Episode:
 
 
 # The wire formats of chats that are not OpenAI's, by dialect.
-_OF_CHATS = {"anthropic": "messages"}
+_OF_CHATS = {"anthropic": "messages", "gemini": "contents"}
 
 
 def wire_format(dialect: str, operation: str) -> str:

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.json import Json
 from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Success
 from mockserver.core.rates import Standings
@@ -28,6 +29,9 @@ class Operation:
     live provider refuses although its published schema allows it. `render(call, outcome)` returns the reply to a
     success. `query` is what the official client always sends. `error(failed, frames)` returns a failed reply as an
     event of a stream, after so many others.
+
+    The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
+    streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
     """
 
     name: str  # chat, models, model, info, ...
@@ -37,6 +41,9 @@ class Operation:
     render: Callable[[Call, Success], Reply]
     query: Mapping[str, str] = field(default_factory=dict)
     error: Callable[[Reply, int], Frame] = error_frame
+    params: Mapping[str, str] = field(default_factory=dict)
+    streams: bool | None = None
+    body: Callable[[str], dict[str, Json]] | None = None
 
 
 def no_rate_limit_headers(standings: Standings) -> Headers:

@@ -1,6 +1,7 @@
 """Why a call is answered as it is: every rule checked against it, without counting anything."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -75,18 +76,40 @@ def path_for(body: Json, dialect: str) -> str:
     meant = next((name for name, key, word in _LOOKS if key in keys and word in str(keys.get("model")).lower()), "chat")
     if meant == "responses" and meant not in served:
         meant = "embeddings"  # the other one that takes an input
-    return usual_path(dialect, meant if meant in served else "chat")
+    return _path(_operation(dialect, meant if meant in served else "chat"), dialect, keys.get("model"))
 
 
 def usual_path(dialect: str, operation: str = "chat") -> str:
     """The path of an operation of a dialect, with the query that its client always sends. Raises ConfigError."""
+    return _path(_operation(dialect, operation), dialect, None)
+
+
+def usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:
+    """The request that puts a text to an operation. Raises ConfigError for an operation that the dialect lacks."""
+    found = _operation(dialect, operation, stream=stream)
+    body = BODIES[operation](text) if found.body is None else found.body(text)
+    named = {} if "{model}" in found.path else {"model": model}
+    streamed = {"stream": True} if stream and found.streams is None else {}
+    return RequestFile(_path(found, dialect, model), {**named, **body, **streamed})
+
+
+def _operation(dialect: str, name: str, *, stream: bool = False) -> Operation:
+    served = [each for each in _spoken(dialect).operations if each.name == name]
+    if not served:
+        names = ", ".join(dict.fromkeys(each.name for each in _spoken(dialect).operations if each.name in BODIES))
+        raise ConfigError(f'"{dialect}" has no operation "{name}"; it has {names}')
+    return next((each for each in served if each.streams is stream), served[0])
+
+
+def _path(operation: Operation, dialect: str, model: Json) -> str:
     spoken = _spoken(dialect)
-    found = next((served for served in spoken.operations if served.name == operation), None)
-    if found is None:
-        names = ", ".join(served.name for served in spoken.operations if served.name in BODIES)
-        raise ConfigError(f'"{dialect}" has no operation "{operation}"; it has {names}')
-    query = "&".join(f"{name}={value}" for name, value in found.query.items())
-    return spoken.mounts[0] + found.path + (f"?{query}" if query else "")
+    params = {**operation.params, "model": model if isinstance(model, str) and model else spoken.models[0]}
+    path = _PARAMETER.sub(lambda found: params.get(found[1], found[0]), operation.path)
+    query = "&".join(f"{name}={value}" for name, value in operation.query.items())
+    return spoken.mounts[0] + path + (f"?{query}" if query else "")
+
+
+_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 @dataclass(frozen=True, slots=True)

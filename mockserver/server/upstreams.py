@@ -210,7 +210,12 @@ _OF_A_CONNECTION = frozenset(
 )
 _OWN_OR_OF_A_PAGE = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.
-_CREDENTIALS: Mapping[bytes, bytes] = {b"api-key": b"%s", b"x-api-key": b"%s", b"authorization": b"Bearer %s"}
+_CREDENTIALS: Mapping[bytes, bytes] = {
+    b"api-key": b"%s",
+    b"x-api-key": b"%s",
+    b"x-goog-api-key": b"%s",
+    b"authorization": b"Bearer %s",
+}
 _SLASH, _MOST_TRIED, _MOST_DECODED = ord("/"), 10, 4
 _PADDING = f"{whitespace}\0"
 _SAFE = "/:@!$&'()*+,;=-._~"

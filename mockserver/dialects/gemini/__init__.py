@@ -21,7 +21,7 @@ from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.models import MODELS, model_operations
-from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, USUAL_PARAMS, is_vertex, parse_count, parse_generate
 from mockserver.wire.gemini import (
     GeminiOptions,
     array_frames,
@@ -130,16 +130,46 @@ def _error_event(failed: Reply, frames: int) -> Frame:
     return Frame(to_json(from_json(failed.body)), part="finish", framing="crlf")
 
 
+def _usual_body(text: str) -> dict[str, Json]:
+    return {"contents": [{"parts": [{"text": text}], "role": "user"}]}
+
+
 _MODEL = "/{version}/{parent:path}/{model}"
 DIALECT = Dialect(
     name=NAME,
     mounts=("/gemini",),
     operations=(
-        Operation("chat", "POST", f"{_MODEL}:generateContent", parse_generate, _render),
         Operation(
-            "chat", "POST", f"{_MODEL}:streamGenerateContent", parse_generate, _render, {"alt": "sse"}, _error_event
+            "chat",
+            "POST",
+            f"{_MODEL}:generateContent",
+            parse_generate,
+            _render,
+            params=USUAL_PARAMS,
+            streams=False,
+            body=_usual_body,
         ),
-        Operation("input_tokens", "POST", f"{_MODEL}:countTokens", parse_count, _render_count),
+        Operation(
+            "chat",
+            "POST",
+            f"{_MODEL}:streamGenerateContent",
+            parse_generate,
+            _render,
+            query={"alt": "sse"},
+            error=_error_event,
+            params=USUAL_PARAMS,
+            streams=True,
+            body=_usual_body,
+        ),
+        Operation(
+            "input_tokens",
+            "POST",
+            f"{_MODEL}:countTokens",
+            parse_count,
+            _render_count,
+            params=USUAL_PARAMS,
+            body=_usual_body,
+        ),
         *embedding_operations(_MODEL, _json),
         *model_operations(_json),
     ),

@@ -9,7 +9,7 @@ from mockserver.core.plan import Embeddings, Failure, Success
 from mockserver.dialects import Operation
 from mockserver.dialects.gemini.checks import MAX_BATCH, Line, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
-from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read
+from mockserver.dialects.gemini.parse import NAME, USUAL_PARAMS, is_vertex, model_of, read
 
 Body = Mapping[str, Json]
 Render = Callable[[HttpRequest, int, Body], Reply]
@@ -24,7 +24,15 @@ def embedding_operations(model: str, render: Render) -> tuple[Operation, ...]:
             assert isinstance(outcome, Embeddings)  # noqa: S101  # the engine answers an operation in its own kind
             return render(call.http, 200, body(call, outcome))
 
-        return Operation("embeddings", "POST", f"{model}:{verb}", parse, shown)
+        return Operation(
+            "embeddings",
+            "POST",
+            f"{model}:{verb}",
+            parse,
+            shown,
+            params=USUAL_PARAMS,
+            body=lambda text: {"content": {"parts": [{"text": text}]}},
+        )
 
     return (
         of("embedContent", _parse_one, _one),

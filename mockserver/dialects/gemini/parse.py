@@ -22,6 +22,7 @@ NAME = "gemini"
 MAX_VIOLATIONS = 100
 RESPONSE_IDS = IdShape("", 23)
 CALL_IDS, NO_CALL_IDS = IdShape("", 8, "hex"), IdShape("", 0)
+USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
 PARENTS = ("models", "tunedModels", "dynamic")
 PART_TOKENS = 258  # of an image, a page, ...
 

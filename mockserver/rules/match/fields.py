@@ -132,8 +132,8 @@ def _key(call: Call) -> str | None:
     scheme, _, token = (call.http.header("authorization") or "").partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
-    key = call.http.header("api-key")
-    return call.http.header("x-api-key") if key is None else key
+    named = (call.http.header(name) for name in ("api-key", "x-api-key", "x-goog-api-key"))
+    return next((key for key in named if key is not None), call.http.query.get("key"))
 
 
 _tool_result = _kept(last_tool_result)

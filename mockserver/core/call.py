@@ -168,6 +168,7 @@ class Call:
     options: Options = Options()
     ids: IdShape = IdShape()
     tool_call_ids: IdShape = IdShape("call_", 24)
+    finishes: frozenset[str] = frozenset()  # finish reasons that only this dialect can show
     id: str = ""  # of an answer to look up
     previous_response_id: str | None = None  # of the response that this call continues
     page: Page = FIRST_PAGE  # the requested part of a list

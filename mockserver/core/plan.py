@@ -220,12 +220,28 @@ class Logprob:
     top: tuple[tuple[str, float], ...] = ()
 
 
+# Why an answer ends, in words that all dialects can show.
+FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
+# In words of one dialect's own, each with what other dialects show instead.
+OWN_FINISHES: Mapping[str, str] = {
+    **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn", "compaction"), "stop"),
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded", "MAX_TOKENS"), "length"),
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+    **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
+    **dict.fromkeys(("MODEL_ARMOR", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "content_filter"),
+    **dict.fromkeys(("STOP", "LANGUAGE", "OTHER", "IMAGE_OTHER", "NO_IMAGE", "CONTINUATION", "ESCALATION"), "stop"),
+    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "stop"),
+    **dict.fromkeys(("MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE"), "stop"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One of the `n` choices: its parts in wire order and its finish reason."""
 
     parts: tuple[Part, ...]
-    finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call | error
+    finish: str = "stop"  # of FINISHES, or of the dialect's own
     safety: Safety = ()
     logprobs: Sequence[Logprob] | None = None  # of the tokens of `echo`, then of the text
     echo: str = ""  # the repeated part of the prompt, before the parts

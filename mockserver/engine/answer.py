@@ -14,6 +14,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence
 from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import (
+    OWN_FINISHES,
     Answer,
     Choice,
     Embeddings,
@@ -107,6 +108,8 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
     echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
     finish, stop = draft.finish or limited.finish, "" if draft.finish else limited.stop
+    if finish not in call.finishes:
+        finish = OWN_FINISHES.get(finish, finish)
     return Choice(signed, finish, limited.safety, logprobs=weighed, echo="".join(echo), stop=stop)
 
 

@@ -10,7 +10,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.json import Json, parsed
-from mockserver.core.plan import Item, Part, Refusal, Text, ToolUse
+from mockserver.core.plan import OWN_FINISHES, Item, Part, Refusal, Text, ToolUse
 from mockserver.core.text import one_line, shown, truncate
 
 _OPERATIONS = ("chat", "completions", "responses")
@@ -46,7 +46,8 @@ def impossible(call: Call, draft: Draft) -> tuple[str, ...]:
 
 def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
     parts, as_json = choice.parts, call.options.response_format in _JSON
-    whole = choice.finish not in _CUT_OFF and choice.filter_after is None
+    own = OWN_FINISHES.get(choice.finish or "")
+    whole = (own or choice.finish) not in _CUT_OFF and choice.filter_after is None
     made = [part.call for part in parts if isinstance(part, ToolUse)]
     if not (call.operation == "responses" and call.raw.get("prompt")):  # a stored prompt may offer tools
         for one in made:
@@ -60,7 +61,7 @@ def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
             yield "calls no tool, which the request's tool_choice demands"
         elif as_json:
             yield from _of_text(call, parts)
-    if choice.finish is not None and call.operation != "responses":  # which has no finish reasons
+    if choice.finish is not None and own is None and call.operation != "responses":  # which has no finish reasons
         yield from _of_finish(call, choice.finish, made)
 
 

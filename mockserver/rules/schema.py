@@ -5,7 +5,7 @@ What a value means beyond its shape is decided where it is compiled.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, Tag, create_model
 from pydantic_core import PydanticCustomError
@@ -27,7 +27,7 @@ from mockserver.config.validation_errors import (
 )
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
-from mockserver.core.plan import REASONS
+from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
 from mockserver.rules.items import INSTEAD, ItemSpec
 
 _LARGEST = 3.4e38  # the largest 32-bit float
@@ -132,7 +132,10 @@ TYPES: Mapping[Kind, Callable[[Option], Any]] = {
 
 
 Severity = Literal["safe", "low", "medium", "high"]
-Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call", "error"]
+if TYPE_CHECKING:
+    Finish = str
+else:
+    Finish = Literal[(*FINISHES, *OWN_FINISHES)]
 
 
 class SizeSpec(Table):
@@ -247,7 +250,9 @@ class ContentSpec(Table):
     logprobs: list[Annotated[float, Field(le=0, allow_inf_nan=False)]] | None = Field(
         None, description="log probabilities, one for each token of the text"
     )
-    finish: Finish | None = Field(None, description="the finish reason (`error`: Fireworks; elsewhere `stop`)")
+    finish: Finish | None = Field(
+        None, description="the finish reason (`error`: Fireworks; elsewhere `stop`), or a dialect's own word for it"
+    )
     chunks: Chunks | None = Field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = Field(None, description="a content filter that trips")
     annotate: AnnotateSpec | None = Field(None, description="filter severities to report without tripping")

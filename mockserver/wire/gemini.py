@@ -194,11 +194,14 @@ def _finish(choice: Choice, options: GeminiOptions) -> tuple[str, str]:
         return "MALFORMED_FUNCTION_CALL", f"Malformed function call: {broken.name}({broken.arguments})"
     if choice.finish == "content_filter" and any("protected_material" in seen.category for seen in choice.safety):
         return "RECITATION", ""
-    reason = FINISHES.get(choice.finish, choice.finish)
+    reason = _FINISHES.get(choice.finish, choice.finish)
+    if reason == "UNEXPECTED_TOOL_CALL":
+        name = calls[0].call.name if calls else "default_api"
+        return reason, f"Unexpected tool call: Model tried to call an undeclared function: {name}"
     return reason, "Model generated function call(s)." if calls and reason == "STOP" and not options.vertex else ""
 
 
-FINISHES = {
+_FINISHES = {
     "stop": "STOP",
     "tool_calls": "STOP",
     "function_call": "STOP",

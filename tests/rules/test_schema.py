@@ -8,6 +8,7 @@ from pydantic import Field, Tag, ValidationError
 from mockserver.config.source import read
 from mockserver.config.types import Duration, Share
 from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
+from mockserver.core.plan import FINISHES, OWN_FINISHES
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.json_schema import rules_schema
@@ -108,6 +109,7 @@ IN_FILES = {
     ),
 }
 
+WORDS = (*FINISHES, *OWN_FINISHES)
 IN_THEN = {
     "{text: 42}": '7: "text" expects a text, not 42; put it in quotes',
     "{status: incomplete}": (
@@ -117,9 +119,8 @@ IN_THEN = {
     "{web_search_call: {query: a}}": ('1: unknown key "web_search_call"; write items: [{type: web_search_call, ...}]'),
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),
     "{error: {status: 99}}": '17: "status" expects at least 400, not 99',
-    "{text: a, finish: Stop}": (
-        '18: "finish" expects stop, length, tool_calls, content_filter, function_call or error, not "Stop"; '
-        'did you mean "stop"?'
+    "{text: a, finish: stopp}": (
+        f'18: "finish" expects {", ".join(WORDS[:-1])} or {WORDS[-1]}, not "stopp"; did you mean "stop"?'
     ),
     "{text: a, chunks: words}": '18: "chunks" expects token, word or char, not "words"; did you mean "word"?',
     "{text: a, chunks: 3}": '18: "chunks" expects token, word, char, {size: 7} or a list of pieces, not 3',

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects._chat import schema_as_text, with_ordinals
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
@@ -23,6 +24,7 @@ from mockserver.dialects.anthropic.models import MESSAGES, Body, family, refuse,
 from mockserver.dialects.anthropic.tools import SCHEMAS, usable_schema
 
 NAME = "anthropic"
+FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
 MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
 
 
@@ -68,6 +70,7 @@ def _call(http: HttpRequest, body: Body) -> Call:
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
+        finishes=FINISHES,
         part_tokens=part_tokens,
         previous_response_id=thread.get("previous_message_id"),
         options=Options(

@@ -8,7 +8,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
-from mockserver.core.plan import Failure
+from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects.gemini import proto
@@ -24,6 +24,7 @@ RESPONSE_IDS = IdShape("", 23)
 CALL_IDS, NO_CALL_IDS = IdShape("", 8, "hex"), IdShape("", 0)
 USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
 PARENTS = ("models", "tunedModels", "dynamic")
+FINISHES = frozenset(filter(str.isupper, OWN_FINISHES))
 PART_TOKENS = 258  # of an image, a page, ...
 
 
@@ -94,6 +95,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
         stream=":stream" in http.path,
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
+        finishes=FINISHES,
         part_tokens=_part_tokens,
         options=Options(
             n=config.get("candidateCount") or 1,

@@ -21,7 +21,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.core.text import plural
     from mockserver.rules.load import review
     from mockserver.server.live import start
-    from mockserver.server.stubs import unreachable
+    from mockserver.server.unreachable import unreachable
 
     given = sources(rules, {})
     try:

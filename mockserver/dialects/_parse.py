@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from jiter import from_json
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, to_json
 
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
@@ -76,10 +76,10 @@ def read_json(body: bytes) -> Json:
         value = parse_json(body)
     except ValueError as error:
         raise _bad_json(_clearer(str(error), body)) from None
-    if _is_suspicious(body):
-        _refuse_endless_numbers(body)
     if _deeper_than(MAX_DEPTH, body):
         raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
+    if _is_suspicious(body) and b"Infinity" in to_json(value, inf_nan_mode="constants"):
+        _refuse_endless_numbers(body)
     return value
 
 
@@ -177,14 +177,14 @@ def _refuse_endless_numbers(body: bytes) -> None:
 
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
+_OTHERS = bytes(byte for byte in range(256) if byte not in b'{}[]"')
 
 
 def _deeper_than(limit: int, body: bytes) -> bool:
     if body.count(b"[") + body.count(b"{") <= limit:
         return False
-    pieces = body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')  # every other one is a string
-    brackets = b"".join(pieces[::2]).translate(_BRACKETS, _NO_BRACKETS)
+    body = body.replace(b"\\\\", b"").replace(b'\\"', b"").translate(_BRACKETS, _OTHERS).replace(b'""', b"")
+    brackets = b"".join(body.split(b'"')[::2])  # every other piece is of a string
     for _ in range(limit):  # each pass takes the innermost level away
         brackets = brackets.replace(b"[]", b"")
         if not brackets:

@@ -11,6 +11,7 @@ from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, frames
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
 from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Usage
@@ -35,6 +36,12 @@ class ReceivedCall:
 
     row: Exchange
     asked: Call | None
+
+    @property
+    def unparsed(self) -> Call:
+        """The request without what its body would say."""
+        http = HttpRequest(self.method, self.path, {}, tuple(self.row.headers), self.row.body, self.row.namespace)
+        return Call(self.dialect, self.operation, "", http, ())
 
     @property
     def number(self) -> int:

@@ -307,17 +307,22 @@ class Expectation:
     condition: Condition
     when: Table
 
-    def matches(self, call: Call | None) -> bool:
-        """Whether a request matches; one that was not parsed only does if any call does."""
-        return not self.when if call is None else self.condition.holds(call) is not None
+    def matches(self, call: ReceivedCall) -> bool:
+        """Whether a request matches; of one that was not parsed, only where it went is known."""
+        if call.asked is None and not self.condition.uses <= _KNOWN_OF_ALL:
+            return False
+        return self.condition.holds(call.asked or call.unparsed) is not None
 
     def __str__(self) -> str:
         return truncate(", ".join(map(field_in_python, self.when, self.when.values())) or "any call", _MAX_EXPECTED)
 
 
+_KNOWN_OF_ALL = {"path", "method", "dialect", "operation", "header"}
+
+
 def too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
     """The report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
-    others = [call for call in calls if not expected.matches(call.asked)]
+    others = [call for call in calls if not expected.matches(call)]
     nearest = by_closeness((call, expected.condition.results(call.asked)) for call in others if call.asked is not None)
     lines = [
         f"expected {number} call{'s' * (number.split()[-1] != '1')}{_with(expected)}, got {len(calls) - len(others)}"
@@ -351,8 +356,8 @@ def _row(number: int, step: Expectation | None, call: ReceivedCall | None) -> It
     elif step is None:
         yield f"MISS  unexpected: {call_line(call)}"
     else:
-        yield f"{'ok   ' if step.matches(call.asked) else 'MISS '} {number}. {call_line(call)}"
-        if call.asked is not None and not step.matches(call.asked):
+        yield f"{'ok   ' if step.matches(call) else 'MISS '} {number}. {call_line(call)}"
+        if call.asked is not None and not step.matches(call):
             yield from (f"        {line}" for line in condition_lines(step.condition.results(call.asked), call.secrets))
 
 
@@ -362,7 +367,7 @@ def _first_difference(rows: Sequence[_Row]) -> str:
         number += step is not None
         if step is None and call is not None:
             return f"wrong sequence after step {number}: expected no call, got {call_name(call)}"
-        if step is not None and (call is None or not step.matches(call.asked)):
+        if step is not None and (call is None or not step.matches(call)):
             return f"wrong sequence at step {number}: expected {step}, got {call_name(call) if call else 'no call'}"
     return "wrong sequence"
 
@@ -370,7 +375,7 @@ def _first_difference(rows: Sequence[_Row]) -> str:
 def _aligned(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> Iterator[_Row]:
     """Pairs of step and call, so that a missing or an additional call moves no other."""
     same = [next(at for at, one in enumerate(steps) if one.when == step.when) for step in steps]
-    found = [next((at for at, step in enumerate(steps) if step.matches(call.asked)), -1) for call in calls]
+    found = [next((at for at, step in enumerate(steps) if step.matches(call)), -1) for call in calls]
     for _, begin, end, first, last in SequenceMatcher(None, same, found, autojunk=False).get_opcodes():
         yield from zip_longest(steps[begin:end], calls[first:last])
 

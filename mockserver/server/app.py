@@ -80,7 +80,9 @@ class Unknown:
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
-        handler = Handler(self.live, dialect, {}, nearest(scope["method"], path, self.known))
+        handler = Handler(
+            self.live, dialect, {}, nearest(scope["method"], path, self.known, scope["query_string"].decode())
+        )
         await handler({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
 

@@ -1,10 +1,15 @@
-"""The environment that leads official clients to a server, and the base URL of each dialect."""
+"""Where to point clients: the environment for official ones, each dialect's base URL, and the page that shows these."""
 
+import json
 from collections.abc import Mapping
+from html import escape
 
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
+from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.dialects import discover
+from mockserver.server.access import SANDBOX, SECURITY
+from mockserver.server.routes import bare
 
 KEY = "sk-mockserver"
 ADDRESS = "MOCKSERVER_URL"  # for programs that put together a base of their own
@@ -47,3 +52,30 @@ def base_url(address: str, dialect: str) -> str:
     spoken = discover()[dialect]
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
+
+
+def home(http: HttpRequest, settings: Settings) -> Reply:
+    """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
+    address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
+    bases = {name: address + dialect.mounts[0] for name, dialect in discover().items()}
+    usual = address + bare(discover()[settings.dialect].mounts[0])
+    if "text/html" in (http.header("accept") or ""):
+        rows = "".join(f"<tr><td>{escape(name)}<td><code>{escape(base)}</code>" for name, base in bases.items())
+        kind, control = "text/html; charset=utf-8", f"{CONTROL}/api/calls"
+        body = _PAGE.format(usual=escape(usual), dialect=settings.dialect, rows=rows, control=control).encode()
+    else:
+        found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
+        kind, body = "application/json", json.dumps(found).encode()
+    safe = {**{name.decode(): value.decode() for name, value in SECURITY}, **dict(SANDBOX)}.items()
+    return Reply(200, (("content-type", kind), ("content-length", str(len(body))), *safe), body)
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>mockserver</title>
+<h1>mockserver</h1>
+<p>This is a mock server for LLM APIs. It answers as the providers do, by rules, recordings or made-up text.
+<p>Point your client's base URL to <code>{usual}</code> ({dialect}), or to another provider's:
+<table><tr><th>dialect<th>base URL{rows}</table>
+<p>The calls it has received are at <a href="{control}">{control}</a>.
+</html>
+"""

@@ -140,7 +140,7 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         raise ConfigError(f"invalid path {described.path}: {error}") from error
     found = place_of(described.method, url.path, dialect, stubs=stubs)
     if found is None:
-        near = nearest(described.method, url.path, places(discover(), dialect))
+        near = nearest(described.method, url.path, places(discover(), dialect), url.query)
         raise ConfigError(f"no operation at {url.path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:

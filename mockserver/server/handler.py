@@ -43,13 +43,14 @@ from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
 from mockserver.server.cassette_store import replayed
+from mockserver.server.client_environment import home
 from mockserver.server.control.requests import of_request
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import DEFAULT, Live, Prepared
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot
-from mockserver.server.stubs import home, missing, other
+from mockserver.server.stubs import is_stubbed, missing, other
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
@@ -131,7 +132,12 @@ class Handler:
             if not self.operations and (self.refusal or not engine.stubs or is_control(http.path)):
                 return elsewhere(self, http)
             operation, key = self.operation(http.method), self.dialect.credential(http)
-            check_key(key, settings.keys)
+            try:
+                check_key(key, settings.keys)
+            except Failure:
+                if self.operations or is_stubbed(http, self.dialect.name, engine.rules):
+                    raise
+                return elsewhere(self, http)
             parse = lambda: operation.parse(_plain(http, settings.max_body, take), settings.strict)  # noqa: E731
             call = await _run(parse, large=len(http.body) > LARGE)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)

@@ -72,10 +72,12 @@ def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     return max(named, key=itemgetter(0), default=(False, dialects[default]))[1]
 
 
-def nearest(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
+def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") -> str | None:
     """The method and path that were most likely meant, or None: at the same mount, rather for the same method."""
     front = "/".join(path.split("/")[:2]) + "/"
     known = [place for place in known if place.path.startswith(front)] or known
+    meant = [place for place in known if place.path.endswith(path[len(front) - 1 :])]
+    known = [place for place in meant if _always_asked(method, query, place)] or known
     able = [place for place in known if method in place.operations]
     begun = [place for place in able if place.path.startswith(path)]
     for likeness, places in ((1, known), (0.75, able), (0.75, known), (0.65, able), (0.55, begun)):
@@ -84,6 +86,12 @@ def nearest(method: str, path: str, known: Sequence[Endpoint]) -> str | None:
             operations = paths[close].operations
             return f"{method if method in operations else next(iter(operations))} {close}"
     return None
+
+
+def _always_asked(method: str, query: str, place: Endpoint) -> bool:
+    """Whether a query has what clients always send there with this method; False if that is nothing."""
+    always = place.operations[method].query if method in place.operations else {}
+    return bool(always) and all(f"{name}=" in query for name in always)
 
 
 def operation_for(method: str, operations: Mapping[str, Operation]) -> Operation | None:

@@ -71,13 +71,13 @@ class Assertions:
         """
         expected = [expectation({"last_user": step} if isinstance(step, str) else step) for step in steps]
         calls = self._received()
-        matches = [step.matches(call.asked) for step, call in zip(expected, calls, strict=False)]
+        matches = [step.matches(call) for step, call in zip(expected, calls, strict=False)]
         if len(calls) != len(expected) or not all(matches):
             raise AssertionError(wrong_sequence(calls, expected))
 
 
 def _matching(calls: Sequence[ReceivedCall], expected: Expectation) -> list[ReceivedCall]:
-    return [call for call in calls if expected.matches(call.asked)]
+    return [call for call in calls if expected.matches(call)]
 
 
 class Calls(Assertions, Sequence[ReceivedCall]):

@@ -42,7 +42,7 @@ from mockserver.server.app import DefaultDialect
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import DEFAULT, compiled, start
-from mockserver.server.stubs import unreachable
+from mockserver.server.unreachable import unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
@@ -311,6 +311,16 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         """Raise AssertionError with all problems, if there are any."""
         if problems := self.problems():
             raise AssertionError(failure_text(problems))
+
+    def assert_not_called(self, *text: str, **when: Unpack[When]) -> None:
+        """No call matches. Warns of a path that neither a dialect nor a rule knows, as none could."""
+        super().assert_not_called(*text, **when)
+        if "path" in when and not any(rule.stubs for rule in self._live.engine_of(DEFAULT).rules):
+            rule = self.compiled({"when": with_text(text, when), "then": {"text": ""}}, caller())
+            for remark in unreachable([rule], self._live.settings.dialect):
+                warnings.warn(
+                    MockServerWarning(f"assert_not_called cannot fail: {remark.text.partition(': ')[2]}"), stacklevel=2
+                )
 
     def _received(self) -> Calls:
         return self.calls

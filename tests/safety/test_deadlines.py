@@ -10,15 +10,16 @@ from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import refusal
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
-from tests.kit.raw import GET, Raw, post
+from tests.kit.raw import GET, HI, Raw, post
 
 SHORT = Deadlines(head=0.6, body=0.6, idle=1.2, farewell=0.4, linger=0.4, look=0.02)
 TRICKLE = 0.05  # seconds
+SLOW = "rules: [{when: {last_user: Hello}, then: {text: Hi, timing: {total: 1s}}}]"
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    live = local().live
+    live = local(SLOW).live
     with serve_app(build_app(live), refuse=refusal(live), deadlines=SHORT) as listening:
         yield listening
 
@@ -59,6 +60,17 @@ def test_what_trickles_is_cut(before: bytes, sent: bytes, why: str, port: int) -
         assert heard.headers["connection"] == "close"
         assert line.rest() == b""
         assert SHORT.head <= took < SHORT.head * 10
+
+
+def test_an_answer_may_take_longer_than_its_request(port: int) -> None:
+    whole = post(HI)
+    with Raw(port) as line:
+        line.send(whole[:-1])
+        time.sleep(TRICKLE)  # so that the body comes in two pieces
+        assert line.send(whole[-1:]).hear().status == 200
+        assert line.is_open()
+    with Raw(port) as line:  # deadlines are still checked
+        assert line.hear().status == 408
 
 
 def test_who_says_nothing_is_sent_away(port: int) -> None:

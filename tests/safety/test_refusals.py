@@ -98,6 +98,7 @@ HEADS: dict[str, tuple[bytes, int]] = {
     "a whole URL without a host": (_get(b"http:///v1/models"), 400),
     "an asterisk": (_get(b"*"), 400),
     "CONNECT": (_get(b"x:443", method=b"CONNECT"), 405),
+    "CONNECT to a path": (_get(b"/v1/models", method=b"CONNECT"), 405),
     "a first line without end": (b"GET /" + b"a" * 32_768, 414),
     "a first line that is too long": (_get(b"/" + b"a" * 32_768), 414),
     "a header that is too long": (_head(b"x-a: " + b"a" * 65_536 + b"\r\n"), 431),

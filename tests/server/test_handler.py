@@ -251,6 +251,10 @@ def test_operations_are_found_at_their_paths() -> None:
         ("POST", "/skytells", None, "skytells"),
         ("POST", "/azure", None, "azure"),
         ("POST", "/azure-openai/chat/completions", "POST /azure-openai/openai/v1/chat/completions", "azure_openai"),
+        (
+            *("POST", "/azure-openai/chat/completions?api-version=2024-10-21"),
+            *("POST /azure-openai/openai/deployments/{deployment}/chat/completions", "azure_openai"),
+        ),
         ("POST", "/azure/v1/images/generations", None, "azure"),
         ("GET", "/azure/openai/v1/files", "GET /azure/openai/v1/models", "azure_openai"),
     ],
@@ -258,7 +262,8 @@ def test_operations_are_found_at_their_paths() -> None:
 def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
     method: str, path: str, near: str | None, dialect: str
 ) -> None:
-    assert nearest(method, path, KNOWN) == near
+    path, _, query = path.partition("?")
+    assert nearest(method, path, KNOWN, query) == near
     assert owner(path, discover(), "openai").name == dialect
 
 

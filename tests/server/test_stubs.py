@@ -11,7 +11,7 @@ from mockserver.dialects import discover
 from mockserver.reports.calls import error_message
 from mockserver.rules.load import load
 from mockserver.server.routes import bare, places
-from mockserver.server.stubs import unreachable
+from mockserver.server.unreachable import unreachable
 from mockserver.testing import MockServer, MockServerWarning
 from tests.kit.asgi import app
 from tests.kit.local import local
@@ -115,6 +115,7 @@ def test_keys_of_the_settings_are_required() -> None:
     server = app(stub("{path: /a}", "{json: {}}"), keys=["sk-1"])
     assert server.ask("/a", {}).status == 401
     assert server.ask("/a", {}, headers={"authorization": "Bearer sk-1"}).status == 200
+    assert [server.ask(path, method="GET").status for path in ("/a/b", "/")] == [404, 200]
 
 
 def test_no_stub_takes_a_control_path() -> None:
@@ -161,6 +162,10 @@ def test_an_endpoint_that_is_missing_is_answered_by_the_rule_of_its_404(dialect:
     again = app(f"rules:\n  - {rule}\n").ask(path, {"model": "m"})
     assert again.status == 200
     assert again.source.startswith("rule ")
+
+
+def test_no_rule_is_suggested_for_a_path_with_a_star() -> None:
+    assert "a rule can answer it" not in app().ask("/v1/files/%2A", method="GET").json["error"]["message"]
 
 
 def test_no_missing_endpoint_is_there() -> None:

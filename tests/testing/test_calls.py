@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.plan import Usage
-from mockserver.testing import Call, MockServer
+from mockserver.testing import Call, MockServer, MockServerWarning
 
 CHAT = "/openai/v1/chat/completions"
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
@@ -66,7 +66,7 @@ def test_what_it_got(came: tuple[Call, ...]) -> None:
 def test_the_calls_are_a_sequence(server: MockServer, came: tuple[Call, ...]) -> None:
     calls = server.calls
     assert (len(calls), calls[-1].number, [call.number for call in calls[1:3]]) == (5, 5, [2, 3])
-    assert [call.number for call in calls.where(dialect="openai", header={"x-tenant": "blue"})] == [1, 2, 5]
+    assert [call.number for call in calls.where(dialect="openai", header={"x-tenant": "blue"})] == [1, 2, 3, 5]
     assert [call.number for call in calls.of(lambda call: call.status == 400)] == [3]
     with pytest.raises(IndexError, match=r"there is no call \[5\]; 5 calls received:\n  call 1: chat gpt-4o"):
         calls[5]
@@ -125,6 +125,15 @@ def test_refused_calls_are_calls(server: MockServer) -> None:
     server.assert_called_times(2)
     assert "expected no calls, got 2" in why(server.assert_not_called)
     server.assert_not_called("*hello*", model="gpt-4o")  # what they ask for is unknown
+    server.assert_called_once(path="/v1/chat/completion", method="POST")  # where they went is not
+    assert "expected no calls with operation=" in why(lambda: server.assert_not_called(operation="chat"))
+
+
+def test_no_call_can_have_a_misspelt_path(server: MockServer) -> None:
+    with pytest.warns(MockServerWarning, match=r'assert_not_called cannot fail: no dialect knows the path "/v1/chats"'):
+        server.assert_not_called(path="/v1/chats")
+    server.on(path="/refunds").reply(json={})
+    server.assert_not_called(path="/refunds")
 
 
 def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:

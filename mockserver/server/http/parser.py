@@ -272,6 +272,7 @@ class RequestParser(HttpToolsProtocol):
         if target[0] != _SLASH or b"#" in target:
             target = origin(method, target, headers)
         if parser.should_upgrade():
+            origin(method, target, headers)  # refuses to CONNECT to paths, too
             return  # soon all of it is read again
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
@@ -310,7 +311,7 @@ class RequestParser(HttpToolsProtocol):
         if self.stage == BODY and cycle is not None:
             if self.headers and size(b"", self.headers) > MAX_TRAILERS:
                 raise unclear("The trailers are too large.")
-            self.stage, self._fed = BETWEEN, 0
+            self.stage, self._fed, self.cut = BETWEEN, 0, inf
             cycle.more_body = False
             cycle.message_event.set()
 

@@ -16,7 +16,7 @@ from mockserver.model.prose.generators import sentences, system, topic_of
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
 from mockserver.model.shapes import Described, asks_for_json, counted, described, matter
-from mockserver.model.tools.decisions import decided
+from mockserver.model.tools.decisions import chosen_values
 from mockserver.model.vocabulary import excerpt
 
 
@@ -68,7 +68,7 @@ def _as_described(found: Described, call: Call, seed: Seed) -> Json:
 
 def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     said, rules = excerpt(said), excerpt(system(call))
-    spoken = mentions(*result_texts(call), _without_nulls(said)).stating(decided(call, schema))
+    spoken = mentions(*result_texts(call), _without_nulls(said)).stating(chosen_values(call, schema))
     nulls = any(_without_nulls(text) != text for text in (said, rules))
     return instance(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
 

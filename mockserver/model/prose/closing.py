@@ -52,7 +52,7 @@ def _orders(message: Message) -> Iterator[re.Match[str]]:
         return
     for sentence in _SENTENCE.findall(text):
         order = _ORDER.fullmatch(sentence)
-        is_due = order and (order["ending"] or _WHEN.search(sentence)) and not _FAILING.search(sentence)
+        is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
         if order and is_due and not label_in(sentence):
             yield order
 
@@ -76,7 +76,7 @@ _DONE = (
     r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*|"
     r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy)"
 )
-_WHEN = lazy_pattern(
+WHEN_DONE = lazy_pattern(
     r"(?i)\b(?:after|once) you(?:'ve| have)?\b|"
     rf"\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
     r"\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|show|finish|terminate|mark|close)\b|"

@@ -18,7 +18,7 @@ from mockserver.model.reply_form import without_reply_form
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read
 from mockserver.model.tools.choosing import best, properties_of
-from mockserver.model.tools.decisions import decided
+from mockserver.model.tools.decisions import chosen_values
 from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.pending_calls import (
     CLIENT_KINDS,
@@ -106,7 +106,7 @@ def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Us
 
 def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
     if pending.tool.kind in CLIENT_KINDS:
-        stated = decided(call, pending.tool.parameters, pending.tool.description)
+        stated = chosen_values(call, pending.tool.parameters, pending.tool.description)
         return tool_use(pending.tool, pending.said.stating(stated), seed)
     return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
 

@@ -506,7 +506,7 @@ def described(clause: Clause, offered: ToolIndex, head: Clause, before: Clause) 
 
 def _without_tools(offered: OfferedTool, composed: Sequence[str]) -> float:
     """What speaks against a tool where a text asks for a text; colleagues and computers do anything."""
-    if _HANDOFF.match(offered.tool.name) or offered.tool.kind.startswith("computer"):
+    if HANDOFF.match(offered.tool.name) or offered.tool.kind.startswith("computer"):
         return _PENALTIES["does anything"]
     if not composed or any(keys(word) & other.keys for word in composed for other in offered.name):
         return 0.0
@@ -564,7 +564,7 @@ _ANY_TOOL = re.compile(
     r"(?:tools?|functions?)(?:\s+calls?|\s+calling)?\s*(?:for\s+this|here|please|at\s+all)?\s*$",
     re.IGNORECASE,
 )
-_HANDOFF = re.compile(
+HANDOFF = re.compile(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
 )
 _IN_GENERAL = re.compile(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from mockserver.core.call import Call, Message, Tool
@@ -16,13 +17,13 @@ Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lis
 Reply = tuple[str, str]  # who replied ("" for nobody known), and the text
 
 
-def decided(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
+def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
     """Return the values of an object's properties that choose from a list; `about` describes the object."""
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    root: Mapping[str, Json] = schema if isinstance(schema, Mapping) else {}
     found: dict[str, Json] = {}
     rules: list[Listed] | None = None
-    for name, inner in islice(properties.items(), _MOST_PROPERTIES) if isinstance(properties, Mapping) else ():
-        options = [*dict.fromkeys(islice(_options(inner, schema), _MOST_OPTIONS))]
+    for name, inner in islice(_properties_of(root).items(), _MOST_PROPERTIES):
+        options = [*dict.fromkeys(islice(_options(inner, root), _MOST_OPTIONS))]
         ends = [option for option in options if _is_end(option, parts(name))]
         if ends and len(options) > len(ends):
             found[name] = _next(call, [option for option in options if option not in ends], ends[0])
@@ -33,7 +34,29 @@ def decided(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             own = (names for _, names in _lists(str(inner.get("description") or "")))
             if names := next(own, None) or _listed_for(name, rules):
                 found[name] = _fitting(call.last_user, names, call) or names[0]
+        elif (within := _properties_of(_referred(inner, root))).keys() == {"reason", "answer"}:
+            answer = _reasoned(call, name, within["answer"], root)
+            found |= {} if answer is None else {name: answer}
     return found
+
+
+def _reasoned(call: Call, name: str, asked: Json, root: Mapping[str, Json]) -> Json:
+    """The answer to one question about a team's progress, and the reason; None where the name says nothing of it."""
+    listed = re.search(r"(?i)\b(?:select|choose) from:? *[\[(]?([^)\]\n]{1,400})", call.last_user)
+    workers = [*_options(asked, root)] or re.split(r",\s*", listed[1]) if listed else []
+    request, replies = _conversation(replace(call, messages=call.messages[:-1]), workers, "")
+    stated = re.search(r"(?i)\brequest:\s*([^\n]+)", call.last_user)
+    request, words = stated[1] if stated else request, set(parts(name))
+    value: Json = None
+    if words & _ROUTING:
+        value = (_fitting(request, workers, call) or workers[0]) if workers else None
+    elif words & {"instruction", "question"}:
+        value = request
+    elif isinstance(asked, Mapping) and asked.get("type") == "boolean":
+        known = {**dict.fromkeys(_ACHIEVED, bool(replies)), "progress": True, "loop": False, "stuck": False}
+        value = next((known[word] for word in known if word in words), None)
+    reason = "The team has answered." if replies else "Nobody has answered yet."
+    return None if value is None else {"reason": reason, "answer": value}
 
 
 def next_speaker(call: Call) -> str | None:
@@ -41,35 +64,62 @@ def next_speaker(call: Call) -> str | None:
     ruling = (each for each in call.messages if each.role in _RULING or each.text == call.last_user)
     ends = (excerpt(each.text) for each in (*call.messages[-1:], *ruling))
     ends = (text for text in ends if not trigger_set("next_speaker").isdisjoint(trigger_words(text)))
-    order = next((text for text in ends if _TURN.search(text[-_LONGEST_REQUEST:])), "")
-    names = options_in(order)[0] if order else []
-    workers = [name for name in names if not _is_end(name, ("next",))]
-    if len(names) < 2 or not workers:
+    order, names = next(((text, names) for text in ends if (names := _roles(text))), ("", []))
+    ending = [name for name in names if _is_end(name, ("next",))]
+    workers = [name for name in names if name not in ending]
+    if not workers:
         return None
-    request, replies = _heard(call, order, workers)
+    said = _quoted(order, workers)
+    asked = any(each.text != order for each in call.messages if each.role == "user") or said
+    messages = [each for each in call.messages if each.text != order or not asked]
+    call = replace(call, messages=(*messages, *said))
+    if ending:
+        return _next(call, workers, ending[0])
+    request, replies = _conversation(call, workers, "")
     if not replies:
         return _fitting(request, workers, call) or workers[0]
     last, text = replies[-1]
-    said = text.partition("\n\n")[0]
-    addressed = [name for name in workers if name != last and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said)]
+    head = text.partition("\n\n")[0]
+    addressed = [name for name in workers if name != last and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", head)]
     turns = {who: at for at, (who, _) in enumerate(replies)}
-    silent = [name for name in workers if name not in turns]
-    ending = [name for name in names if name not in workers]
-    return next(iter((*addressed, *silent, *ending)), None) or min(workers, key=turns.__getitem__)
+    return next(iter((*addressed, *(name for name in workers if name not in turns))), None) or min(
+        workers, key=turns.__getitem__
+    )
 
 
-def _heard(call: Call, order: str, workers: Sequence[str]) -> tuple[str, list[Reply]]:
-    """The request, and what workers said: in messages, and in the transcript that the order quotes."""
+def _roles(text: str) -> list[str]:
+    """The roles that a text has to choose from: those after "select the next role", or an end such as FINISH."""
+    asks = _TURN.search(text[-_LONGEST_REQUEST:]) is not None
+    end = _END.search(text)
+    if not (asks or end):
+        return []
+    names = options_in(text)[0]
+    if end and not any(_is_end(name, ("next",)) for name in names):
+        listed = next((names for _, names in _lists(text)), [])
+        names = [*dict.fromkeys((*listed, end[0]))] if asks and listed else []
+    return names
+
+
+def _quoted(order: str, workers: Sequence[str]) -> list[Message]:
+    """The transcript that an order quotes, as messages with names."""
     names = "|".join(map(re.escape, (*workers, "user")))
     pieces = re.split(rf"(?im)^[ \t]{{0,9}}[\[*#]{{0,3}}({names})[\]*]{{0,3}}[ \t]{{0,9}}(?::|said\b)", order)
     known = {name.lower(): name for name in workers}
-    quoted = [(known.get(who.lower(), ""), text) for who, text in zip(pieces[1::2], pieces[2::2], strict=True)]
-    if {who for who, _ in quoted[: len(workers)]} == {*workers}:
-        quoted = quoted[len(workers) :]  # those say what each is for
-    others = [each for each in call.messages if each.text != order]
-    heard = [(known.get((each.name or "").lower()) or _leading(each.text, workers), each.text) for each in others]
-    asked = [text for who, text in quoted if not who] or [each.text for each in others if each.role == "user"]
-    return next(iter(asked), ""), [(who, text) for who, text in (*heard, *quoted) if who]
+    said = [(known.get(who.lower(), ""), text) for who, text in zip(pieces[1::2], pieces[2::2], strict=True)]
+    if {who for who, _ in said[: len(workers)]} == {*workers}:
+        said = said[len(workers) :]  # those say what each is for
+    return [Message("user", text, name=who or None) for who, text in said]
+
+
+def _properties_of(schema: Json) -> Mapping[str, Json]:
+    found = schema.get("properties") if isinstance(schema, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _referred(schema: Json, root: Mapping[str, Json]) -> Json:
+    found = _DEFINITION.fullmatch(str(schema.get("$ref", ""))) if isinstance(schema, Mapping) else None
+    definitions = root.get(found[1]) if found else None
+    return definitions.get(found[2]) if found and isinstance(definitions, Mapping) else schema
 
 
 def _options(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterator[str]:
@@ -79,9 +129,7 @@ def _options(schema: Json, root: Mapping[str, Json], levels: int = 4) -> Iterato
     listed = schema.get("enum")
     yield from (each for each in listed if isinstance(each, str)) if isinstance(listed, list) else ()
     yield from (schema["const"],) if isinstance(schema.get("const"), str) else ()
-    definition = _DEFINITION.fullmatch(str(schema.get("$ref", "")))
-    definitions = root.get(definition[1]) if definition else None
-    inner = [definitions.get(definition[2])] if definition and isinstance(definitions, Mapping) else []
+    inner = [_referred(schema, root)] if "$ref" in schema else []
     for keyword in ("anyOf", "oneOf", "allOf"):
         inner += schema[keyword] if isinstance(schema.get(keyword), list) else []
     for each in inner[:_MOST_OPTIONS]:
@@ -144,7 +192,9 @@ def _conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, li
         elif who or message.role != "user" or (message.name and request):
             replies += [(who, message.text)] if message.text or message.role == "tool" else []
             asked = ""
-        elif not (request and re.search(rf"(?<!\w){re.escape(end)}(?!\w)", message.text)):  # else: who acts next?
+        elif not (
+            end and request and re.search(rf"(?<!\w){re.escape(end)}(?!\w)", message.text)
+        ):  # else: who acts next?
             request, *quoted = (
                 _QUOTED.split(excerpt(message.text)) if _TRANSCRIPT.search(message.text) else [message.text]
             )
@@ -198,16 +248,19 @@ _ENDING_ONLY = vocabulary(
 )
 _ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conversation")
 _ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
+_ACHIEVED = ("satisfied", "complete", "completed", "done", "finished", "solved", "resolved", "answered")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _TURN = re.compile(
     r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?|members?|"
-    r"experts?|specialists?|assistants?|team|speaks?)\b"
+    r"experts?|specialists?|assistants?|team|speaks?)\b|\b(?:roles?|speakers?|agents?|workers?)\b[^.\n]{0,20}\bnext\b"
 )
+_END = re.compile(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
 _SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b)\s*([^\n]{3,300})"
 _INTRODUCED = re.compile(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
 _TRANSCRIPT = re.compile(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
 _QUOTED = re.compile(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")
 _CUE = re.compile(
-    r"(?i)\b(?:one of|following|available|these|choose from|valid|possible)\b(?P<noun>[^:.\n,]{0,40})"
+    r"(?i)\b(?P<noun>(?:one of|following|available|these|choose from|valid|possible)\b[^:.\n,]{0,40}|"
+    r"workers|agents|roles|members|participants|experts)"
     r"(?::|\bare\b)[ \t]*\[?(?P<list>(?:\s*\n\s*[-*•][^\n]{1,200}){2,20}|[^.\n;]{3,400})"
 )

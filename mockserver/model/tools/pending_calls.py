@@ -14,8 +14,10 @@ from itertools import islice
 from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
 from mockserver.core.json import Json, parsed
 from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.prose.closing import WHEN_DONE
 from mockserver.model.prose.passages import results_text
 from mockserver.model.tools.choosing import (
+    HANDOFF,
     Names,
     ToolRequest,
     is_follow_up,
@@ -32,8 +34,12 @@ Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever
 
 @dataclass(slots=True)
 class Instructions:
-    """`always` are called in every turn, in order; `never` are not; `hints` say when to call a tool, by its name."""
+    """`always` are called in every turn, in order; `never` are not; `hints` say when to call a tool, by its name.
 
+    `last` are called once the work of a turn is done.
+    """
+
+    last: list[Tool] = field(default_factory=list)
     always: list[Tool] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
     never: set[str] = field(default_factory=set)
@@ -48,6 +54,8 @@ def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
         conditional, joint = _CONDITION.search(sentence), _JOINT.search(sentence)
         if not conditional and _NO_TOOLS.search(sentence):
             told.never.update(tool.name for tool in tools)
+        elif _HANDING_OVER.search(sentence) and WHEN_DONE.search(sentence):
+            told.last += [tool for tool in _receiving(sentence, tools) if tool not in told.last][:1]
         elif not conditional and _FORBIDDEN.search(sentence):
             told.never.update(tool.name for tool in found)
         elif len(found) == 2 and joint:
@@ -58,6 +66,13 @@ def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
             hints = {tool.name: f"{told.hints.get(tool.name, '')} {sentence[:_LONGEST]}" for tool in found}
             told.hints |= {name: hint[:_LONGEST] for name, hint in hints.items()}
     return told
+
+
+def _receiving(sentence: str, tools: Sequence[Tool]) -> Iterator[Tool]:
+    """The tools that hand over to somebody whom a sentence names."""
+    said = {*words(sentence)}
+    handing = ((tool, HANDOFF.match(tool.name)) for tool in tools)
+    return (tool for tool, verb in handing if verb and {*words(tool.name[verb.end() :])} <= said)
 
 
 def _pair(sentence: str, joint: re.Match[str], found: Sequence[Tool]) -> Pair:
@@ -132,6 +147,9 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 _JOINT = re.compile(r"\b(?:before|after)\b", re.IGNORECASE)
+_HANDING_OVER = re.compile(
+    r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,20}?\b(?:to|back)\b"
+)
 _OBLIGATION = re.compile(
     r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|every|step\s*\d|shall)\b",
     re.IGNORECASE,
@@ -229,7 +247,8 @@ def _with_orders(
             own = [*_own(paired, one, text), *_own(paired, other, text)]
             before, after = ([each for each in part if each not in own] for part in (paired[:at], paired[at:]))
             paired = [*before, *own, *(each for each in after if each.tool not in (one, other))]
-    return (*paired, *(ToolRequest(tool, text, later=True) for tool in ordered.always if tool in ends))
+    last = [*(tool for tool in ordered.always if tool in ends), *(ordered.last if paired else ())]
+    return (*paired, *(ToolRequest(tool, text, later=True) for tool in last))
 
 
 def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:

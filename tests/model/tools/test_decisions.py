@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.tools.decisions import decided
+from mockserver.model.tools.decisions import chosen_values
 from tests.kit.calls import call
 
 RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")
@@ -25,7 +25,7 @@ ROUTE = route("researcher", "coder", "FINISH")
 
 
 def chosen(schema: Json, *messages: Message) -> Any:
-    return next(iter(decided(call(*messages), schema).values()), None)
+    return next(iter(chosen_values(call(*messages), schema).values()), None)
 
 
 def test_a_worker_that_fits_and_then_the_end() -> None:
@@ -64,17 +64,17 @@ def test_definitions_and_alternatives_list_options_too() -> None:
     assert chosen(schema, CODE) == "coder"
     assert chosen(schema, CODE, Message("assistant", "plot()")) == "__end__"
     endless: Json = {"$defs": {"A": {"$ref": "#/$defs/A"}}, "properties": {"next": {"$ref": "#/$defs/A"}}}
-    assert decided(call(CODE), endless) == {}
+    assert chosen_values(call(CODE), endless) == {}
 
 
 def test_a_state_is_no_decision() -> None:
-    assert decided(call("Set it to doing"), route("todo", "doing", "done", name="status")) == {}
+    assert chosen_values(call("Set it to doing"), route("todo", "doing", "done", name="status")) == {}
 
 
 def test_a_name_from_a_list_in_words() -> None:
     schema = {"properties": {"coworker": {"type": "string"}, "task": {"type": "string"}}}
     about = "Delegate a task to one of the following coworkers: Senior Researcher, Writer\nThe input is the coworker."
-    assert decided(call("Ask the writer for an article"), schema, about) == {"coworker": "Writer"}
-    assert decided(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
+    assert chosen_values(call("Ask the writer for an article"), schema, about) == {"coworker": "Writer"}
+    assert chosen_values(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
     rules = Message("system", "Available coworkers:\n- Editor: mends texts\n- Painter: draws\n")
-    assert decided(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}
+    assert chosen_values(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}

@@ -10,7 +10,7 @@ from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
-from mockserver.model.named_fields import in_fields
+from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.prose.closing import closing
 from mockserver.model.prose.form import Request, finished, shaped
 from mockserver.model.prose.formats import in_format
@@ -36,7 +36,7 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
-    if (fields := in_fields(call, seed)) is not None:
+    if (fields := answer_in_fields(call, seed)) is not None:
         return fields
     if (agent := text_agent(call)) is not None:
         return DraftChoice((Text(_of_agent(agent, seed, options)),))

@@ -1,7 +1,7 @@
 """Answers of named fields, as DSPy's prompts order them: `[[ ## answer ## ]]`, or JSON with these fields."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
 
@@ -11,14 +11,17 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.prose.passages import results_text
+from mockserver.model.prose.form import Request
+from mockserver.model.prose.formats import in_format
+from mockserver.model.prose.generators import Speaker, topic_of
+from mockserver.model.prose.passages import passage, results_text
 from mockserver.model.schema import instance
 from mockserver.model.shapes import of_note, read
 from mockserver.model.tools import tool_uses
-from mockserver.model.vocabulary import excerpt, parts
+from mockserver.model.vocabulary import excerpt, parts, vocabulary
 
 
-def in_fields(call: Call, seed: Seed) -> DraftChoice | None:
+def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     """Return the fields that a prompt asks for; None if it asks for none.
 
     Where the prompt lists tools, they are the next one and its arguments, and after observations the tool that ends.
@@ -35,9 +38,10 @@ def in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     task = "\n".join(text for name, text in given.items() if name in inputs and name != "trajectory")
     inner = replace(call, messages=(Message("user", task), *_steps(given)), tools=tuple(_tools(rules)))
     values = _step(inner, asked, seed) if inner.tools else {}
-    last = next((name for name, kind in reversed(asked.items()) if kind == "str"), None)
-    if last not in (None, *values) and (found_so_far := results_text(inner)):
-        values[str(last)] = found_so_far
+    said_in_words = [name for name, kind in asked.items() if kind == "str" and name not in values]
+    if said_in_words and (found_so_far := results_text(inner)):
+        values[said_in_words[-1]] = found_so_far
+    values = {**_in_words(inner, [name for name in said_in_words if name not in values], seed), **values}
     schema = call.options.schema or _schema(asked, rules)
     made = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
     if call.options.response_format != "text" or "JSON" in order[0][:_OPENING]:
@@ -59,6 +63,19 @@ def _step(call: Call, asked: Mapping[str, str], seed: Seed) -> dict[str, Json]:
         kind = parts(field)[-1:]
         own: Json = arguments[0] if arguments else {}
         values[field] = name if kind == ("name",) else own if kind == ("arg",) else thought
+    return values
+
+
+def _in_words(call: Call, fields: Sequence[str], seed: Seed) -> dict[str, Json]:
+    """Thoughts for fields of reasoning; for an answer a result, a sentence of the prompt, or prose."""
+    about, rng = topic_of(call), seed.stream("fields")
+    asked, speaker = Request(about.text, "", about), Speaker(about, rng)
+    values: dict[str, Json] = {}
+    for name in fields:
+        if {*parts(name)} & _THOUGHTS:
+            values[name] = next(speaker.thoughts())
+        elif {*parts(name)} & _ANSWERS:
+            values[name] = in_format(asked, rng) or passage(call, about) or next(speaker.sentences())
     return values
 
 
@@ -98,6 +115,7 @@ def _written(value: Json) -> str:
     return value if isinstance(value, str) else str(value) if isinstance(value, bool) else compact(value)
 
 
+_THOUGHTS, _ANSWERS = vocabulary("reasoning rationale thought"), vocabulary("answer response reply output")
 _MARK = "[[ ## "
 _OPENING, _MOST_READ, _LONGEST_ORDER = 40, 50_000, 5_000  # characters
 _MOST_STEPS = 100

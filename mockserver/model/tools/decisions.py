@@ -43,19 +43,19 @@ def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
 def _reasoned(call: Call, name: str, asked: Json, root: Mapping[str, Json]) -> Json:
     """The answer to one question about a team's progress, and the reason; None where the name says nothing of it."""
     listed = re.search(r"(?i)\b(?:select|choose) from:? *[\[(]?([^)\]\n]{1,400})", call.last_user)
-    workers = [*_options(asked, root)] or re.split(r",\s*", listed[1]) if listed else []
+    workers = re.split(r",\s*", listed[1]) if listed else [*_options(asked, root)]
     request, replies = _conversation(replace(call, messages=call.messages[:-1]), workers, "")
     stated = re.search(r"(?i)\brequest:\s*([^\n]+)", call.last_user)
-    request, words = stated[1] if stated else request, set(parts(name))
+    request, words, replied = stated[1] if stated else request, set(parts(name)), any(who for who, _ in replies)
     value: Json = None
     if words & _ROUTING:
         value = (_fitting(request, workers, call) or workers[0]) if workers else None
     elif words & {"instruction", "question"}:
         value = request
     elif isinstance(asked, Mapping) and asked.get("type") == "boolean":
-        known = {**dict.fromkeys(_ACHIEVED, bool(replies)), "progress": True, "loop": False, "stuck": False}
+        known = {**dict.fromkeys(_ACHIEVED, replied), "progress": True, "loop": False, "stuck": False}
         value = next((known[word] for word in known if word in words), None)
-    reason = "The team has answered." if replies else "Nobody has answered yet."
+    reason = "The team has answered." if replied else "Nobody has answered yet."
     return None if value is None else {"reason": reason, "answer": value}
 
 

@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.tools.decisions import chosen_values
+from mockserver.model.tools.decisions import chosen_values, next_speaker
 from tests.kit.calls import call
 
 RULES = Message("system", "You supervise researcher and coder. If all is done, answer FINISH.")
@@ -78,3 +78,27 @@ def test_a_name_from_a_list_in_words() -> None:
     assert chosen_values(call("Hello"), schema, about) == {"coworker": "Senior Researcher"}
     rules = Message("system", "Available coworkers:\n- Editor: mends texts\n- Painter: draws\n")
     assert chosen_values(call(rules, Message("user", "Please mend this")), schema) == {"coworker": "Editor"}
+
+
+def test_a_ledger_of_a_team() -> None:
+    def question(kind: str) -> Json:
+        return {"type": "object", "properties": {"reason": {"type": "string"}, "answer": {"type": kind}}}
+
+    kinds = {"is_request_satisfied": "boolean", "is_in_loop": "boolean", "next_speaker": "string"}
+    schema = {"type": "object", "properties": {name: question(kind) for name, kind in kinds.items()}}
+    order = "We work on the following request:\n\nPlot it\n\nWho should speak next? (select from: writer, coder)"
+    first, task = Message("user", order), Message("assistant", "We will plot it.")
+    reply = Message("user", "plot()", name="coder")
+    before, after = (
+        {name: value["answer"] for name, value in chosen_values(call(*said, first), schema).items()}
+        for said in ((task,), (task, reply))
+    )
+    assert before == {"is_request_satisfied": False, "is_in_loop": False, "next_speaker": "writer"}
+    assert after["is_request_satisfied"] is True
+
+
+def test_workers_in_words() -> None:
+    rules = Message("system", "Respond with the worker to act next, or FINISH. Workers: researcher, coder.")
+    assert next_speaker(call(rules, CODE)) == "coder"
+    assert next_speaker(call(rules, CODE, Message("user", "plot()", name="coder"))) == "FINISH"
+    assert next_speaker(call("Write a poem. Reply only with the next role: worker or FINISH.")) == "worker"

@@ -155,3 +155,11 @@ def test_conditions_are_hints() -> None:
 )
 def test_by_name(names: tuple[str, ...], found: tuple[str, ...]) -> None:
     assert tuple(tool.name for tool in ending_tools(tuple(map(Tool, names)))) == found
+
+
+def test_who_is_done_hands_over() -> None:
+    offered = tuple(map(Tool, ("refund_flight", "transfer_to_travel_agent", "transfer_to_user")))
+    rules = Message("system", "You refund flights. When the refund is complete, hand back to the travel agent.")
+    wanted = call(rules, Message("user", "Please refund my flight"))
+    assert due(wanted, *offered) == [("refund_flight", 0), ("transfer_to_travel_agent", 1)]
+    assert due(call(rules, Message("user", "Good morning")), *offered) == []

@@ -1,0 +1,79 @@
+"""Prompts that say what the answer looks like, as users word them: options, lengths, tags, labels, code, commands."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model.auto import auto
+from tests.kit.calls import call
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+SHELL = "Provide only bash commands for Linux without any description. Ensure the output is a valid shell command."
+
+
+def answered(text: str, *, rules: str = "", result: str = "") -> str:
+    made = Message("assistant", tool_calls=(ToolCall("1", "get_weather", '{"city": "Oslo"}'),))
+    told = (made, Message("tool", result, tool_call_id="1")) if result else ()
+    said = call(*([Message("system", rules)] if rules else []), text, *told)
+    said = replace(said, tools=(Tool("get_weather", "Get the weather", CITY),) * bool(result))
+    parts = auto(replace(said, tool_choice=ToolChoice("auto")), Seed(1), {}).parts
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("Answer with A, B, C or D. 2+2=? A) 3 B) 4 C) 5 D) 6", "B"),
+        ("Which is larger, A) cat or B) dog? Answer with the letter only.", "[AB]"),
+        ("Answer true or false: 2+2=5", "false"),
+        ("True or false: 3*3 = 9", "True"),
+        ("Answer yes or no: is 7 greater than 3?", "yes"),
+        ("Give one word only: opposite of hot", r"\w+"),
+        ("Say only the word yes.", "yes"),
+        ("Explain recursion in at most 8 words.", r"(?:\S+ ){0,7}\S+\."),
+        ("Max 3 words: what is rain?", r"(?:\S+ ){0,2}\S+\."),
+        ("Think in <thinking> tags and then answer in <answer> tags: 2+2?", r"<thinking>.+</thinking>\n<answer>.+"),
+        ("What is 12*12? End with FINAL ANSWER: followed by the answer.", r"12\*12 = 144\n\nFINAL ANSWER: 144"),
+        ("Who wrote Faust? Begin your answer with 'Response:'", "Response: .+"),
+        ("Write a python function that adds two numbers", r"```python\ndef add_two_numbers\(.*\n```"),
+        ("Give me a shell command to count the lines in a.txt. Only the command.", r"wc -l a\.txt"),
+        ("Write an email to three customers", r"[^\n]+"),
+        ("Write a short story about three pigs", r"[^\n]+"),
+        ("Please answer in uppercase: what is tea?", "[^a-z]+"),
+        ("Why do people use capitals?", ".*[a-z].*"),
+        ("Explain uppercase letters to a child", ".*[a-z].*"),
+    ],
+)  # fmt: skip
+def test_an_answer_looks_as_ordered(text: str, pattern: str) -> None:
+    assert re.fullmatch(pattern, answered(text), re.DOTALL), answered(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("list all files", "ls -la"),
+        ("find all json files here", "find . -name '*.json'"),
+        ("frobnicate the gizmo", 'echo "frobnicate the gizmo"'),
+    ],
+)
+def test_only_a_command(text: str, command: str) -> None:
+    assert answered(text, rules=SHELL) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "result", "answer"),
+    [
+        ("Exactly 2 bullet points.", '{"temp": 12, "sky": "clear"}', "- Temp: 12\n- Sky: clear"),
+        ("Answer in one word.", '{"temp": 12, "sky": "clear"}', "12"),
+        ("In one word.", "sunny, 21 degrees", "sunny"),
+        ("Is it raining? Answer yes or no.", '{"raining": false}', "no"),
+        ("Answer yes or no: is it warm?", "It is not warm.", "no"),
+        ("Reply in at most 9 words.", "Sunny.", "Weather (Oslo): Sunny."),
+    ],
+)  # fmt: skip
+def test_results_take_the_form_too(text: str, result: str, answer: str) -> None:
+    assert answered(f"What is the weather in Oslo? {text}", result=result) == answer

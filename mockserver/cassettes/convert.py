@@ -92,6 +92,7 @@ _HOSTS = tuple(
         (r"api\.(?:tzafon|lightcone)\.ai", "/", "tzafon"),
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
+        (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
     )
 )
 
@@ -105,6 +106,7 @@ ADDRESSES: Mapping[str, str] = {
     "/tzafon/v1": "https://api.tzafon.ai/v1",
     "/skytells/v1": "https://api.skytells.ai/v1",
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
+    "/gemini": "https://generativelanguage.googleapis.com",
     "/v1": "https://api.openai.com/v1",
 }
 

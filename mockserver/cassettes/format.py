@@ -337,10 +337,10 @@ def summary(episode: Episode) -> str:
 
 
 def _said(body: Mapping[str, Json]) -> str:
-    messages = body.get("messages", body.get("input"))
+    messages = body.get("messages", body.get("input", body.get("contents")))
     if isinstance(messages, list):
         users = [each for each in messages if isinstance(each, Mapping) and each.get("role") == "user"]
-        return _text(users[-1].get("content")) if users else _text(messages)
+        return _text(users[-1].get("content", users[-1].get("parts"))) if users else _text(messages)
     return _text(messages if messages is not None else body.get("prompt"))
 
 

@@ -18,7 +18,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import one_line, shown, up_to
 
-SAID = ("messages", "input", "prompt")  # fields with the conversation
+SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
 STREAM = "stream"
 PREVIOUS = "previous_response_id"
 
@@ -390,7 +390,18 @@ _STREAMED = {True: "as a stream", False: "plain"}
 _DIALECT = "dialect"
 # Fields that mean too much to suggest ignoring them.
 _ESSENTIAL = frozenset(
-    (*SAID, STREAM, _DIALECT, "model", "tools", "tool_choice", "instructions", "response_format", "text")
+    (
+        *SAID,
+        STREAM,
+        _DIALECT,
+        "model",
+        "tools",
+        "tool_choice",
+        "instructions",
+        "systemInstruction",
+        "response_format",
+        "text",
+    )
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import field
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
-from mockserver.core.json import Json, parsed
+from mockserver.core.json import Json, compact, parsed
 from mockserver.core.lazy_dataclass import dataclass
 
 Table = Mapping[str, Json]
@@ -116,6 +116,10 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         if reply.frames is not None:
             return _from_chunks(streamed)
         return _from_choices([body]) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
+    if form == "contents":
+        bodies = [event.table for event in streamed] if reply.frames is not None else rows([body]) or rows(body)
+        error = next((event.error for event in streamed if event.error is not None), None)
+        return _from_contents(bodies, error)
     return ParsedResponse(status=reply.status)
 
 
@@ -236,6 +240,57 @@ def _items_so_far(found: Sequence[Event]) -> list[Table]:
     for at, text in texts.items():
         items.setdefault(at, {"type": "message", "content": [{"type": "output_text", "text": text}]})
     return [items[at] for at in sorted(items)]
+
+
+def _from_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
+    """A response of Gemini, or the responses of its stream: pieces of a text add up."""
+    found, ends = dict[int, list[ParsedPart]](), dict[int, str]()
+    for body in bodies:
+        for position, candidate in enumerate(rows(body.get("candidates"))):
+            at = _number(candidate.get("index"), position)
+            parts = found.setdefault(at, [])
+            for part in filter(None, map(_content_part, rows(table(candidate.get("content")).get("parts")))):
+                if parts and part.text and parts[-1].kind == part.kind:
+                    part = ParsedPart(part.kind, parts.pop().text + part.text)
+                parts.append(part)
+            ends[at] = _text(candidate.get("finishReason")) or ends.get(at, "")
+    choices = [ParsedChoice(tuple(found[at]), _content_finish(ends[at], found[at])) for at in sorted(found)]
+    blocked = any(body.get("promptFeedback") for body in bodies)
+    return ParsedResponse(
+        choices=tuple(choices),
+        model=next((model for body in bodies if (model := _text(body.get("modelVersion")))), ""),
+        usage=next((_content_usage(table(body.get("usageMetadata"))) for body in reversed(bodies)), None),
+        error=error,
+        broken=error is not None,
+        complete=blocked or (bool(ends) and all(ends.values())),
+    )
+
+
+def _content_part(part: Table) -> ParsedPart | None:
+    if call := table(part.get("functionCall")):
+        return ParsedPart("call", call=ParsedToolCall(_text(call.get("name")), compact(call.get("args") or {})))
+    if code := table(part.get("executableCode")):
+        return ParsedPart("item", item={"type": "code_interpreter_call", "code": _text(code.get("code"))})
+    text = _text(part.get("text"))
+    return ParsedPart("reasoning" if part.get("thought") else "text", text) if text else None
+
+
+def _content_finish(reason: str, parts: Sequence[ParsedPart]) -> str:
+    if reason == "STOP":
+        return "tool_calls" if any(part.call for part in parts) else "stop"
+    return {"MAX_TOKENS": "length", "SAFETY": "content_filter"}.get(reason, reason)
+
+
+def _content_usage(counts: Table) -> Table | None:
+    return {snake: counts[key] for key, snake in _COUNTS.items() if key in counts} or None
+
+
+_COUNTS = {
+    "promptTokenCount": "prompt_tokens",
+    "candidatesTokenCount": "completion_tokens",
+    "thoughtsTokenCount": "reasoning_tokens",
+    "totalTokenCount": "total_tokens",
+}
 
 
 def _parts(items: Sequence[Table]) -> tuple[ParsedPart, ...]:

@@ -10,6 +10,7 @@ from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, Parsed
 from mockserver.cassettes.sse_yaml import yaml_lines
 from mockserver.core.json import Json, compact, parsed
 from mockserver.core.lazy_dataclass import dataclass
+from mockserver.core.plan import FINISHES, OWN_FINISHES
 
 Then = Mapping[str, Json]
 When = Mapping[str, Json]
@@ -174,7 +175,7 @@ def exact(value: Json) -> Json:
 
 # Parameters that hold the conversation itself, or how it is sent.
 _CONVERSATION = frozenset(
-    ("param.messages", "param.input", "param.prompt", "param.model", "param.stream", "param.tools")
+    ("param.messages", "param.input", "param.prompt", "param.contents", "param.model", "param.stream", "param.tools")
 )
 
 
@@ -285,6 +286,8 @@ def _error(response: ParsedResponse, retry_after: str) -> Then:
     error |= {key: found[key] for key in ("type", "param") if isinstance(found.get(key), str)}
     if isinstance(found.get("code"), str | int):
         error["code"] = found["code"]
+    if isinstance(found.get("status"), str):
+        error["type"] = found["status"]
     return {"error": error, **({"retry_after": f"{retry_after}s"} if _SECONDS.fullmatch(retry_after) else {})}
 
 
@@ -323,7 +326,7 @@ def _severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dic
 
 _ORDER = ("reasoning", "item", "text", "refusal", "call")  # in which a rule's keys are rendered
 _LISTS = {"tool_call": "tool_calls", "item": "items"}
-_FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call", "error")
+_FINISHES = (*FINISHES, *OWN_FINISHES)
 _MADE = frozenset(("id", "call_id", "container_id", "status", "created_by", "pending_safety_checks"))
 _SEVERITIES = ("low", "medium", "high")
 _HARMS = ("hate", "self_harm", "sexual", "violence")

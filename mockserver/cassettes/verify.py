@@ -82,7 +82,8 @@ def misshapen(episode: Episode) -> Iterator[str]:
         if len(found) > MAX_FINDINGS:  # a stream repeats its mistakes
             yield f"{len(found) - MAX_FINDINGS} more of its events have such mistakes"
     elif reply.body and reply.status < 300 and form in _SHAPES:
-        yield from _mistakes(reply.body, _adapter(form), "the answer")
+        listed = form == "contents" and reply.body.startswith(b"[")  # a stream as one array
+        yield from _mistakes(reply.body, _adapter("contents list" if listed else form), "the answer")
 
 
 def _of_events(episode: Episode, shape: str) -> Iterator[str]:
@@ -117,7 +118,13 @@ def _path(steps: Sequence[str | int]) -> str:
 _EDITED = (
     "was edited: its bytes do not match its sha256; record it again or, if you meant to edit it, set `sha256: unknown`"
 )
-_STREAMED = {"chat": "chunk", "completions": "completions", "responses": "step", "response": "step"}
+_STREAMED = {
+    "chat": "chunk",
+    "completions": "completions",
+    "responses": "step",
+    "response": "step",
+    "contents": "contents",
+}
 _WITH_ERROR_ENVELOPE = ("openai", "azure_openai", "crazyrouter", "skytells")  # errors of others have many shapes
 
 
@@ -156,6 +163,8 @@ _RESPONSE = {
     "usage?": ({"input_tokens": int, "output_tokens": int, "total_tokens": int}, None),
     "error?": ({"code": _TEXT, "message": str}, None),
 }
+_CANDIDATE = {"content?": {"parts?": [_TABLE], "role?": str}, "finishReason?": str, "index?": int}
+_CONTENTS = {"candidates?": [_CANDIDATE], "usageMetadata?": _TABLE, "modelVersion?": str, "responseId?": str}
 _JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
 
 # What clients need of an answer or an event, by wire format.
@@ -166,6 +175,8 @@ _SHAPES: Mapping[str, Any] = {
     "responses": _RESPONSE,
     "response": _RESPONSE,
     "step": {"type": str, "sequence_number": int, "output_index?": int, "response?": _RESPONSE, "item?": _ITEM},
+    "contents": _CONTENTS,
+    "contents list": [_CONTENTS],
     "embeddings": {"model": str, "data": [{"index": int, "embedding": list[float] | str}]},
     "moderations": {"id": str, "model": str, "results": [_JUDGEMENT]},
     "models": {"data": [{"id": str}]},

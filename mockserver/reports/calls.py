@@ -299,4 +299,4 @@ _MAX_SCANNED = 2_000  # characters of a text that are searched for credentials
 _BASE64 = re.compile(r"^(data:[^,]{0,200};base64,(?=.{64})|(?=[\w+/=-]{256,}$))(.+)$", re.ASCII | re.DOTALL)
 _WITH_LINES_OF_THEIR_OWN = frozenset(
     ("model", "messages", "input", "instructions", "prompt", "tools", "functions", "stream", "previous_response_id")
-) | {"conversation"}
+) | {"conversation", "contents", "systemInstruction"}

@@ -261,4 +261,5 @@ _ENDS: Mapping[str, re.Pattern[bytes]] = {
     "completions": _OF_CHUNKS,
     "responses": _OF_STEPS,
     "response": _OF_STEPS,
+    "contents": re.compile(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
 }

@@ -326,7 +326,7 @@ def _choice(choice: ParsedChoice) -> Iterator[str]:
         yield f"  finish: {line(choice.finish)}"
 
 
-_SHOWN = frozenset(("model", "messages", "input", "prompt", "tools", "stream"))
+_SHOWN = frozenset(("model", "messages", "input", "prompt", "contents", "systemInstruction", "tools", "stream"))
 
 
 @click.command(name="scrub")

@@ -8,6 +8,7 @@ from itertools import count, islice
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
@@ -119,14 +120,14 @@ _THOUGHTS, _ANSWERS = vocabulary("reasoning rationale thought"), vocabulary("ans
 _MARK = "[[ ## "
 _OPENING, _MOST_READ, _LONGEST_ORDER = 40, 50_000, 5_000  # characters
 _MOST_STEPS = 100
-_FIELD = re.compile(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
-_ORDER = re.compile(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
-_ASKED = re.compile(
+_FIELD = lazy_pattern(r"\[\[ ## (\w{1,60}) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", re.DOTALL)
+_TAGGED = lazy_pattern(r"<((?:tool_name|tool_args|observation)_\d{1,3})>(.{0,8000}?)</\1>", re.DOTALL)
+_ORDER = lazy_pattern(r"Respond with (?:the corresponding output fields|a JSON object)([^\n]*)\s*$")
+_ASKED = lazy_pattern(
     r"`(?:\[\[ ## )?(?!completed)(\w{1,60})(?: ## \]\])?`"
     r"(?: \(must be formatted as a valid Python ([^\n]{1,2000}?)\)(?=, then|, and|\.|$))?"
 )
-_TOOL = re.compile(
+_TOOL = lazy_pattern(
     r"(?m)^\s*\(\d{1,3}\) (\w{1,60}), whose description is <desc>(.{0,2000}?)</desc>\. It takes arguments (?=\{).",
     re.DOTALL,
 )

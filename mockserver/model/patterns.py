@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import ceil, inf
 from typing import Any
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.pattern_size import written_out
 from mockserver.core.seed import Random
 
@@ -130,13 +131,13 @@ _TIMEOUT_S = 0.1  # a match takes microseconds unless the pattern backtracks wit
 _SAMPLES = 8
 _MAX_PROMPT = 4_000  # characters
 _MAX_SIZE = 20_000
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 _FIRST_DAY = date(2024, 1, 1)
 _WORDS = (
     *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
     *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
 )
-_ANCHORS = re.compile(r"^(?:\^|\\A)+|(?<!\\)(?:\$|\\[zZ])+$")
+_ANCHORS = lazy_pattern(r"^(?:\^|\\A)+|(?<!\\)(?:\$|\\[zZ])+$")
 _UNLIKELY_WORDS = ("qzxvw", "QZXVW", "Qzxvw", "qzx vwq", "Qzxvw zwq xqz")
 
 
@@ -354,13 +355,13 @@ _ESCAPE = (
     rf"|(?:u(?={_HEX}{{4}})|x(?={_HEX}{{2}})|[ux](?=\{{{_HEX}{{1,6}}\}}))"
     rf"(?P<code>(?<=u){_HEX}{{4}}|(?<=x){_HEX}{{2}}|\{{{_HEX}{{1,6}}\}})|.|$)"
 )
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     rf"{_ESCAPE}|(?P<class>\[\^?(?:\\.|[^\]\\])*\])|\(\?P?<(?P<name>[^\W\d]\w*)>|\(\?(?P<flags>[a-zA-Z-]*[:)])"
     r"|(?P<brace>\{(?=,))|.",
     re.DOTALL,
 )
 _ONE = r"(?:\\(?:u[0-9a-fA-F]{4}|[ux]\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[^dDwWsSpP])|[^\\])"
-_MEMBER = re.compile(rf"(?P<low>{_ONE})-(?P<high>{_ONE})|{_ESCAPE}|.", re.DOTALL)
+_MEMBER = lazy_pattern(rf"(?P<low>{_ONE})-(?P<high>{_ONE})|{_ESCAPE}|.", re.DOTALL)
 _KNOWN_ESCAPES = frozenset("dDwWsSbBAtnrfva")
 _CATEGORIES: dict[Any, Ranges] = {
     sre.CATEGORY_DIGIT: ((48, 57),),

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from mockserver.core.call import Call, Message
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.prose.closing import closing
 from mockserver.model.shapes import described
 
@@ -31,7 +32,7 @@ def _stripped(text: str, without_closing: str, names: list[str]) -> str:
     return next(filter(_WORD.search, rests), text)
 
 
-_WORD = re.compile(r"[^\W_]{2}")
+_WORD = lazy_pattern(r"[^\W_]{2}")
 _TRUTH = r"[\"'`“]?(?:yes|no|true|false)[\"'`”]?"
 _OPTION = r"[\"'`“]?(?-i:[A-Z][A-Z_]*|\d{1,2})[\"'`”]?"
 _NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|fifty)"
@@ -57,11 +58,11 @@ _ORDERED_FORM = (
     rf"|(?:in\s+|use\s+|using\s+)?{_LENGTH}(?=\s*(?:[.!?\n]|$|please\b|only\b))"
     r"|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise|terse)\b)"
 )
-_FORM = re.compile(
+_FORM = lazy_pattern(
     r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))"
     rf"(?:(?:and|then|please|but|just|finally|now|always|also|so|only)[, ]{{1,2}}){{0,4}}{_ORDERED_FORM}"
 )
-_FORM_SENTENCE = re.compile(
+_FORM_SENTENCE = lazy_pattern(
     rf"{_FORM.pattern}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like|options?)\b[^.!?:\n]{{0,20}}:"
     r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
 )

@@ -5,7 +5,6 @@ text adds a little to all of them, so that no place is empty. All sums are of in
 square root: the same numbers on every machine.
 """
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from itertools import chain, repeat
 from math import floor, log, sqrt
 from operator import mul, truediv
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import CATEGORIES, Judgement, Logprob, Vector
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -70,7 +70,7 @@ def _lower(text: str) -> str:
 
 _ODD = bytes(byte | 1 for byte in range(256))
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
-_WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
+_WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
 _SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
 

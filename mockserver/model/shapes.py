@@ -8,6 +8,7 @@ from itertools import islice
 from json import JSONDecoder, loads
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.vocabulary import excerpt, heading_of, pieces, singular, vocabulary
 
 
@@ -361,36 +362,36 @@ def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None
 _MOST_READ, _MOST_FOR_KEYS, _LONGEST_OBJECT = 50_000, 8_000, 8_000  # characters
 _MOST_TRIES, _MOST_KEYS, _DEEPEST, _MOST_WORDS = 48, 30, 12, 1_000
 _CUE, _NEAR = 160, 60  # characters before an object that may say what it is
-_OPENING = re.compile(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
-_GENERIC = re.compile(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
-_TYPE = re.compile(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
-_CLASS = re.compile(
+_OPENING = lazy_pattern(r"\{|\[(?=\s*\{)|(?:Array|[Ll]ist)[<\[](?=\s*\{)")
+_GENERIC = lazy_pattern(r"(Array|[Ll]ist|Sequence|[Ss]et|Optional)\s*[<\[]\s*")
+_TYPE = lazy_pattern(r"\b(?:interface|type)\s+(\w{1,60})(?:\s+extends \w{1,60})?\s*=?\s*(?:\{|([^{};\n]{3,300});)")
+_CLASS = lazy_pattern(
     r"(?m)^[ \t]*class (\w{1,60})(\([^)\n]{0,100}\))?:[ \t]*\n"
     r"((?:(?:[ \t]{1,40}[^\n]{1,500}|[ \t]{0,40})(?:\n|$)){1,60})"
 )
-_FIELD = re.compile(
+_FIELD = lazy_pattern(
     r"(?m)^[ \t]+(\w{1,60})[ \t]*:[ \t]*([^=#\n]{1,200})"
     r"(?:=[^#\n]*?description=[\"']([^\"'\n]*)[\"'][^\n]*|=[^#\n]*)?(?:#[^\n]*)?$"
 )
-_OPTIONAL = re.compile(
+_OPTIONAL = lazy_pattern(
     r"(?:^|[{;,\n])\s*(\w{1,60})(?:\?:|: ?(?:Optional\[|[^\n;,/]{1,100}\|\s?(?:None|null|undefined)\b))"
 )
-_WORD = re.compile(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
-_MEMBER = re.compile(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
-_BLANK = re.compile(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
-_QUOTED = re.compile(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
-_BARE = re.compile(
+_WORD = lazy_pattern(r"\b\w{1,60}\b(?!\s*\??:)")  # but for keys
+_MEMBER = lazy_pattern(r"(?m)^[ \t]+\w{1,60}[ \t]*=[ \t]*([\"'][^\"'\n]{1,60}[\"'])")
+_BLANK = lazy_pattern(r"(?:[\s,;]|\.{3}|…|//[^\n]*|#[^\n]*)*")
+_QUOTED = lazy_pattern(r"(?:\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}')(?=\s*(?:[,}\];/#:\n]|$))")
+_BARE = lazy_pattern(
     r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)"
     r"|(?!//)[^,;{}\[\]\n\"'<>()#]){1,300}(?:,?[ \t]*(?://|#)[^\n]{1,300})?"
 )
-_KEY = re.compile(
+_KEY = lazy_pattern(
     r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*(?:\??\s*([:=])\s*|(?=[,}\n]))"
 )
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = re.compile(r"[A-Za-z][\w -]{0,24}")
-_ONE_OF = re.compile(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
-_LIST = re.compile(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
+_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}")
+_ONE_OF = lazy_pattern(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
+_LIST = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
 _NAMES_OF_TYPES = {
     "string": "string str text",
     "integer": "integer int",
@@ -409,38 +410,40 @@ _WHOLE = vocabulary("age count quantity rank index size stock population minutes
 _FRACTIONS = vocabulary(
     "price amount score rating confidence temperature temp total cost percentage weight height salary"
 )
-_ORDERED = re.compile(
+_ORDERED = lazy_pattern(
     r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create"
     r"|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b"
     r"|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming)\b"
 )
-_ABOUT_JSON = re.compile(
+_ABOUT_JSON = lazy_pattern(
     r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
     r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
     r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
 )
-_FENCED = re.compile(
+_FENCED = lazy_pattern(
     r"(?i)(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
 )
-_LIKE = re.compile(
+_LIKE = lazy_pattern(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return"
     r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
-_GIVEN = re.compile(
+_GIVEN = lazy_pattern(
     r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context"
     r"|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
-_IS_SHAPE = re.compile(r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)")
-_LINE_OF_KEYS = re.compile(
+_IS_SHAPE = lazy_pattern(
+    r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)"
+)
+_LINE_OF_KEYS = lazy_pattern(
     r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
 )
 _NAME = r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w-]{0,60})[\"'`*]{0,3}"
-_BULLET = re.compile(
+_BULLET = lazy_pattern(
     rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_NAME}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*"
     r"([^\n]{0,300})(?:\n|$)"
 )
-_CUE_OF_KEYS = re.compile(
+_CUE_OF_KEYS = lazy_pattern(
     r"(?i)\b(?:(?:keys?|fields?|properties)\b(?: named| called| are| such as| like)?:?"
     r"|json\b(?: object| format| response)?(?: with| containing| including| that (?:has|contains)| having)"
     r"(?: exactly| only| the| these| following"
@@ -449,55 +452,55 @@ _CUE_OF_KEYS = re.compile(
     r"| properties| named| called){0,6}:?"
     r"|json:(?=\s[\"'`]?\w{2,40}[\"'`]?\s?[:(]\s?(?:str|int|num|float|bool|array|list|object|date)))\s+"
 )
-_KEY_IN_ROW = re.compile(
+_KEY_IN_ROW = lazy_pattern(
     rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) )?(?P<optional>optional )?"
     rf"(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
     r"|\s*:\s*((?:(?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\}"
     r"|(?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30}))"
     r"| (?:that|which) (?:is|must be|should be|can be) (?P<told>[^.;\n]{1,60})| (?:key|field)\b)?"
 )
-_GAP = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
+_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
 _NO_KEYS = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
-_FENCE = re.compile(r"`{3}\w*")
-_SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
-_PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
-_JSON_WORD = re.compile(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_FENCE = lazy_pattern(r"`{3}\w*")
+_SHOWN = lazy_pattern(r"(?i)\b(?:schema|example|instance|object|format)\b")
+_PART = lazy_pattern(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
+_JSON_WORD = lazy_pattern(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
 _MOST_COUNTED = 50
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fifteen", "twenty")
 _NUMBER_WORD = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})"
-_COUNT = re.compile(
+_COUNT = lazy_pattern(
     rf"(?i)\b(?:list|give|make|generate|create|write|return|produce|suggest|provide|name|for|of|with|me|exactly|invent)"
     rf"\s+{_NUMBER_WORD}\s+(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?"
 )
-_ARRAY = re.compile(
+_ARRAY = lazy_pattern(
     r"(?i)\bjson (?:array|list)s?\b(?: (?:of|with|containing)(?: the| all| exactly| first| top)*"
     rf"(?: {_NUMBER_WORD})? (?P<noun>[a-z][\w-]+(?: [\w-]+s\b)?))?"
 )
-_LISTING = re.compile(
+_LISTING = lazy_pattern(
     rf"(?i)\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)(?: me)?(?: all| the| some)*"
     rf"(?: {_NUMBER_WORD})?(?P<noun>(?: [\w-]{{1,40}})?? [a-z]{{2,30}}s)\b"
 )
-_LISTED_AS_JSON = re.compile(
+_LISTED_AS_JSON = lazy_pattern(
     rf"(?i)\b(?:list|give|name|suggest|generate)(?: me)? {_NUMBER_WORD}"
     r" (?P<noun>[a-z]{2,30}s) (?:as|in) (?:valid )?json\b"
 )
-_ORDERED_OBJECT = re.compile(
+_ORDERED_OBJECT = lazy_pattern(
     r"(?i)\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format|like)){0,5}"
     r":?\s*`{0,3}(?=\{\s*\"\w)"
 )
-_OR = re.compile(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
-_WORD_OR_WORD = re.compile(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
-_AS_OPTIONAL = re.compile(r"(?i)[,; ]*\boptional\b[,:; ]*")
-_LITERAL = re.compile(r"Literal\[([^\[\]]{1,2000})\]")
-_RANGE = re.compile(
+_OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
+_WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
+_AS_OPTIONAL = lazy_pattern(r"(?i)[,; ]*\boptional\b[,:; ]*")
+_LITERAL = lazy_pattern(r"Literal\[([^\[\]]{1,2000})\]")
+_RANGE = lazy_pattern(
     r"(?i)^\W{0,2}(?:an? )?(number|float|decimal|int|integer)?\W{0,3}(?:from |between |in )?(?<![\w.])"
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s?(?:-|–|to|and|\.\.)\s?(\d{1,9}(?:\.\d{1,9})?)\b"
 )
-_OF_KEY = re.compile(
+_OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
-_LISTED = re.compile(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
-_SEVERAL = re.compile(
+_LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
+_SEVERAL = lazy_pattern(
     r"(?i)\b(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)\b"
 )

@@ -1,6 +1,5 @@
 """Answers in JSON: for a schema of the request, or for the schema, shape or keys that its prompt describes."""
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -8,6 +7,7 @@ from dataclasses import replace
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
@@ -80,8 +80,8 @@ def _without_nulls(text: str) -> str:
     return "".join(sentence for sentence in _END_OF_SENTENCE.split(text) if not _NULL.search(sentence))
 
 
-_END_OF_SENTENCE = re.compile(r"(?<=[.!?\n;])")
-_NULL = re.compile(
+_END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
+_NULL = lazy_pattern(
     r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b.{0,40}?\bnull\b"
     r"|\bnull (?:if|for|when|where)\b"
 )

@@ -10,6 +10,7 @@ from itertools import islice
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json, compact, parsed
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.shapes import read, shape
 from mockserver.model.tools.pending_calls import ending_tools
 from mockserver.model.vocabulary import excerpt
@@ -251,59 +252,59 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
 _LONGEST, _MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
 _RULING = ("system", "developer")
 _GAP = "\0"  # where a thought goes
-_SIGN = re.compile(
+_SIGN = lazy_pattern(
     r"Action\W{1,4}Input|action_input|"
     r"(?m:^[ \t>*`-]{0,12}(?:Final Answer|(?:Tool|Function|Call) ?(?:Input|Args|Arguments|Parameters))\**:)|"
     r"\b(?:final|finish|submit|done|complete|terminate|answer|respond|result|give|return|report)(?:_\w{1,30})?[`'\"]?"
     r"(?:\(| (?:tool|function)\b)|\w_(?:answer|result|task|done)[`'\"]?\("
 )
-_ACTION = re.compile(
+_ACTION = lazy_pattern(
     r"(?m)^[ \t>*`-]*(?P<action>Action|Tool|Function|Act|Call|Tool Name)\**:\**[ \t]*[^\n]*\n(?:[^\n:]*\n){0,3}?"
     r"[ \t>*`-]*(?P<input>(?:(?:Action|Tool|Function|Call)[ _]?)?(?:Input|Args|Arguments|Parameters|Query))\**:\**"
     r"(?P<how>[^\n]*)"
 )
-_FINAL = re.compile(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\**:")
-_BLOB = re.compile(r"[\"']action_input[\"']")
-_NAMES = re.compile(
+_FINAL = lazy_pattern(r"(?m)^[ \t>*`-]*Thought\**:[^\n]*\n+[ \t>*`-]*Final Answer\**:")
+_BLOB = lazy_pattern(r"[\"']action_input[\"']")
+_NAMES = lazy_pattern(
     r"(?i)(?:\bone (?:name )?of|valid [\"']action[\"'] values:(?: \"Final Answer\" or)?|"
     r"\b(?:available|allowed|following) (?:tools|actions|functions)(?: are)?:)[ \t]{0,9}(?:these |the following )?"
     r"[:\[({]{0,3}[ \t]{0,9}([^\])}\n\\]{1,4000})"
 )
 _USUAL = (
-    (re.compile(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:"), "Observation"),
-    (re.compile(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:"), "Final Answer"),
+    (lazy_pattern(r"(?m)^[ \t>*`-]*(Observation|(?:Tool |Action )?(?:Result|Output|Response))\**:"), "Observation"),
+    (lazy_pattern(r"(?m)^[ \t>*`-]*(Final \w+|Answer|Final|Conclusion|Finish)\**:"), "Final Answer"),
 )
 _QUESTIONS = r"(?:Question|Current Task|Task|New [Ii]nput|Input|Query|User|Human)"
-_ASKED = re.compile(rf"(?m)^[ \t>*]*{_QUESTIONS}\**\s*:")
-_FRAME = re.compile(r"\n(?:This is the expected criteria[^\n]*(?:\nyou MUST [^\n]*)?|Begin!(?s:.*))")
-_KEYED = re.compile(r"(?i)\bjson\b|\bdict|curly|kwargs|\bkeys?\b|\bobject\b")
+_ASKED = lazy_pattern(rf"(?m)^[ \t>*]*{_QUESTIONS}\**\s*:")
+_FRAME = lazy_pattern(r"\n(?:This is the expected criteria[^\n]*(?:\nyou MUST [^\n]*)?|Begin!(?s:.*))")
+_KEYED = lazy_pattern(r"(?i)\bjson\b|\bdict|curly|kwargs|\bkeys?\b|\bobject\b")
 _ENTRY = r"(?m)^[ \t>*(\d.)-]{0,12}(?:Tool Name:|name:|def )?[ \t\"'`*]{0,6}"
-_ARGUMENTS = re.compile(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
-_SIGNATURE = re.compile(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
-_PARAMETER = re.compile(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
-_SECTION = re.compile(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
-_LISTED = re.compile(
+_ARGUMENTS = lazy_pattern(r"(?i)\b(?:args|arguments|parameters|inputs?|schema)\b[\"']?\s*:?\s*(?=\{)")
+_SIGNATURE = lazy_pattern(r"\s*\(((?:[^()\n]|\([^()\n]*\)){0,500})\)")
+_PARAMETER = lazy_pattern(r"(\w+)\s*(?::\s*((?:[^,=\[\]]|\[[^\]]*\])+))?\s*(=)?[^,]*(?:,|$)")
+_SECTION = lazy_pattern(r"(?i)\b(?:tools?|functions?|actions?)\b[^\n]{0,80}:[ \t]*\n\s*((?:[^\n]+\n)+)")
+_LISTED = lazy_pattern(
     r"(?m)^[ \t>*\d.)-]{0,12}[`*\"]{0,3}([a-zA-Z_]\w{1,60})[`*]*(?:\([^()\n]{0,300}\))?[^\n:]{0,60}?(?::| -)[ \t]+\S"
 )
-_CALLED = re.compile(r"\b([a-zA-Z_]\w{2,60})[`'\"]?(?:\(| (?:tool|function)\b)")
-_FUNCTION = re.compile(
+_CALLED = lazy_pattern(r"\b([a-zA-Z_]\w{2,60})[`'\"]?(?:\(| (?:tool|function)\b)")
+_FUNCTION = lazy_pattern(
     r"(?m)^[ \t>*\d.-]{0,12}[`*]{0,3}(?:(?:async )?def |(?=\w{2,60}\([^()\n]{0,300}\)[`*]{0,3}(?:[ \t]*->|:| -| —)))"
     r"([A-Za-z_]\w{1,60})(?=\()"
 )
-_OPENING = re.compile(r"(?m)^[ \t]*(```\w*|<\w{2,20}>|\[[A-Z_]{2,20}\])[ \t]*$")
-_CLOSING = re.compile(r"(?m)^[ \t]*(```\S{0,20}|</\w{2,20}>\S{0,20}|\[/[A-Z_]{2,20}\])[ \t]*$")
-_OPENED = re.compile(
+_OPENING = lazy_pattern(r"(?m)^[ \t]*(```\w*|<\w{2,20}>|\[[A-Z_]{2,20}\])[ \t]*$")
+_CLOSING = lazy_pattern(r"(?m)^[ \t]*(```\S{0,20}|</\w{2,20}>\S{0,20}|\[/[A-Z_]{2,20}\])[ \t]*$")
+_OPENED = lazy_pattern(
     r"(?i)\b(?:opened|open|starts?|begins?|enclosed?|wrap(?:ped)?|put|inside|between)\b[^.\n]{0,40}?[`'\"]?"
     r"(```\w*|<\w{2,20}>|\[\w{2,20}\])"
     r"[`'\"]?[^\n]{0,60}?[`'\"]?((?:```|</\w{2,20}>|\[/\w{2,20}\])(?:<\w+>)?)"
 )
-_LABELS = re.compile(r"(?:^[ \t]*[A-Z]\w{2,20}:[^\n]*\n+){1,2}\Z", re.MULTILINE)
-_LABEL = re.compile(r"(?m)^[ \t]*([A-Z]\w{2,20}):[ \t]*([^\n]*)")
-_NOISE = re.compile(
+_LABELS = lazy_pattern(r"(?:^[ \t]*[A-Z]\w{2,20}:[^\n]*\n+){1,2}\Z", re.MULTILINE)
+_LABEL = lazy_pattern(r"(?m)^[ \t]*([A-Z]\w{2,20}):[ \t]*([^\n]*)")
+_NOISE = lazy_pattern(
     r"(?m)^(?:Observation|Execution logs|Last output from code snippet|Output|Result|Execution result)s?:[ \t]*|^None$"
 )
-_GOING_ON = re.compile(
+_GOING_ON = lazy_pattern(
     r"(?i)\W*(?:(?:now|ok|okay|please|great)\W+){0,3}(?:proceed|continue|go on|go ahead|carry|keep going|start|begin)\b"
     r".{0,80}"
 )
-_HEADED = re.compile(r"\A\s*(?:New task|Task|Question|Query)\s*:\s*")
+_HEADED = lazy_pattern(r"\A\s*(?:New task|Task|Question|Query)\s*:\s*")

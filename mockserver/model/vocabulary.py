@@ -9,6 +9,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from unicodedata import combining, normalize
 
+from mockserver.core.lazy import lazy_pattern
+
 Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
 
 
@@ -29,7 +31,7 @@ def excerpt(text: str, most: int = 10_000) -> str:
     return ends(_BLANKS.sub(r"\1", text), most // 5, most * 4 // 5)
 
 
-_BLANKS = re.compile(r"(\s{20})\s+")
+_BLANKS = lazy_pattern(r"(\s{20})\s+")
 
 
 @cache
@@ -257,12 +259,12 @@ _LONGEST_WORD = 100  # characters that are compared; words are kept in caches
 _WEIGHT_OF_ACTION = 0.6
 _SIGNS = "+*×÷"
 _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_UNSPACED = re.compile(f"[{_ASIAN}]")
+_UNSPACED = lazy_pattern(f"[{_ASIAN}]")
 _SMALL = rf"[^\W\d_A-Z{_ASIAN}]"
-_PIECE = re.compile(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")
+_PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")
 # What is said in several words or signs, and the word that stands for it.
 _PHRASES = tuple(
-    (re.compile(phrase), word)
+    (lazy_pattern(phrase), word)
     for phrase, word in (
         (r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b", ""),
         (r"\b[eE]-(?=mail)", "e"),

@@ -1,10 +1,11 @@
 """Tables whose values are imported when they are first read."""
 
+import re
 import sys
 
 import pytest
 
-from mockserver.core.lazy import LazyTable
+from mockserver.core.lazy import LazyTable, lazy_pattern
 
 MODULE = "this"  # of the standard library; nothing else imports it
 
@@ -28,3 +29,12 @@ def test_others_can_be_added_and_a_missing_one_is_a_key_error() -> None:
     assert table.is_imported("dumps")
     with pytest.raises(KeyError):
         table["other"]
+
+
+def test_a_pattern_is_compiled_when_it_is_used() -> None:
+    broken, pattern = lazy_pattern("("), lazy_pattern("b+", re.IGNORECASE)
+    assert pattern.sub("-", "aBc") == "a-c"
+    assert pattern.pattern == "b+"
+    assert pattern.fullmatch("BB")
+    with pytest.raises(re.error):
+        broken.search("")

@@ -4,12 +4,12 @@
 properties, by the points of `scoring`. Knows texts and JSON Schema's types, no tools.
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_properties
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import object_mentions
@@ -104,7 +104,7 @@ class Mentions:
 
 
 NOTHING = Mentions()
-_NEXT_WORDS = re.compile(r"(?: [\w-]{1,30}){1,3}")
+_NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 
 
 def mentions(*texts: str) -> Mentions:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import heading_of, parts, singular, vocabulary
 
@@ -143,7 +144,7 @@ def _described(described: str, *, numeric: bool) -> str:
 
 
 _VAGUE = vocabulary("query text number title name")
-_EXAMPLES = re.compile(
+_EXAMPLES = lazy_pattern(
     r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
 )
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.values import Mention, value_of, whole_if_equal
 from mockserver.model.vocabulary import heading_of, prepositions_of, word_set
@@ -19,13 +20,13 @@ _DIGITS = (
 _FIRST = r"(?<![\w.,])(?<!\d[/:-])"
 _SIGN = r"(?:(?<![\w)])[-−+](?=[\d.$€£]))?"
 _COIN = r"[$€£¥₹₽₩₿]|(?:US|CA|AU|NZ|HK)\$|R\$|CHF|kr"
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     rf"{_FIRST}(?P<sign>{_SIGN})(?P<coin>{_COIN})?[ ]?(?P<hash>\#|№ ?)?(?P<digits>{_DIGITS})"
     r"(?P<scale>[ ]?(?:million|billion|thousand|trillion|mio|mrd)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
     r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
-_UNIT = re.compile(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
-_WORD = re.compile(r"[^\W\d_]{2,12}")
+_UNIT = lazy_pattern(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
+_WORD = lazy_pattern(r"[^\W\d_]{2,12}")
 
 _COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW", "₿": "BTC"}
 _COINS |= {"CA$": "CAD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
@@ -146,8 +147,8 @@ def moments(text: str) -> Iterator[Mention]:
     yield from (time for time in times(text) if _AT.search(text, max(0, time.start - 6), time.start))
 
 
-_AT = re.compile(r"(?:\bat|\bum|à|@|\balle|\blas) $", re.IGNORECASE)
-_STAMP = re.compile(
+_AT = lazy_pattern(r"(?:\bat|\bum|à|@|\balle|\blas) $", re.IGNORECASE)
+_STAMP = lazy_pattern(
     r"(?<![\w-])(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?[ ]?(Z|UTC|[+-]\d{2}:?\d{2})?(?!\w)"
 )
 
@@ -169,7 +170,7 @@ _M = rf"(?P<month>{_alternatives('months')})\b\.?"
 _D = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 _Y = r"(?P<year>\d{4})"
 _FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
+    lazy_pattern(form, re.IGNORECASE)
     for form in (
         rf"(?<![\w-]){_Y}[-/.年](?P<month>\d{{1,2}})[-/.月](?P<day>\d{{1,2}})(?:日|(?![\w-]))",
         r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
@@ -210,7 +211,7 @@ def _day(groups: dict[str, str | None]) -> date | None:
 
 _SPANS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _COUNT = r"(?:\d{1,3}|an?|one|two|three|four|five|six|seven|ten)"
-_RELATIVE = re.compile(
+_RELATIVE = lazy_pattern(
     rf"(?<!\w)(?:(?P<named>{_alternatives('days')})"
     rf"|(?P<which>next |this |last |coming |nächsten |kommenden )?(?P<weekday>{_alternatives('weekdays')})"
     rf"|in (?P<count>{_COUNT}) (?P<span>day|week|month|year)s?|(?P<back>{_COUNT}) (?P<ago>day|week|month|year)s? ago"
@@ -233,7 +234,7 @@ def _distance(found: re.Match[str]) -> int:
     return int(heading_of("days")[found[0].lower()])
 
 
-_TIME = re.compile(
+_TIME = lazy_pattern(
     r"(?<![\w:.])(?:(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::(?P<second>\d{2}))?[ ]?(?P<half>[ap]\.?m\b\.?)"
     r"|(?P<hour24>[01]?\d|2[0-3]):(?P<minute24>[0-5]\d)(?::(?P<second24>[0-5]\d))?(?![\w:])"
     r"|(?P<french>[01]?\d|2[0-3])[ ]?(?:h(?P<after>[0-5]\d)?|Uhr(?: (?P<uhr>[0-5]\d))?)(?!\w)"
@@ -279,7 +280,7 @@ def pieces(moment: Mention, text: str) -> Iterator[Mention]:
         yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
 
 
-_BETWEEN = re.compile(r",? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?", re.IGNORECASE)
+_BETWEEN = lazy_pattern(r",? ?(?:at|um|à|a las|alle|às|@|from|von|on)? ?", re.IGNORECASE)
 
 
 def _together(text: str, dates: list[Mention]) -> Iterator[Mention]:
@@ -295,13 +296,13 @@ def _together(text: str, dates: list[Mention]) -> Iterator[Mention]:
 _SPAN = _alternatives("seconds")
 _AMOUNT = r"\d{1,6}(?:\.\d{1,4})?"
 _AMOUNT_WORD = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|half an?"
-_DURATION = re.compile(
+_DURATION = lazy_pattern(
     rf"(?<![\w.-])(?:(?:{_AMOUNT}[ -]?|(?:{_AMOUNT_WORD})[ -])(?:{_SPAN})(?![^\W\d_])"
     rf"(?:,? ?(?:and |und )?(?:a half\b|\d{{1,6}}[ ]?(?:{_SPAN}|m)(?!\w)|\d{{2}}(?!\w)))?"
     r"|P(?=[\dT])(?:\d{1,5}[WD]){0,2}(?:T(?:\d{1,6}[HMS]){1,3})?\b)",
     re.IGNORECASE,
 )
-_PIECES = re.compile(rf"(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_SPAN}|m)(?![^\W\d_])", re.IGNORECASE)
+_PIECES = lazy_pattern(rf"(?:({_AMOUNT})[ -]?|({_AMOUNT_WORD})[ -])({_SPAN}|m)(?![^\W\d_])", re.IGNORECASE)
 _ISO_UNITS = {"W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1}
 
 

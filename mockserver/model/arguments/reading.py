@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.quantities import durations, moments, numbers, pieces, times
 from mockserver.model.arguments.values import Mention, fragments, literals, members, pairs, quoted, statements
 from mockserver.model.arguments.wording import LISTED
@@ -56,7 +57,7 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
             yield mention
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
+_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
 _WIDE = frozenset(("pair", "member", "json"))
 _REACH = 70  # characters on either side
@@ -133,9 +134,9 @@ def _after(text: str, end: int) -> tuple[str, ...]:
     return tuple(singular(word) for word in words[:3])
 
 
-_STATE = re.compile(r"(?P<city>.+), (?P<code>[A-Z]{2})")
-_HOUSE = re.compile(r"(?P<number>\d{1,5}[A-Za-z]?) (?P<street>[A-Z0-9].+)")
-_ZIP = re.compile(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2})(?!\w)")
+_STATE = lazy_pattern(r"(?P<city>.+), (?P<code>[A-Z]{2})")
+_HOUSE = lazy_pattern(r"(?P<number>\d{1,5}[A-Za-z]?) (?P<street>[A-Z0-9].+)")
+_ZIP = lazy_pattern(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2})(?!\w)")
 
 
 def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
@@ -199,19 +200,19 @@ def _of_words(words: Mention) -> Iterator[Mention]:
         yield Mention("words", rest, cut + 1, words.end, unit=words.unit)
 
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
 _LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
-_LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
+_CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_PIECE = lazy_pattern(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
+_LEFT = lazy_pattern(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
 
 _OF = frozenset("の的")
 _ANNOUNCING = vocabulary("in at from for with about of on")
 _POLITE = vocabulary("i sie ihr ihre ihnen usted lei")  # have capitals and are no names
-_SUBJECT = re.compile(  # what follows the subject of a sentence
+_SUBJECT = lazy_pattern(  # what follows the subject of a sentence
     r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
     r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|[^\w\0]|[A-Z]"
     r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
@@ -321,12 +322,12 @@ def _requests(text: str, run: list[Token]) -> int:
     return count
 
 
-_PRONOUN = re.compile(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
-_AUXILIARY = re.compile(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
-_IDIOM = re.compile(
+_PRONOUN = lazy_pattern(r"(?i)(?<![\w'’])(?:i|we|you|they|he|she) $")
+_AUXILIARY = lazy_pattern(r"(?i)\b(?:do|does|did) (?:(?:an?|the|my|your|our|this|that|these|those|one) )?$")
+_IDIOM = lazy_pattern(
     r"(?i)\b(?:in (?:stock|total|detail|general|advance|use|progress|full|short|person)|for sale|on time)$"
 )
-_TO_END = re.compile(r"\s*(?:[?.!]|$)")
+_TO_END = lazy_pattern(r"\s*(?:[?.!]|$)")
 
 
 def _requesting(text: str, run: list[Token], count: int) -> bool:

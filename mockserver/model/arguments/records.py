@@ -1,6 +1,5 @@
 """Splits the mentions of a text about several objects of one kind: "in Paris and in London"."""
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.assigning import Candidate, matches, read_properties
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
@@ -195,8 +195,8 @@ def _joins(between: str) -> bool:
 
 
 _LEVELS = (
-    re.compile(r"\n+"),
-    re.compile(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
+    lazy_pattern(r"\n+"),
+    lazy_pattern(r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}|,?\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s|[,:]\s{1,4}"),
 )
 _MOST_PIECES, _MOST_SETS = 80, 32
 _RECORD_LIKELY, _SETS_LIKELY = 2, 8  # points from which a mention may belong to a record, or be one of several

@@ -4,10 +4,10 @@
 the end.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
@@ -283,7 +283,7 @@ _MAKING = vocabulary("create make add new open schedule book start set write sen
 _VERBS_OF_SUBJECTS = vocabulary(
     "is was are live work has ha lives works from teach run own lead say said joined plays earn"
 )
-_CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
+_CALLING = lazy_pattern(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
 
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
 _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import isinf
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.vocabulary import vocabulary, word_set
 
 
@@ -33,7 +34,7 @@ class Mention:
         return self.start < other.end and other.start < self.end
 
 
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r"```(?:(?P<tag>[\w+-]*)[ \t]*\n)?(?P<fenced>(?:[^`]|`(?!``))+)```|`(?P<code>[^`\n]{1,2000})`"
     r"|(?<![\w\"'\\])\"((?:[^\"\\\n]|\\.|\n(?!\n)){1,4000})\""
     r"|(?<![\w\"'])'(?=\S)((?:[^'\n]|(?<=\w)'(?=\w)){1,300})'(?!\w)"
@@ -108,8 +109,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     ("id", r"(?<![\w-])(?=[a-z]{0,20}\d)[a-z]{1,8}\d{2,12}(?![\w-])|(?<![\w-])\d{3}-\d{2,8}-\d{2,8}(?![\w-])"),
 )
-_SCANNERS = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
-_DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
+_SCANNERS = tuple((kind, lazy_pattern(pattern)) for kind, pattern in _PATTERNS)
+_DATED = lazy_pattern(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
 _SURE = frozenset(("url", "email", "uuid", "path"))
 _DIGITS = "0123456789"
 _NEEDS = {
@@ -160,7 +161,7 @@ def _finite(written: str) -> float:
 
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _MOST_TRIES, _MOST_MEMBERS, _DEEPEST = 48, 200, 24
-_BRACKET = re.compile(r"[\[{]")
+_BRACKET = lazy_pattern(r"[\[{]")
 
 
 def fragments(text: str) -> Iterator[Mention]:
@@ -197,12 +198,12 @@ def members(text: str, fragment: Mention) -> Iterator[Mention]:
             waiting.append(inner)
 
 
-_PAIR = re.compile(
+_PAIR = lazy_pattern(
     r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
     r"[ \t]{0,4}"
     r"(?P<value>[^\s,;][^\n;]{0,500})"
 )
-_END_OF_VALUE = re.compile(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
+_END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 
 
 def pairs(text: str) -> Iterator[Mention]:
@@ -241,20 +242,20 @@ _OWNING = (
     r"(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Dd]er|[Dd]ie|[Dd]as|[Mm]eine?|[Ll][ae]|[Ee]l"
     r"|[Mm]i)"
 )
-_SAID = re.compile(
+_SAID = lazy_pattern(
     rf"(?<!\w){_OWNING} (?P<key>[^\W\d_A-Z][\w-]{{1,30}}(?: [^\W\d_A-Z][\w-]{{1,30}}){{0,2}}?) {_BEING} (?:that of )?"
     r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
 )
-_WHAT = re.compile(
+_WHAT = lazy_pattern(
     rf"(?<![\w.])(?P<value>[A-Z][\w'’.-]{{0,30}}(?: [A-Z][\w'’.-]{{0,30}}){{0,4}}) {_BEING} "
     r"(?:the|an?|our|my|its|their) (?P<key>[a-z][\w-]{1,30})(?= (?:of|for|in|at|and|on|with|who|that|from)\b|[.,;!?]|$)"
 )
-_BECOME = re.compile(  # "order 13 is shipped": how something is
+_BECOME = lazy_pattern(  # "order 13 is shipped": how something is
     r"(?P<what>\b[Ii]ts \w{1,30}|\w) (?:is|are|was|were|has been|have been)"
     r" (?:now |currently |still |already )?(?P<value>[a-z]{3,20})"
     r"(?=[.,;!]|$|\n| (?:and|but|since|by|on|at)\b)"
 )
-_END_OF_CLAUSE = re.compile(
+_END_OF_CLAUSE = lazy_pattern(
     r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
 )
 _NOBODY = vocabulary("it this that he she they we you what who where there here which today")

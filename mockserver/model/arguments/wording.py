@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.scoring import score
 from mockserver.model.arguments.values import Mention
@@ -164,18 +165,18 @@ def bulleted(text: str) -> tuple[Mention, ...]:
 
 
 _MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100
-_WORD = re.compile(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
-_STATED = re.compile(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
-_DENIED = re.compile(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
-_CLAUSES = re.compile(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
+_WORD = lazy_pattern(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
+_STATED = lazy_pattern(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
+_DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
+_CLAUSES = lazy_pattern(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
 _AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
-LISTED = re.compile(  # what stands between the items of a list
+LISTED = lazy_pattern(  # what stands between the items of a list
     r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b"
     r"|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
     r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
     re.IGNORECASE,
 )
-_BULLETS = re.compile(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
+_BULLETS = lazy_pattern(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
 _KINDS_OF_ITEMS = vocabulary(
     "number money quoted name words email url id channel date path phone ip host uuid address version color"
 )
@@ -227,7 +228,7 @@ def remainder(text: str, kind: str, used: Iterable[Mention]) -> Place | None:
     return None
 
 
-_ASKED_OF = re.compile(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
+_ASKED_OF = lazy_pattern(r"\bthe \w{1,30} (?:of|for) (?:the |an? )?([^?\n]{1,80})[?？]\s*$")
 
 
 def _after_courtesy(text: str, start: int, end: int) -> int:
@@ -272,13 +273,13 @@ def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Pla
 
 
 _REACH = 4_000
-_POLITE = re.compile(
+_POLITE = lazy_pattern(
     r"^(?:(?:hi|hey|hello|ok(?:ay)?|so|well|now|please|pls|kindly|just|also|then|and|first|next|finally)\b[,!. ]*"
     r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would)? (?:like|love|want|need)(?: you)? (?:to )?"
     r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |(?:use the|call) [\w-]{1,40} (?:tool )?to )+",
     re.IGNORECASE,
 )
-_ASKING = re.compile(
+_ASKING = lazy_pattern(
     r"(?:search|look|browse|google|query|scan|check)"
     r"(?: (?:(?:in|through|on|at|into) )?(?:the |our |my |your |this )?[\w-]{1,15}(?: (?!for|up|about|on)\w{1,15})?)?"
     r" (?:for|up|about|on) (?:information on )?"
@@ -288,29 +289,29 @@ _ASKING = re.compile(
     r"|(?:suche?|finde|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
     re.IGNORECASE,
 )
-_SAYING = re.compile(
+_SAYING = lazy_pattern(
     r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b"
     r"|\b(?:say|tell|stat|explain|writ|announc|read)(?:s|es|ing)? that\b"
     r"|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que|disant que|que diga)\b"
     r"|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
     re.IGNORECASE,
 )
-_TELLING = re.compile(
+_TELLING = lazy_pattern(
     r"\b(?:remind|tell|ask|remember|reminder|task|todo|goal|want|need)\b(?: \w{1,20})?(?: is)? to ", re.IGNORECASE
 )
-_REASON = re.compile(r"\b(?:because|since|as|due to|owing to|weil|parce que|porque)\b(?: of)? ", re.IGNORECASE)
-_ABOUT = re.compile(r"\b(?:about|regarding|concerning|on the topic of|über|sobre)\b ", re.IGNORECASE)
-_COLON = re.compile(r"[:：](?=\s)\s*(?=\S)")
+_REASON = lazy_pattern(r"\b(?:because|since|as|due to|owing to|weil|parce que|porque)\b(?: of)? ", re.IGNORECASE)
+_ABOUT = lazy_pattern(r"\b(?:about|regarding|concerning|on the topic of|über|sobre)\b ", re.IGNORECASE)
+_COLON = lazy_pattern(r"[:：](?=\s)\s*(?=\S)")
 _QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
-_VERB = re.compile(
+_VERB = lazy_pattern(
     rf"^(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
     r"(?: me\b| us\b)?(?: the| an?)?(?: following)?"
     r"(?: (?:command|text|code|expression|sentence|word|phrase|query|question|message|note|task|todo"
     r"|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
-_TAIL = re.compile(
+_SENTENCE = lazy_pattern(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
+_TAIL = lazy_pattern(
     r"(?:[,;]? (?:please|pls|thanks?(?: you)?|for me|now|asap|right away|bitte|por favor|s'il vous plaît))+$",
     re.IGNORECASE,
 )
@@ -332,11 +333,11 @@ _KINDS = {
 }
 _WHOLE_TEXTS = vocabulary("text input content sentence phrase paragraph document")
 _QUESTIONS = ("query", "message", "text", "task", "topic", "")
-_BLANK_LINE = re.compile(r"\n\n")
-_NEXT_REQUEST = re.compile(
+_BLANK_LINE = lazy_pattern(r"\n\n")
+_NEXT_REQUEST = lazy_pattern(
     r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
 )
-_LEADING = re.compile(
+_LEADING = lazy_pattern(
     r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at"
     r"|most|least|up|of|the|an?|and|or"
     r"|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit|published|after|before"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import islice
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random
 from mockserver.model.arguments import Mentions
@@ -290,7 +291,7 @@ _MAX_PHRASE = 2_000  # characters
 _MAX_TOKENS, _MAX_READ_TOKENS = 16, 100
 _MAX_MENTIONS = 40
 _MAX_PROMPT = 20_000  # characters
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _PUNCTUATION = frozenset(".,;:!?'\"()[]{}-`")
 _ACTIONS = ("add", "sum", "subtract", "multiply", "product", "divide")  # the sign goes after the first number
 _SIGN_WORDS = {

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.model.patterns import InvalidPatternError, LiteralPattern, Pattern, compile_pattern, is_encodable
 
@@ -404,7 +405,7 @@ _MAX_TEXTS = 200  # of one terminal
 _MAX_SYMBOLS = 40_000  # in rules made here
 _MAX_REPEATS = 1_000
 # What a verbose pattern ignores.
-_VERBOSE = re.compile(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", re.DOTALL)
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL)
+_VERBOSE = lazy_pattern(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", re.DOTALL)
+_ESCAPE = lazy_pattern(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
-_UNBOUNDED = re.compile(r"(?<!\\)[*+]|,\}")
+_UNBOUNDED = lazy_pattern(r"(?<!\\)[*+]|,\}")

@@ -78,7 +78,7 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
 }
 _ONE = r"(\d{1,15}(?:\.\d{1,10})?)"
 _PERCENTAGE = r"(?:%|per ?cent(?:age)?\b)"
-_PERCENT = re.compile(r" / 100 \* ")
+_PERCENT = lazy_pattern(r" / 100 \* ")
 _TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
 
 
@@ -108,11 +108,11 @@ def _spoken() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
-_SUM = re.compile(
+_SUM = lazy_pattern(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
 )
-_SUPERFLUOUS = re.compile(r",|(?<![\d.,])0+(?=\d)")
+_SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
 _OPERAND = rf"[-(]{{0,4}}(?:{_NUMERAL})(?:[ )]{{0,3}}[-+*/][-( ]{{0,3}}(?:{_NUMERAL})){{0,10}}[)]{{0,4}}"
 _COMPARED = lazy_pattern(rf"(?i)({_OPERAND})\s*(==|!=|[<>]=|[<>=≠≤≥])\s*({_OPERAND})")
 _COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
@@ -124,8 +124,8 @@ _COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
     "<": operator.lt,
 }
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|none|cannot|\w+n't|false)\b")
-_SPACED = re.compile(r"[+*]|\s[-/]\s")
-_CUE = re.compile(
+_SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
+_CUE = lazy_pattern(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
     r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
 )
@@ -151,7 +151,7 @@ def greeted(request: Request, rng: Random) -> str | None:
     return greetings[rng.randrange(len(greetings))] if _GREETING.fullmatch(request.text[:80]) else None
 
 
-_GREETING = re.compile(
+_GREETING = lazy_pattern(
     r"(?i)\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?"
     r"(?:\W+how(?:'s| is| are) (?:you|it going)(?: today| doing)?)?\W*"
 )
@@ -197,7 +197,7 @@ _QUOTED = (
     r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»|`[^`\n]{1,2000}`|"
     r"'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w)"
 )
-_ORDER = re.compile(
+_ORDER = lazy_pattern(
     rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
     (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
     \b(?P<verb>say|repeat|echo|reply|respond|answer|output|print|return|write|type)\b
@@ -206,7 +206,7 @@ _ORDER = re.compile(
     string|sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
     [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
 )
-_EXACT = re.compile(
+_EXACT = lazy_pattern(
     r"(?i)\b(?:exactly|only|just|simply|verbatim|exact|the following|word|text|phrase|string|saying|this|number|"
     r"letters?)\b"
 )
@@ -214,16 +214,16 @@ _WORD_ALONE = lazy_pattern(
     r"(?i)\bthe (?:single |exact |one )?(?:word|text) [^\s,.!?:]+(?:[.!?]+|\s+(?:and|only|alone)\b.*|\s*)\Z"
 )
 _SEVERAL = lazy_pattern(rf"(?i){NUMBER}[\s-]+[a-z]")
-_DESCRIBED = re.compile(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
-_CONDITION = re.compile(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
+_DESCRIBED = lazy_pattern(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
+_CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 # How something is to be said, after what is to be said.
-_MANNER = re.compile(
+_MANNER = lazy_pattern(
     r"(?i)(?:[\s,]++(?>(?:very |more |as )?(?!(?:fami|rep|app|supp|ju|ita|emi|assemb|butterf|dai|week|month|ug|love|"
     r"ear|on|ho|be|je)ly)\w{2,20}ly\b(?:\sto\s[\w ]{2,30})?|(?:in|using|with|as)\s[^.!?\n]{0,40}?\b(?:words?|"
     r"sentences?|lines?|tone|voice|way|manner|style|caps|(?:upper|lower)-?\s?case|capitals|capital letters|punctuation|"
     r"emojis?|characters|letters)\b|like an?\s[\w ]{2,30}|(?:as|if) you[^.!?\n]{0,40})){1,3}[.!?]?$"
 )
-_NOTHING_ELSE = re.compile(
+_NOTHING_ELSE = lazy_pattern(
     r"(?i)(?<=[.!?])\s|,? and (?:nothing|say nothing|do nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|"
     r"\s\(|,? only\b[.!]?$|,? please\b"
 )
@@ -329,22 +329,22 @@ def _cues() -> tuple[re.Pattern[str], ...]:
     )
 
 
-_HEADED = re.compile(
+_HEADED = lazy_pattern(
     r"(?i)\b(?:options|categories|labels|classes|choices|participants|agents|roles|speakers|members|"
     r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
     r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
 )
-_BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
+_BULLETS = lazy_pattern(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
 _LETTERED = lazy_pattern(
     r"(?m)(?:^[ \t]*\(?([A-H])[).:]|(?<=[\s,;?!.:])\(?([A-H])\))[ \t]+([^\n]{1,200}?)(?=[,;?!.]?\s+\(?[A-H]\)|"
     r"[?!.]\s|[?!.]?$)"
 )
 _CONJUNCTION = lazy_pattern(r"(?i),? (?:or|and)$")
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b")
-_SEPARATOR = re.compile(
+_SEPARATOR = lazy_pattern(
     r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|、]\s*|\s+(?:or|and|oder|o|ou|of|lub|czy|veya|eller|или)\s+|または|还是|或|또는"
 )
-_LABEL = re.compile(r"[\w+-]+(?: [\w+-]+){0,3}")
+_LABEL = lazy_pattern(r"[\w+-]+(?: [\w+-]+){0,3}")
 
 
 def summed(request: Request, rng: Random) -> str | None:
@@ -359,11 +359,11 @@ def rated(request: Request, rng: Random) -> str | None:
     return str(rng.randrange(low, high + 1))
 
 
-_BARE_RESULT = re.compile(
+_BARE_RESULT = lazy_pattern(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|"
     r"\bsingle number\b|\bno (?:explanation|words|text)\b"
 )
-_BOUNDS = re.compile(
+_BOUNDS = lazy_pattern(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
     r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
 )

@@ -3,7 +3,6 @@
 English sentences come from templates, those of other languages are random words.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,6 +12,7 @@ from string import Formatter
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
@@ -169,7 +169,7 @@ def _block(template: str, said: Iterator[str], rng: Random) -> str:
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
-_GAP = re.compile(r"\{(\w+)\}")
+_GAP = lazy_pattern(r"\{(\w+)\}")
 _BLOCKS = (
     "{sentence} {sentence}",
     "## {Aspect}\n\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}",

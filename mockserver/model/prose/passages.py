@@ -4,13 +4,13 @@ A sentence answers a question if it has most of its content words, all its names
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, parsed
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -132,36 +132,36 @@ _LABELS = (
     r"contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос|ответ|文脈|質問|上下文|问题)"
     r"(?:\s?\[?\d{1,3}\]?)?\s?[:：]"
 )
-_LABEL = re.compile(rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}")
-_LABELLED = re.compile(rf"(?i)(?<!\w){_LABELS}")
-_RULE = re.compile(
+_LABEL = lazy_pattern(rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}")
+_LABELLED = lazy_pattern(rf"(?i)(?<!\w){_LABELS}")
+_RULE = lazy_pattern(
     r"(?i)(?:(?:always|never|only|do not|don't|if|when|you|your|use|be|keep|remember to|make sure|please|note that you|"
     r"question|frage|pregunta|query|user|human)\b)"
 )
-_YOURS = re.compile(r"(?i)\b(?:you|your|yours|yourself)\b")
-_MINE = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
-_MY_NAME = re.compile(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
-_I_AM = re.compile(
+_YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
+_MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
+_MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
+_I_AM = lazy_pattern(
     r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|"
     r"(?i:\bi'm|\bi am|\bi’m|\bim)(?: called| named)?)"
     r"\s+((?:[^\W\d_a-z][\w'’-]{0,30})(?:\s[^\W\d_a-z][\w'’-]{0,30}){0,2}|(?<=me )\w{2,20}|(?<=is )\w{2,20})"
 )
-_NAMED = re.compile(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
-_PERSONS = re.compile(r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)")
+_NAMED = lazy_pattern(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
+_PERSONS = lazy_pattern(r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)")
 _TURNED = {
     "i am": "you are", "i'm": "you are", "i’m": "you are", "i was": "you were", "i've": "you have", "i’ve": "you have",
     "i'll": "you will", "i": "you", "my": "your", "mine": "yours", "me": "you", "myself": "yourself",
     "we are": "you are", "we": "you", "our": "your",
 }  # fmt: skip
-_DENIAL = re.compile(r"(?i)\b(?:not|no|never|cannot|without|isn't|aren't|doesn't|don't|won't|can't)\b")
-_NOT_KNOWN = re.compile(
+_DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|cannot|without|isn't|aren't|doesn't|don't|won't|can't)\b")
+_NOT_KNOWN = lazy_pattern(
     r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text|present|"
     r"relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
     r"(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*"
     r"(?:(?P<quoted>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)|"
     r"you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
 )
-_IDLE = re.compile(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
+_IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
 _SILENT = vocabulary(
     "many much tall old long far big high deep heavy fast often kind sort type name called mean means "
     "exactly currently today right please know tell"
@@ -264,7 +264,7 @@ def _cut(text: str) -> str:
 
 _MAX_RESULTS, _MAX_LEAVES, _MAX_DEPTH = 16, 24, 4
 _MAX_NAME, _MAX_LINE, _MAX_SAID, _MAX_RESULT = 60, 300, 2000, 100_000  # characters
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _VERBS = vocabulary("get fetch search lookup look find list read query retrieve check show load")
-_PIECES = re.compile(r"[,;\n]|\.\s")
-_HANDOVER = re.compile(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")
+_PIECES = lazy_pattern(r"[,;\n]|\.\s")
+_HANDOVER = lazy_pattern(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model import fillers
 from mockserver.model.fillers import english
 from mockserver.model.vocabulary import excerpt
@@ -126,25 +127,25 @@ def _telling() -> re.Pattern[str]:
 
 
 QUESTION_SIGNS = ("?", "？", "؟")
-SENTENCE = re.compile(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
+SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
 _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
-_WORD = re.compile(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
+_WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 _UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
-_EMPTY = re.compile(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
-_CLAUSE = re.compile(
+_EMPTY = lazy_pattern(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
+_CLAUSE = lazy_pattern(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
 )
-_POLITE = re.compile(
+_POLITE = lazy_pattern(
     r"""(?ix)\A(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
     (?:can|could|would|will)\ you(?:\ please)?|i(?:'d|\ would)?\ (?:want|need|like)\ (?:you\ )?to(?:\ know)?|
     do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
 )
-_INTERROGATIVE = re.compile(
+_INTERROGATIVE = lazy_pattern(
     r"""(?ix)(?:
     (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
     (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
@@ -153,7 +154,7 @@ _INTERROGATIVE = re.compile(
     (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
     )\s*"""
 )
-_BEING = re.compile(r"(?i)(?:is|are|was|were|['’]s)\s+")
+_BEING = lazy_pattern(r"(?i)(?:is|are|was|were|['’]s)\s+")
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
 
 
@@ -244,7 +245,7 @@ def _letters(ranges: str) -> re.Pattern[str]:
 
 _READ = 1000  # characters
 _MAX_WORDS = 120
-_SPOKEN_WORD = re.compile(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
+_SPOKEN_WORD = lazy_pattern(f"[{_LETTERS}]+(?:['’][{_LETTERS}]+)?")
 _LATIN = _letters("A-Za-z\u00c0-\u024f")
 # The letters of a script; its languages, each with the letters that only it has; how many Latin letters one counts for.
 _SCRIPTS: tuple[tuple[re.Pattern[str], dict[str, str], int], ...] = (

@@ -3,7 +3,6 @@
 Nothing is ever fetched. Knows how schemas name and contain each other, not what other keywords mean.
 """
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from urllib.parse import quote, unquote, urljoin
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.pattern_size import written_out
 
 Schema = Mapping[str, Json]
@@ -220,9 +220,9 @@ _MAX_REFERENCES = 5_000
 _MAX_PARTS, _MAX_VALUES = 20_000, 200_000
 MAX_PROPERTIES = 2_000  # of one object
 _MAX_PATTERN_WORK = 250_000
-_BACKTRACKS = re.compile(r"\(\?[=!<]|\\[1-9k]")
-_LARGE_CLASS = re.compile(r"\\[dDsS]|\[\^|\(\?i")
-_UP_TO = re.compile(r"\{\d*,(\d+)\}")
+_BACKTRACKS = lazy_pattern(r"\(\?[=!<]|\\[1-9k]")
+_LARGE_CLASS = lazy_pattern(r"\\[dDsS]|\[\^|\(\?i")
+_UP_TO = lazy_pattern(r"\{\d*,(\d+)\}")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _META_SCHEMAS = ("http://json-schema.org/draft", "https://json-schema.org/draft", "http://json-schema.org/schema")
 _ANY_SCHEMA: Schema = {"type": "object"}  # an empty schema is one that every meta-schema allows

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import NOTHING, Mentions, mentions
 from mockserver.model.tools.hosted import allowed
 from mockserver.model.vocabulary import (
@@ -265,7 +266,7 @@ _MOST_WORDS, _LONGEST = 80, 900  # words and characters of a description: it beg
 _FEWEST_WORDS, _MOST_READ = 4, 20_000  # words of a tool, and of all tools together
 _PROPERTIES = 4  # for each word that is read of a tool
 _MOST_ALIKE = 64  # tools that are compared with a clause
-_RUN = re.compile(r"\w+")
+_RUN = lazy_pattern(r"\w+")
 _DOTLESS = {ord("ı"): "i", ord("İ"): "i"}  # for regular expressions, the same letter
 _WEIGHTS = {
     "synonym": 0.95,
@@ -279,7 +280,7 @@ _WEIGHTS = {
     "other verb": -0.35,
     "same verb": 0.25,
 }
-_ASIDE = re.compile(
+_ASIDE = lazy_pattern(
     r"\((?:e\.?g\.?|i\.?e\.?|for example|such as|like)[^)]*\)|\b(?:e\.g\.|for example|such as|for instance)[^.;\n]*"
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",
     re.IGNORECASE,
@@ -355,18 +356,18 @@ def _split_denial(piece: str) -> tuple[str, str]:
 
 
 _MOST_AT_AN_END = 16
-_NAME = re.compile(r"\w{1,64}")
-_QUOTED = re.compile(
+_NAME = lazy_pattern(r"\w{1,64}")
+_QUOTED = lazy_pattern(
     r'```[^`]*```|`[^`\n]*`|"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|「[^「」\n]*」|(?<!\w)\'[^\'\n]{2,200}\'(?!\w)'
 )
-_JOINT = re.compile(
+_JOINT = lazy_pattern(
     r"[.!?;:](?=\s|$)[.!?]*|[。！？；，、]|\n+|,|\s-\s|[—–]"
     r"|\b(?:and\s+then|and\s+also|and\s+finally|as\s+well\s+as|after\s+that|and|then|also|afterwards|finally|but)\b",
     re.IGNORECASE,
 )
-_LATER = re.compile(r"then|after|finally", re.IGNORECASE)
-_BEGINS_LATER = re.compile(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
-_DENIAL = re.compile(
+_LATER = lazy_pattern(r"then|after|finally", re.IGNORECASE)
+_BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
+_DENIAL = lazy_pattern(
     r"\b(?:"
     r"(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
     r"|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?"
@@ -374,8 +375,8 @@ _DENIAL = re.compile(
     r"|except|no)\b",
     re.IGNORECASE,
 )
-_TURN = re.compile(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
-_IDLE = re.compile(
+_TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
+_IDLE = lazy_pattern(
     r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b"
     r"|\b(?:what|which)\s+(?:tools|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b"
     r"|\bwhat\s+(?:does|do|is|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b"
@@ -553,20 +554,20 @@ _COMPOSED = _FORMS | vocabulary(
     "explain describe define compose history write discuss opinion meaning mean means difference teach compare rewrite"
     " rephrase brainstorm"
 )
-_POINTS_BACK = re.compile(
+_POINTS_BACK = lazy_pattern(
     r"\b(?:it|its|them|their|those|the\s+results?|the\s+answer|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
     r"|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|autumn|\w+day)\b)"
     r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b",
     re.IGNORECASE,
 )
-_ANY_TOOL = re.compile(
+_ANY_TOOL = lazy_pattern(
     r"\W*(?:(?:use|call|using|calling|invoke|invoking|run)\s+)?(?:(?:any|the|your|a|any\s+of\s+the|external)\s+)?"
     r"(?:tools?|functions?)(?:\s+calls?|\s+calling)?\s*(?:for\s+this|here|please|at\s+all)?\s*$",
     re.IGNORECASE,
 )
-HANDOFF = re.compile(
+HANDOFF = lazy_pattern(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
 )
-_IN_GENERAL = re.compile(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
-_LOOSE = re.compile(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
-_FOLLOWING = re.compile(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)
+_IN_GENERAL = lazy_pattern(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
+_LOOSE = lazy_pattern(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
+_FOLLOWING = lazy_pattern(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)

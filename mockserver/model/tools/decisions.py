@@ -7,6 +7,7 @@ from itertools import islice
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, parsed
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.form import trigger_set, trigger_words
 from mockserver.model.prose.formats import options_in
@@ -242,7 +243,7 @@ def _listed_for(name: str, lists: Sequence[Listed]) -> list[str] | None:
 _MOST_PROPERTIES, _MOST_OPTIONS, _MOST_MESSAGES = 50, 50, 200
 _LONGEST_NAME, _LONGEST_REQUEST = 60, 1_500  # characters
 _RULING = ("system", "developer")
-_DEFINITION = re.compile(r"#/(\$defs|definitions)/([^/]{1,200})")
+_DEFINITION = lazy_pattern(r"#/(\$defs|definitions)/([^/]{1,200})")
 _ENDING_ONLY = vocabulary(
     "finish finished end done stop complete completed terminate exit final finalize quit conclude"
 )
@@ -250,16 +251,16 @@ _ENDING = _ENDING_ONLY | vocabulary("task answer work all the now workflow conve
 _ROUTING = vocabulary("next route router goto agent worker speaker node step action member tool decision delegate role")
 _ACHIEVED = ("satisfied", "complete", "completed", "done", "finished", "solved", "resolved", "answered")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
-_TURN = re.compile(
+_TURN = lazy_pattern(
     r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?|members?|"
     r"experts?|specialists?|assistants?|team|speaks?)\b|\b(?:roles?|speakers?|agents?|workers?)\b[^.\n]{0,20}\bnext\b"
 )
-_END = re.compile(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
+_END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
 _SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b)\s*([^\n]{3,300})"
-_INTRODUCED = re.compile(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
-_TRANSCRIPT = re.compile(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
-_QUOTED = re.compile(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")
-_CUE = re.compile(
+_INTRODUCED = lazy_pattern(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
+_TRANSCRIPT = lazy_pattern(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
+_QUOTED = lazy_pattern(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")
+_CUE = lazy_pattern(
     r"(?i)\b(?P<noun>(?:one of|following|available|these|choose from|valid|possible)\b[^:.\n,]{0,40}|"
     r"workers|agents|roles|members|participants|experts)"
     r"(?::|\bare\b)[ \t]*\[?(?P<list>(?:\s*\n\s*[-*•][^\n]{1,200}){2,20}|[^.\n;]{3,400})"

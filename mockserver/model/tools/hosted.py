@@ -8,6 +8,7 @@ from dataclasses import replace
 from mockserver.core.call import Call, Tool, ToolChoice, recent_tool_calls, tool_calls
 from mockserver.core.hosted_tools import item
 from mockserver.core.json import Json, parsed
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import Mentions
@@ -229,36 +230,36 @@ def _actions(verb: str, rest: str, drawn: tuple[int, ...], size: tuple[int, ...]
 
 _MOST_READ, _LONGEST_QUERY, _LONGEST_MCP_QUERY = 4_000, 200, 1_000  # characters
 _MOST_ACTIONS = 30
-_FENCE = re.compile(r"```(?:\w*\n)?([^`]+)```")
-_TICKS = re.compile(r"`([^`\n]+)`")
-_QUOTES = re.compile(r'"([^"\n]+)"|“([^“”]+)”|«([^«»]+)»')
-_POLITE = re.compile(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
-_RUN = re.compile(r"\b(?:run|execute|call|type|use)\b[^`\n.!?]{0,60}`([^`\n]+)`", re.IGNORECASE)
-_SUM = re.compile(r"[\d(][\d.()]{0,30}(?:\s*[-+*/%]{1,2}\s*[\d(][\d.()]{0,30}){1,30}")
-_NUMBER = re.compile(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.]*\w)")
-_PATH = re.compile(r"(?<![\w./-])[\w./-]{0,100}\w\.[A-Za-z]\w{0,7}\b(?!\.\w)")
-_DELETE = re.compile(r"\b(?:delete|remove)\b", re.IGNORECASE)
+_FENCE = lazy_pattern(r"```(?:\w*\n)?([^`]+)```")
+_TICKS = lazy_pattern(r"`([^`\n]+)`")
+_QUOTES = lazy_pattern(r'"([^"\n]+)"|“([^“”]+)”|«([^«»]+)»')
+_POLITE = lazy_pattern(r"^\s*(?:please|can you|could you|would you|kindly)\s+", re.IGNORECASE)
+_RUN = lazy_pattern(r"\b(?:run|execute|call|type|use)\b[^`\n.!?]{0,60}`([^`\n]+)`", re.IGNORECASE)
+_SUM = lazy_pattern(r"[\d(][\d.()]{0,30}(?:\s*[-+*/%]{1,2}\s*[\d(][\d.()]{0,30}){1,30}")
+_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,15})?(?![\w.]*\w)")
+_PATH = lazy_pattern(r"(?<![\w./-])[\w./-]{0,100}\w\.[A-Za-z]\w{0,7}\b(?!\.\w)")
+_DELETE = lazy_pattern(r"\b(?:delete|remove)\b", re.IGNORECASE)
 
-_VERB = re.compile(
+_VERB = lazy_pattern(
     r"\b(?:(?P<scroll>scroll)|(?P<type>type|(?<!press )(?<!hit )(?<!the )enter|write|input|fill(?:\s+in)?)"
     r"|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)|(?P<press>press|hit)"
     r"|(?P<click>click|tap|select|choose)|(?P<look>(?:take\s+(?:a|another)\s+)?screenshot))\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|`[^`\n]{1,500}`|(?<!\w)'[^'\n]{1,500}'(?!\w)")
+_QUOTED = lazy_pattern(r"\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|`[^`\n]{1,500}`|(?<!\w)'[^'\n]{1,500}'(?!\w)")
 _USUAL_SIZE = {"width": 1024, "height": 768}
-_PLACE = re.compile(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(?:y\s?=\s?)?(\d{1,5})(?![\w.]*\w)")
-_ADDRESS = re.compile(
+_PLACE = lazy_pattern(r"(?<![\w.])(\d{1,5})\s?[,x]\s?(?:y\s?=\s?)?(\d{1,5})(?![\w.]*\w)")
+_ADDRESS = lazy_pattern(
     r"\bhttps?://[^\s\"'<>]{1,500}|(?<![\w@.])(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12}\b(?:/[^\s\"'<>]{0,300})?", re.I
 )
-_AMOUNT = re.compile(r"(?<![\w.])\d{1,5}(?![\w.]*\w)")
-_KEYS = re.compile(
+_AMOUNT = lazy_pattern(r"(?<![\w.])\d{1,5}(?![\w.]*\w)")
+_KEYS = lazy_pattern(
     r"^\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}"
     r"(?:enter|return|esc(?:ape)?|tab|space|backspace|delete|home|end|page(?:up|down)|f\d{1,2}|(?<=\+)\w|(?<=\+\s)\w))\b",
     re.IGNORECASE,
 )
 _KEY_NAMES = {"RETURN": "ENTER", "ESCAPE": "ESC", "CONTROL": "CTRL", "COMMAND": "CMD"}
-_TURN = re.compile(r"[,.;\n]|\s(?:and|then|in(?:to)?|on|at|inside)\s", re.IGNORECASE)
+_TURN = lazy_pattern(r"[,.;\n]|\s(?:and|then|in(?:to)?|on|at|inside)\s", re.IGNORECASE)
 # Tools that are used once for each message of the user, by how their types begin: the item, and what it says.
 _ONCE: Mapping[str, tuple[str, Callable[[Tool, str], Mapping[str, Json] | None]]] = {
     "web_search": ("web_search_call", lambda tool, text: {"query": _query(text), "sources": []}),

@@ -13,6 +13,7 @@ from itertools import islice
 
 from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
 from mockserver.core.json import Json, parsed
+from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.closing import WHEN_DONE
 from mockserver.model.prose.passages import results_text
@@ -130,31 +131,31 @@ class _NamedTools:
 _LONGEST_END, _LONGEST_SYSTEM = 20_000, 100_000  # characters at each end of a message, and of all together
 _MOST_SENTENCES, _MOST_NAMED = 2_000, 100  # sentences, and tools looked for in one
 _MOST_ORDERS = 64  # tools that are always called, or pairs
-_END = re.compile(r"(?<=[.!?])\s+|\n+|;\s")
-_FORBIDDEN = re.compile(
+_END = lazy_pattern(r"(?<=[.!?])\s+|\n+|;\s")
+_FORBIDDEN = lazy_pattern(
     r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
     r"\b(?:call|use|invoke|run|us|calling|using|invoking|running)\b",
     re.IGNORECASE,
 )
-_NO_TOOLS = re.compile(
+_NO_TOOLS = lazy_pattern(
     r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't)\s+(?:call|use|invoke|run)\s+"
     r"(?:any|the|your|these)?\s*(?:of\s+the\s+|of\s+your\s+)?(?:tools|functions|tool\s+calls?|tool|function)\s*[.!]?\s*$",
     re.IGNORECASE,
 )
-_CONDITION = re.compile(
+_CONDITION = lazy_pattern(
     r"\b(?:if|when|whenever|only|unless|in\s+case|where|questions?|requests?|as\s+needed|asks?|about|more\s+than|"
     r"twice|until|without)\b",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"\b(?:before|after)\b", re.IGNORECASE)
-_HANDING_OVER = re.compile(
+_JOINT = lazy_pattern(r"\b(?:before|after)\b", re.IGNORECASE)
+_HANDING_OVER = lazy_pattern(
     r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,20}?\b(?:to|back)\b"
 )
-_OBLIGATION = re.compile(
+_OBLIGATION = lazy_pattern(
     r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|every|step\s*\d|shall)\b",
     re.IGNORECASE,
 )
-_CALLING = re.compile(
+_CALLING = lazy_pattern(
     r"\b(?:call|use|invoke|run|consult|query|execute|tool|function|calling|using|invoking|running|search|check|look)\b",
     re.IGNORECASE,
 )
@@ -184,10 +185,10 @@ _WHOLE = frozenset(
     {("respond",), ("answer",), ("submit",), ("reply",), ("output",), ("done",), ("complete", "task"), ("task", "done")}
     | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
 )
-_ENDS = re.compile(
+_ENDS = lazy_pattern(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
 )
-_SHAPE = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
+_SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
 
 
 @dataclass(frozen=True, slots=True)

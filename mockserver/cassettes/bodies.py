@@ -9,6 +9,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
@@ -27,7 +28,6 @@ from yaml.events import (
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import LOADER, explain, resolve, unprintable
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 
 MAX_DEPTH = 100
 

@@ -5,6 +5,7 @@ import re
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -15,7 +16,6 @@ from mockserver.config.yaml_reader import parse
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import Headers, is_loopback
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

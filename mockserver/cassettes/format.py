@@ -7,7 +7,7 @@ YAML or JSON would not restore byte for byte is written as plain text or base64.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import PurePath
@@ -22,7 +22,6 @@ from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import plural
 
 VERSION = 1

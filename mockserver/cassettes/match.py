@@ -7,7 +7,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
 
@@ -15,7 +15,6 @@ from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import one_line, shown, up_to
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation

@@ -1,12 +1,11 @@
 """What a recorded answer says: its choices, usage and error, from a body or a stream, in any wire format."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
 from mockserver.core.json import Json, compact, parsed
-from mockserver.core.lazy_dataclass import dataclass
 
 Table = Mapping[str, Json]
 

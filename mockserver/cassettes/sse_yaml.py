@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring
 
@@ -23,7 +24,6 @@ from mockserver.cassettes.bodies import (
 )
 from mockserver.core.episode import RecordedEvent
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 
 
 def data_of(event: bytes) -> str | None:

@@ -15,6 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import import_module
@@ -31,7 +32,6 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Episode
 from mockserver.core.json import parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import monotonic, wall
 
 try:

@@ -3,13 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
 from mockserver.cassettes.sse_yaml import yaml_lines
 from mockserver.core.json import Json, compact, parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 
 Then = Mapping[str, Json]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NotRequired
 
@@ -11,7 +12,6 @@ from typing_extensions import TypedDict
 from mockserver.cassettes.parse_response import DONE, events, parse_response
 from mockserver.core.episode import Episode, header_value
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import plural
 
 HOUR, DAY = 3_600, 86_400

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from mockserver.cli.options import GroupedCommand, rules_option, server_sources,
 from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.server.live import Sources, start
 from mockserver.testing.assertions import Calls
 from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, fault_lines, fault_totals

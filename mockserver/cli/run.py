@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
@@ -24,7 +24,6 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine

@@ -1,6 +1,6 @@
 """Errors in what the user wrote: what is wrong, where, and what to do next."""
 
-from mockserver.core.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

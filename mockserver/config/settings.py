@@ -4,7 +4,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,7 +17,6 @@ from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, Timing
 from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, Token
 from mockserver.config.validation_errors import AsTable, AsText, Table, TextOrNumber, Wording, complaints, either
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from operator import itemgetter
 
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, parse
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 
 Path = tuple[str | int, ...]
 

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from typing import Annotated, Any, LiteralString, Union, get_args
@@ -22,7 +23,6 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 

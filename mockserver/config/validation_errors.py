@@ -1,6 +1,7 @@
 """The base of the tables in rules files, and pydantic's errors as plain messages: one per cause, at its key."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeGuard, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
@@ -9,7 +10,6 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from mockserver.config.source import Path, did_you_mean
 from mockserver.config.types import LazyType, LazyUnion, WrittenAs
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import shown
 
 

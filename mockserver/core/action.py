@@ -1,11 +1,10 @@
 """Actions of delivery, and how faults are declared: their options and the positions where they apply."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from mockserver.core.http import Frame, Headers
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import Random, Seed
 
 Where = Literal["at_start", "after_frames", "after_tokens", "after_bytes", "in_tool_arguments", "before_done"]

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, TypeVar
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.

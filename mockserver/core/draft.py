@@ -1,13 +1,12 @@
 """Drafts: answers as rules and generators write them, before the request's limits are applied."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from mockserver.core.action import Bend
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Broken, Failure, Forward, Part, Raw, Safety, Timing
 from mockserver.core.seed import Seed
 

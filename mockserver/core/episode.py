@@ -1,9 +1,8 @@
 """Episode: a recorded interaction, which is a request and the whole answer to it."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from mockserver.core.http import Headers
-from mockserver.core.lazy_dataclass import dataclass
 
 RecordedEvent = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with its end
 

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural

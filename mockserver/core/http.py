@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
-
-from mockserver.core.lazy_dataclass import dataclass
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 _ADDRESS = IPv4Address | IPv6Address

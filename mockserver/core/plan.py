@@ -1,7 +1,7 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from mockserver.core.action import Fault
@@ -9,7 +9,6 @@ from mockserver.core.call import Call, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer
 
 # Why a request can fail, and the status that most providers give it.

@@ -1,11 +1,11 @@
 """Protocols of what is kept between requests: stores, shelves, buckets and cassettes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Forward
 
 Value = TypeVar("Value")

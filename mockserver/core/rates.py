@@ -1,9 +1,8 @@
 """Rate and concurrency limits, and what is left of them."""
 
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
-
-from mockserver.core.lazy_dataclass import dataclass
 
 Kind = Literal["requests", "tokens"]
 Window = Literal["minute", "day"]

@@ -5,10 +5,9 @@ The only module that may import `random`, `time`, `uuid` or `secrets`; this rule
 
 import secrets
 import time
+from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random as Random  # the type of a stream, for modules that may not import `random`
-
-from mockserver.core.lazy_dataclass import dataclass
 
 FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: the time of a frozen clock
 _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))

@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
@@ -10,7 +11,6 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Headers, Reply
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import WITHOUT_BODY
 

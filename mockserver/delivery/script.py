@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Headers, Reply
 from mockserver.core.lazy import batches
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
 

@@ -4,7 +4,7 @@ A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -12,7 +12,6 @@ from pkgutil import iter_modules
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Success
 from mockserver.core.rates import Standings
 

@@ -4,13 +4,12 @@ The messages are OpenAI's, as wrappers and gateways recognise how they begin; a 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import REASONS, Failure, reason_of
 from mockserver.core.tokens import IMAGES
 from mockserver.dialects._parse import Complaint, clip, join_words, json_type

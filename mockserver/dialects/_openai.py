@@ -1,11 +1,11 @@
 """The operations that OpenAI and Azure OpenAI have in common: chat, completions, Responses and embeddings."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Embeddings, Success
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, parse_chat

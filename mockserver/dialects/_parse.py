@@ -3,6 +3,7 @@
 import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from jiter import from_json
@@ -11,7 +12,6 @@ from pydantic_core import ErrorDetails, to_json
 
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 
 LARGE = 65_536  # bytes

@@ -7,7 +7,7 @@ anything: a value of an unexpected type is ignored.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -16,7 +16,6 @@ from pydantic_core import to_json
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Failure
 from mockserver.dialects._chat import schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse

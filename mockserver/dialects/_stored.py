@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
 
@@ -10,7 +10,6 @@ from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Success, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata

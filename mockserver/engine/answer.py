@@ -4,7 +4,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import chain, islice
 from operator import itemgetter
 
@@ -12,7 +12,6 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.lazy import LazySequence
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import (
     OWN_FINISHES,
     Answer,

@@ -1,12 +1,11 @@
 """What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.protocols import Store
 from mockserver.core.seed import Seed

@@ -5,7 +5,7 @@ Knows no wire shape and opens no connection.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Literal
 
@@ -23,7 +23,6 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import DOCUMENT_OPERATIONS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock

@@ -11,6 +11,7 @@ from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, partial
 from queue import SimpleQueue
 from threading import Thread
@@ -18,7 +19,6 @@ from typing import Any, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DocumentDraft, Draft
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, words_of
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,6 @@ import pytest
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.reports.failures import (
     PlayedCassette,
     Problem,

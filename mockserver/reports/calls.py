@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +14,6 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, map_texts
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Usage
 from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule

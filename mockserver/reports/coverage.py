@@ -9,11 +9,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import aligned, truncate
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 import traceback
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import one_line, plural, ranges, shown, truncate, up_to
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.calls import (

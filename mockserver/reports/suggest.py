@@ -6,14 +6,13 @@ Each is tested against the call before it is shown, and contains none of its cre
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import DOCUMENT_OPERATIONS
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import singles

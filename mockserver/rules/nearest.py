@@ -5,13 +5,13 @@ What the request says is shown cut and escaped, so that no request can write lin
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
 from itertools import islice
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule
 from mockserver.rules.match.conditions import Condition, nearness

@@ -6,7 +6,7 @@ What a client sends is only ever a value here, never a template. A CompileContex
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
 from functools import cache, cached_property
@@ -21,7 +21,6 @@ from mockserver.core.action import Faults
 from mockserver.core.call import Call, Message, last_tool_result, tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 from mockserver.model.fillers import drawing, generator
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Any
@@ -26,7 +27,6 @@ from mockserver.core.http import (
     matches,
 )
 from mockserver.core.http import origin as canonical
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import FAST_PATH
 from mockserver.engine.catalogue import Catalogue, fits

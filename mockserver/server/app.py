@@ -1,12 +1,12 @@
 """The ASGI application: every dialect at its mounts, the control paths, and a 404 everywhere else."""
 
 import re
+from dataclasses import dataclass
 
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.dialects import discover
 from mockserver.server.access import Guard
 from mockserver.server.control import Control

@@ -4,7 +4,7 @@ Threads load and record, one at a time. Recorded requests are parsed by the dial
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from threading import RLock
@@ -20,7 +20,6 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Lookup, Store
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace

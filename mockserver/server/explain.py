@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from mockserver.config.errors import ConfigError, RuleError
@@ -13,7 +13,6 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from traceback import format_exception
 from typing import Any, TypeVar
@@ -18,7 +18,6 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable

@@ -6,7 +6,7 @@ They apply before an answer is planned, so a refused request uses nothing.
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -16,7 +16,6 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
 from mockserver.core.protocols import Buckets, Draw
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered

@@ -8,7 +8,7 @@ import logging
 from asyncio import Lock, Semaphore
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -22,7 +22,6 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Plan, Stored
 from mockserver.core.protocols import Shelf, Store
 from mockserver.core.seed import Seed, WallClock, monotonic, token

@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from mockserver.cassettes.redaction.detect import leaks
 from mockserver.cassettes.redaction.find import environment_secrets
@@ -16,7 +17,6 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import printable

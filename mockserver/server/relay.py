@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, Line, client_left, drive

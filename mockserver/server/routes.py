@@ -1,6 +1,7 @@
 """Which dialect and which operations are at which path; the nearest known path to an unknown one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from operator import itemgetter
@@ -8,7 +9,6 @@ from operator import itemgetter
 from starlette.routing import BaseRoute, Route, Router, compile_path
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.dialects import Dialect, Operation
 
 

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import dataclass, field
 from string import whitespace
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -15,7 +15,6 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.core.http import HttpRequest
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token
 from mockserver.core.text import printable

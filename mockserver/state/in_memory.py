@@ -2,10 +2,9 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic
 
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.protocols import Draw, Value
 from mockserver.core.seed import monotonic
 

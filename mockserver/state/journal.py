@@ -6,10 +6,9 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from mockserver.core.exchange import Exchange
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 

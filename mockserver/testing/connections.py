@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import field
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial, wraps
 from itertools import chain, takewhile
@@ -22,7 +22,6 @@ from typing import Any
 
 from mockserver.cassettes.convert import dialect_at
 from mockserver.config.errors import ConfigError
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.dialects import discover
 from mockserver.reports.failures import Problem, problem
 from mockserver.server.upstreams import relaying

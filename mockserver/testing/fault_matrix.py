@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import FrameType, TracebackType
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -16,7 +16,6 @@ from mockserver.config.types import seconds
 from mockserver.core.action import POSITIONS, options
 from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import aligned, plural
 from mockserver.delivery.faults import FAULTS
 from mockserver.reports.calls import ReceivedCall, call_line

@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -11,7 +11,6 @@ from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Keywords, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Stored
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory

@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 
@@ -10,7 +10,6 @@ from pydantic_core import from_json, to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import weighed

@@ -4,7 +4,7 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat, zip_longest
 from typing import Literal
 
@@ -14,7 +14,6 @@ from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import (
     DETECTIONS_OF_COMPLETION,
     DETECTIONS_OF_PROMPT,

@@ -5,12 +5,12 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spelled, token_id
 

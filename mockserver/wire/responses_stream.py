@@ -1,6 +1,7 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple
 
@@ -8,7 +9,6 @@ from pydantic_core import to_json
 
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
 from mockserver.wire.logprobs import Block

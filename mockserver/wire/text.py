@@ -4,7 +4,7 @@ The builders make every key of the family; a TextLayout says which of them a pro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import repeat, zip_longest
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weighed
 from mockserver.wire.chat import ChunkTemplate, completion_filter, pick, prompt_filter, prompt_filter_chunk

@@ -8,7 +8,7 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -20,7 +20,6 @@ from mockserver.cassettes.sse_yaml import data_of
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
 from mockserver.core.json import parsed
-from mockserver.core.lazy_dataclass import dataclass
 
 
 def is_random(text: str) -> bool:

@@ -10,10 +10,9 @@ from array import array
 from base64 import b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
-
-from mockserver.core.lazy_dataclass import dataclass
 
 MIN_BASE64 = 6  # letters of base64 that identify a value
 

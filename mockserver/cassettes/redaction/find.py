@@ -4,14 +4,13 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
 from mockserver.cassettes.redaction.encodings import View, has_escapes, in_any_case, in_base64, views
-from mockserver.core.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
 
@@ -11,7 +12,6 @@ from mockserver.cassettes.redaction.find import Edit
 from mockserver.config.errors import CassetteError
 from mockserver.config.types import JsonPath
 from mockserver.core.json import Json, parsed
-from mockserver.core.lazy_dataclass import dataclass
 
 Key = str | int
 Path = tuple[Key, ...]

@@ -4,7 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any
@@ -40,7 +40,6 @@ from mockserver.config.types import JsonPath, steps
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact, parsed
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import monotonic
 
 

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copymode
 
@@ -19,7 +20,6 @@ from mockserver.config.settings import Settings, assemble
 from mockserver.config.types import seconds
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import one_line, plural, printable, truncate
 from mockserver.dialects import discover
 from mockserver.server.recorder import recording_policy

@@ -6,7 +6,7 @@ They know actions, no dialect.
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import tee
 from typing import Literal
 
@@ -28,7 +28,6 @@ from mockserver.core.action import (
 )
 from mockserver.core.http import Frame
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.delivery.faults.positions import (
     HERE,
     Marked,

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -12,7 +12,6 @@ from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Forward, Raw, Text, Timing
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS

@@ -5,7 +5,7 @@ Delivery's faults are passed in; only their names and options are known here.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -16,7 +16,6 @@ from mockserver.core.action import POSITIONS, Faults, Position, option, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.text import shown
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table

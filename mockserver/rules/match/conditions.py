@@ -9,7 +9,7 @@ is indexed under its rarest clause; one without clauses is always tried. The res
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
 from itertools import chain
@@ -20,7 +20,6 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.rules.match.fields import Field
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 

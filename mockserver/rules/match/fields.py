@@ -5,12 +5,11 @@ A field that the request lacks reads as None.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import attrgetter
 
 from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.text import plural
 
 Read = Callable[[Call], Json]

@@ -8,11 +8,11 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.pattern_size import bounded
 
 # One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.

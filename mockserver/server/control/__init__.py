@@ -1,13 +1,13 @@
 """The control API: calls, rules, cassettes and state of a running server, as JSON; `access` guards it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import REASONS, Failure
 from mockserver.server.control import calls, state
 from mockserver.server.control.requests import ControlRequest, RefusedError, View

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from starlette.responses import Response, StreamingResponse
@@ -14,7 +14,6 @@ from mockserver.config.errors import Mistake
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 from mockserver.server.live import ALL, Live
 from mockserver.server.snapshot import decoded, query_from

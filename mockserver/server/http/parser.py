@@ -6,6 +6,7 @@ Depends on uvicorn's internals, as all of this package does. Knows nothing of an
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 from urllib.parse import unquote
@@ -17,7 +18,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mockserver.cassettes.redaction.redact import secrets_of
 from mockserver.core.http import Reply
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.plan import Failure
 from mockserver.server.http.request_cycle import RequestCycle
 

@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock, RLock
 from typing import Any
 
@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.lazy_dataclass import dataclass
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Note, encoded
 from mockserver.delivery.script import WITHOUT_BODY

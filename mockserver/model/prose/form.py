@@ -60,7 +60,7 @@ def length_of(order: str) -> Length | None:
     if trigger_set("measured").isdisjoint(trigger_words(order)):
         return None
     for found in _LENGTH.finditer(order):
-        before = [word.lower() for word in found["before"].split()]
+        before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
         lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
         starts = not before and (not lead or lead[-1] in ".!?;:,\n)—-")
         is_last = _END.match(order, found.end()) is not None
@@ -127,7 +127,8 @@ def _one_word(request: Request, rng: Random) -> str:
 def _sentences(
     request: Request, said: Sequence[str], number: int, rng: Random, *, between: str = "", opened: bool = True
 ) -> str:
-    more = sentences(request.topic, rng, opened=opened and not said)
+    made = sentences(request.topic, rng, opened=opened and not said)
+    more = (found[0].strip() for each in made for found in SENTENCE.finditer(each))
     return (between or blank(request.topic)).join(islice(chain(said, more), number))
 
 
@@ -279,7 +280,7 @@ def _in_tags(answer: str, request: Request, rng: Random) -> str:
 
 _CLAUSE = lazy_pattern(r"[^.!?:\n]+(?:[.!?:\n]|$)")
 _CASE = lazy_pattern(
-    r"(?i)\W*(?:(?:please|now|and|then|always|just|only|but)\s+){0,3}"
+    r"(?i)\W*(?:(?:please|now|and|then|always|just|only|but|hello|hi|hey)[\s,]+){0,3}"
     r"(?:(?:answer|reply|respond|write|say|speak|output|print|use|return|explain|describe|give|name|tell|type|keep)\b"
     r"(?:(?!\b(?:keywords?|names?|constants?|headings?|titles?|variables?|initials?|why|when|how|who|whether|"
     r"what)\b).){0,80}?"
@@ -294,12 +295,10 @@ _NUMBER_ALONE = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"-?\d+(?:[.,]\d+)*")
 _LABEL = lazy_pattern(
-    r"(?:\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|"
-    r"provide)\b"
-    r"[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b(?i:\s+(?:the|a|line|word|words|label|"
-    r"phrase|following|"
-    r"template|prefix))*:?\s*)"
-    r"(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):[\"'`”*]{1,2}|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide)\b"
+    r"(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase|"
+    r"following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?[<\[{])"
+    r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
 )
 _TAGS = lazy_pattern(
     r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give|think|reason|"

@@ -1,7 +1,7 @@
 """What a recorded answer says: its choices, usage and error, from a body or a stream, in any wire format."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
@@ -111,6 +111,10 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         if reply.frames is not None:
             return _from_steps(streamed)
         return _from_response(body) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
+    if form == "messages":
+        if reply.frames is not None:
+            return _from_message_events(streamed)
+        return _from_message(body) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
     if form in ("chat", "completions") or (form == "stored_chat" and reply.frames is None):
         if reply.frames is not None:
             return _from_chunks(streamed)
@@ -328,6 +332,76 @@ def _filters(body: Table, on: str) -> Table | None:
             return table(row.get("content_filter_results")) or None
     return None
 
+
+def _from_message(body: Table) -> ParsedResponse:
+    """A message of Anthropic's."""
+    blocks = rows(body.get("content"))
+    stopped = _text(body.get("stop_reason"))
+    finish = _STOP_REASONS.get(stopped, stopped)
+    parts = tuple(part for block in blocks for part in _block_parts(block))
+    if finish == "content_filter" and parts:
+        parts, finish = (
+            tuple(ParsedPart("refusal", part.text) if part.kind == "text" else part for part in parts),
+            "stop",
+        )
+    notes = tuple(note for block in blocks for note in rows(block.get("citations")))
+    return ParsedResponse(
+        (ParsedChoice(parts, finish, notes),), model=_text(body.get("model")), usage=table(body.get("usage")) or None
+    )
+
+
+def _block_parts(block: Table) -> Iterator[ParsedPart]:
+    match block.get("type"):
+        case "text":
+            yield ParsedPart("text", _text(block.get("text")))
+        case "thinking":
+            yield ParsedPart("reasoning", _text(block.get("thinking")))
+        case "tool_use":
+            arguments = block.get("input")
+            text = arguments if isinstance(arguments, str) else compact(arguments)
+            yield ParsedPart("call", call=ParsedToolCall(_text(block.get("name")), text))
+        case _:
+            yield ParsedPart("item", item=block)
+
+
+def _from_message_events(found: Sequence[Event]) -> ParsedResponse:
+    """A streamed message: the blocks as they began, with what was added to each, and what the last events say."""
+    message, blocks, usage = dict[str, Json](), dict[int, dict[str, Json]](), dict[str, Json]()
+    for event in found:
+        body, at = event.table, _number(event.table.get("index"), 0)
+        match body.get("type"):
+            case "message_start":
+                message |= table(body.get("message"))
+                usage |= table(message.get("usage"))
+            case "content_block_start":
+                blocks[at] = {**table(body.get("content_block"))}
+            case "content_block_delta":
+                _add_to_block(blocks.setdefault(at, {}), table(body.get("delta")))
+            case "message_delta":
+                message |= table(body.get("delta"))
+                usage |= table(body.get("usage"))
+    content = [{**block, "input": block["input"] or "{}"} if "input" in block else block for block in blocks.values()]
+    error = next((event.error for event in found if event.error is not None), None)
+    complete = any(event.table.get("type") == "message_stop" for event in found)
+    whole = _from_message({**message, "content": content, "usage": usage})
+    return replace(whole, error=error, broken=error is not None, complete=complete)
+
+
+def _add_to_block(block: dict[str, Json], delta: Table) -> None:
+    for key in ("text", "thinking"):
+        block[key] = _text(block.get(key)) + _text(delta.get(key)) if key in delta else block.get(key)
+    if "partial_json" in delta:
+        block["input"] = _text(block.get("input")) + _text(delta.get("partial_json"))
+    if "citation" in delta:
+        block["citations"] = [*rows(block.get("citations")), table(delta["citation"])]
+
+
+_STOP_REASONS = {
+    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
 
 # The texts of a message, in the order of parts, by the fields of the wire.
 _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content": "text", "refusal": "refusal"}

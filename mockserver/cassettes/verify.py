@@ -124,6 +124,7 @@ _STREAMED = {
     "responses": "step",
     "response": "step",
     "contents": "contents",
+    "messages": "message_event",
 }
 _WITH_ERROR_ENVELOPE = ("openai", "azure_openai", "crazyrouter", "skytells")  # errors of others have many shapes
 
@@ -165,6 +166,8 @@ _RESPONSE = {
 }
 _CANDIDATE = {"content?": {"parts?": [_TABLE], "role?": str}, "finishReason?": str, "index?": int}
 _CONTENTS = {"candidates?": [_CANDIDATE], "usageMetadata?": _TABLE, "modelVersion?": str, "responseId?": str}
+_BLOCK = {"type": str, "text?": str, "thinking?": str, "id?": str, "name?": str, "input?": _TABLE}
+_MESSAGE_USAGE = {"input_tokens": int, "output_tokens": int}
 _JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
 
 # What clients need of an answer or an event, by wire format.
@@ -177,6 +180,8 @@ _SHAPES: Mapping[str, Any] = {
     "step": {"type": str, "sequence_number": int, "output_index?": int, "response?": _RESPONSE, "item?": _ITEM},
     "contents": _CONTENTS,
     "contents list": [_CONTENTS],
+    "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _MESSAGE_USAGE},
+    "message_event": {"type": str, "index?": int, "message?": _TABLE, "content_block?": _BLOCK, "delta?": _TABLE},
     "embeddings": {"model": str, "data": [{"index": int, "embedding": list[float] | str}]},
     "moderations": {"id": str, "model": str, "results": [_JUDGEMENT]},
     "models": {"data": [{"id": str}]},

@@ -171,6 +171,7 @@ class Call:
     id: str = ""  # of an answer to look up
     previous_response_id: str | None = None  # of the response that this call continues
     page: Page = FIRST_PAGE  # the requested part of a list
+    batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
     tokenizer: Tokenizer = APPROX  # of the model
     part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
     attempt: int = 1

@@ -15,10 +15,13 @@ Given = Mapping[str, Json]
 
 
 def item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
-    """Return the item of a kind such as `web_search_call` from the keys of the API or from short forms."""
+    """Return the item of a kind such as `web_search_call` from the keys of the API or from short forms.
+
+    Kinds without short forms are in the API's form.
+    """
     ended = {"status": given["status"]} if "status" in given else {}
     rest = {key: value for key, value in given.items() if key != "status"}
-    return Item(kind, {**BODIES[kind](rest), **ended}, chunks)
+    return Item(kind, {**BODIES.get(kind, dict)(rest), **ended}, chunks)
 
 
 def _web_search(given: Given) -> Given:

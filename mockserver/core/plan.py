@@ -306,13 +306,14 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored answer and its call. `gone`: it was deleted."""
+    """A stored answer and its call. `gone`: it was deleted. `results`: those of a batch, each with its call."""
 
     call: Call
     answer: Answer
     gone: bool = False
     polls: int = 0  # how many more look-ups find it in progress
     size: int = 0  # approximate bytes
+    results: "tuple[tuple[Call, Outcome], ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

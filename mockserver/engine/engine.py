@@ -23,7 +23,18 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.plan import DOCUMENT_OPERATIONS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import (
+    DOCUMENT_OPERATIONS,
+    Answer,
+    Failure,
+    Forward,
+    Models,
+    Outcome,
+    Plan,
+    Raw,
+    Stored,
+    Timing,
+)
 from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
@@ -112,7 +123,8 @@ class Engine:
         if call.previous_response_id is None:
             return await self.memory.leave(call, await self._planned(call, asked))
         resumed = await self.memory.resumed(call)
-        lost = isinstance(resumed, Failure) or (resumed is None and self.policy.unmatched == "error")
+        needed = self.policy.unmatched == "error" or call.operation == "chat"
+        lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else following(call, ())
         return await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), cacheable=False))
 
@@ -187,6 +199,8 @@ class Engine:
             return Plan(await self._outcome(call, _SILENCE), "generated")
         if call.operation == "compact_response":
             return await self._generated(call, overrides)
+        if call.operation == "create_batch":
+            return Plan(await self._batch(call), "generated")
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
                 return Plan(Failure("unmatched", **{"message": self.explain(call), **self.policy.error}), "unmatched")
@@ -198,6 +212,19 @@ class Engine:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return replace(await self._generated(call, overrides), cacheable=False)
+
+    async def _batch(self, call: Call) -> Stored:
+        """Answer each call of a batch, and keep the results for when they are looked up."""
+        results = list[tuple[Call, Outcome]]()
+        for asked in call.batch:
+            if isinstance(asked, Failure):
+                results.append((call, asked))
+            elif isinstance(asked, Call):
+                results.append((asked, (await self._part(asked, asked)).outcome))
+            await asyncio.sleep(0)
+        outcome = await self._outcome(call, _SILENCE)
+        assert isinstance(outcome, Answer)  # noqa: S101  # of a draft
+        return await self.memory.keep_batch(call, outcome, tuple(results))
 
     async def _of_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
@@ -305,7 +332,7 @@ def _misses_path(near: Near) -> bool:
 
 _COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
 _CATALOGUE = ("models", "model", "delete_model", "info")
-_UNLIMITED = (*LOOK_UPS, OTHER)
+_UNLIMITED = (*LOOK_UPS, "create_batch", OTHER)
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 

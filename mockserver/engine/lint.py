@@ -21,6 +21,7 @@ _NESTING = ("namespace", "tool_search")  # tools that offer others
 _MAX_COST = 10_000  # of validating, as `CompiledSchema.cost_of` estimates it: some ms
 _MAX_WHY, _MAX_WHYS = 200, 3  # characters of what a schema says, and how often
 _NOT_JSON = object()
+_ALWAYS = ("_tool_result", "redacted_thinking", "container_upload")  # items of which a call, or nothing, tells
 
 
 def is_plain(call: Call, draft: Draft) -> bool:
@@ -102,8 +103,10 @@ def _of_item(call: Call, item: Item) -> Iterator[str]:
         label = item.body.get("server_label")
         if not any(tool.options.get("server_label") == label for tool in call.tools):
             yield f"has {item.kind} of {shown(label)}, an MCP server that the request does not offer"
-    elif not any(tool.kind.startswith(item.kind.partition("_call")[0]) for tool in call.tools):
-        yield f"has {item.kind}, but the request does not offer that tool"
+    elif not item.kind.endswith(_ALWAYS):
+        used = str(item.body.get("name")) if item.kind == "server_tool_use" else item.kind.partition("_call")[0]
+        if not any(tool.kind.startswith(used) or tool.name == used for tool in call.tools):
+            yield f"has {item.kind}, but the request does not offer that tool"
 
 
 def _of_text(call: Call, parts: Sequence[Part]) -> Iterator[str]:

@@ -9,7 +9,20 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, Timing, ToolUse
+from mockserver.core.plan import (
+    Answer,
+    Failure,
+    Item,
+    Listing,
+    Outcome,
+    Part,
+    Plan,
+    Refusal,
+    Stored,
+    Text,
+    Timing,
+    ToolUse,
+)
 from mockserver.core.protocols import Shelf
 
 # The look-up operations, and the operation whose answers they find.
@@ -23,8 +36,14 @@ LOOK_UPS: Mapping[str, str] = {
     "update_chat": "chat",
     "delete_chat": "chat",
     "chat_messages": "chat",
+    "batches": "create_batch",
+    "batch": "create_batch",
+    "delete_batch": "create_batch",
+    "cancel_batch": "create_batch",
+    "batch_results": "create_batch",
 }
-_CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat")
+_LISTS = ("stored_chats", "batches")
+_CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat", "delete_batch", "cancel_batch")
 _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
 _BARE = 3500  # bytes of an answer and its call without any text
 
@@ -38,11 +57,14 @@ class Memory:
 
     async def resumed(self, call: Call) -> Call | Failure | None:
         """Return the call with the conversation it continues in front, or None if that is unknown."""
-        stored = await self._found(call, "responses", call.previous_response_id or "")
+        thread = call.operation == "chat"
+        stored = await self._found(call, "chat" if thread else "responses", call.previous_response_id or "")
         if stored is None:
             return None
         if stored.gone:
             return Failure("previous_not_found")
+        if thread and not call.tools:
+            call = replace(call, tools=stored.call.tools, tool_choice=stored.call.tool_choice)
         return following(call, (*stored.call.spoken, *said(stored.answer)))
 
     async def knows(self, call: Call) -> bool:
@@ -75,12 +97,18 @@ class Memory:
         await self.put(stored)
         return stored
 
+    async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
+        asked = replace(call, http=replace(call.http, headers=(), body=b""), batch=())
+        size = _BARE * (1 + len(results)) + 2 * len(call.http.body)
+        await self.put(Stored(asked, answer, polls=1, size=size, results=results))
+        return Stored(call, answer, polls=1, results=results)
+
     async def put(self, stored: Stored) -> None:
         await self.shelf.put(*_place(stored), stored, size=stored.size)
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""
-        if call.operation == "stored_chats":
+        if call.operation in _LISTS:
             return await self._listed(call)
         stored = await self._found(call, LOOK_UPS[call.operation], call.id)
         if stored is None:
@@ -97,7 +125,7 @@ class Memory:
         options = replace(call.options, store=True, background=cancelled)
         asked = replace(call, operation=LOOK_UPS[call.operation], stream=False, options=options)
         stored = Stored(asked, answer, polls=int(cancelled), size=_BARE)
-        if call.operation == "stored_chats":
+        if call.operation in _LISTS:
             return Listing((stored,))
         if call.operation in _CHANGING:
             await self.put(stored)
@@ -105,13 +133,17 @@ class Memory:
 
     async def _changed(self, call: Call, stored: Stored) -> Stored:
         match call.operation:
-            case "delete_response" | "delete_chat":
+            case "delete_batch" if stored.polls:
+                return stored
+            case "delete_response" | "delete_chat" | "delete_batch":
                 call = replace(stored.call, raw={}, messages=())
                 return await self._change(Stored(call, replace(stored.answer, choices=()), gone=True, size=_BARE))
             case "update_chat":
                 raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
                 return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
-            case "cancel_response" if stored.polls:
+            case "batch" if stored.polls:  # it has ended when somebody looks
+                return await self._change(replace(stored, polls=0))
+            case "cancel_response" | "cancel_batch" if stored.polls:
                 stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
                 await self._change(replace(stored, polls=0))
                 return stored  # it was still in progress
@@ -133,7 +165,8 @@ class Memory:
         fitting = [
             stored
             for stored in await self.shelf.values(call.http.namespace)
-            if not stored.gone and (stored.call.dialect, stored.call.operation) == (call.dialect, "chat")
+            if not stored.gone
+            and (stored.call.dialect, stored.call.operation) == (call.dialect, LOOK_UPS[call.operation])
             if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]

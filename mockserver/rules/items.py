@@ -295,6 +295,17 @@ _PRINTED = _table(
     "stdout? stderr? exit_code? timed_out?",
 )
 
+_INPUT = (dict[str, Any], "its input, a table")
+# Tools that Anthropic runs, by the beginning of the type of their results.
+_RESULTS: Mapping[str, str] = {
+    "web_search": "a web search",
+    "web_fetch": "fetching a page",
+    "code_execution": "running code",
+    "bash_code_execution": "running a command",
+    "text_editor_code_execution": "editing a file",
+    "tool_search": "searching for tools",
+    "mcp": "an MCP tool",
+}
 _HOSTED = (
     _typed(
         "web_search_call",
@@ -400,6 +411,34 @@ _HOSTED = (
         "output? call_id? status?",
         status=_DONE_OR_FAILED,
     ),
+    _typed(
+        "server_tool_use",
+        "Anthropic: a call of a tool that it runs.",
+        "name: web_fetch, input: {url: https://example.org}",
+        "name input id?",
+        input=_INPUT,
+    ),
+    _typed(
+        "mcp_tool_use",
+        "Anthropic: a call of an MCP tool.",
+        "name: ask, server_name: deepwiki, input: {q: fjords}",
+        "name server_name input id?",
+        server_name=(_NAME, "name of the MCP server"),
+        input=_INPUT,
+    ),
+    *(
+        _typed(
+            f"{tool}_tool_result",
+            f"Anthropic: the result of {what}, in the API's form.",
+            "content: {...}" if tool != "web_search" else "content: [...]",
+            "content tool_use_id? is_error?",
+            tool_use_id=(_NAME, "id of its call; that of the call before it when absent"),
+            is_error=(bool, "whether it failed"),
+        )
+        for tool, what in _RESULTS.items()
+    ),
+    _typed("redacted_thinking", "Anthropic: hidden thoughts.", "data: c2VhbGVk", "data", data=(str, "what is hidden")),
+    _typed("container_upload", "Anthropic: a file in the container.", "file_id: file_1", "file_id"),
 )
 
 # Uses of the provider's own tools are checked here and expanded when an answer is made.

@@ -262,4 +262,5 @@ _ENDS: Mapping[str, re.Pattern[bytes]] = {
     "responses": _OF_STEPS,
     "response": _OF_STEPS,
     "contents": re.compile(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
+    "messages": re.compile(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
 }

@@ -6,6 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_object
+from mockserver.dialects.anthropic import batches
 from mockserver.dialects.anthropic.models import COUNT
 from mockserver.dialects.anthropic.replies import (
     credential,
@@ -36,6 +37,7 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/v1/messages", parse_messages, render_message, error=error_event),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count),
+        *batches.operations(),
         Operation("models", "GET", "/v1/models", _parse_models, render_models),
         Operation("model", "GET", "/v1/models/{model:path}", _parse_models, render_models),
     ),

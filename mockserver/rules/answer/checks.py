@@ -10,6 +10,7 @@ from mockserver.config.source import Path, did_you_mean
 from mockserver.config.validation_errors import keys_taken
 from mockserver.core.call import OTHER
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
+from mockserver.core.episode import wire_format
 from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENT_OPERATIONS, Failure, Forward, Raw
@@ -151,9 +152,10 @@ def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -
         if other is not None:
             able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
+    chats = {wire_format(str(dialect), "chat") for dialect in pinned(when, "dialect") or ("openai",)}
     for path, content in then.nested() if wanted else ():
         for key in _given(content, _NOT_SENT):
-            if all(name in _NOT_SENT[key] for name in wanted):
+            if all(name in _NOT_SENT[key] for name in wanted) and not (key == "items" and "messages" in chats):
                 able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
                 context.at("then", *path, key).refuse_key(
                     f'the operation "{wanted[0]}" cannot send "{key}"; {able} can'

@@ -18,7 +18,8 @@ Read = Callable[[Call], Json]
 OPERATIONS = (
     *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "delete_model", "info"),
     *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
-    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages", OTHER),
+    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
+    *("create_batch", "batches", "batch", "delete_batch", "cancel_batch", "batch_results", OTHER),
 )
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema")

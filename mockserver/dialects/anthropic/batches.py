@@ -1,0 +1,166 @@
+"""Message batches: created, looked up, cancelled and deleted, and their results as lines of JSON.
+
+What is wrong with one request of a batch is its result; the batch itself is refused only for what surrounds them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, IdShape, Page
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored, Success
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import Object, closed_shape, list_of
+from mockserver.dialects._parse import read_object
+from mockserver.dialects._reply import json_reply
+from mockserver.dialects.anthropic.models import refuse, validate
+from mockserver.dialects.anthropic.replies import error_body, headers, message_options, moment, page
+from mockserver.dialects.anthropic.request import NAME, messages_call
+from mockserver.wire.anthropic import message
+
+BATCH = TypeAdapter(
+    closed_shape(
+        requests=list_of(
+            closed_shape(custom_id=Annotated[str, Field(pattern="^[a-zA-Z0-9_-]{1,64}$")], params=Object), 1, 100_000
+        )
+    )
+)
+_IDS, _DAY = IdShape("msgbatch_01", 22, "base58"), 86_400
+_PAGE = Page(limit=1 << 30, backwards=True)  # the rendering cuts it
+_PATH = "/v1/messages/batches"
+_COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
+
+
+def operations() -> tuple[Operation, ...]:
+    one = _PATH + "/{batch}"
+    return (
+        Operation("create_batch", "POST", _PATH, _parse, _render),
+        Operation("batches", "GET", _PATH, _look_up("batches"), _render_list),
+        Operation("batch", "GET", one, _look_up("batch"), _render),
+        Operation("delete_batch", "DELETE", one, _look_up("delete_batch"), _render_deletion),
+        Operation("cancel_batch", "POST", f"{one}/cancel", _look_up("cancel_batch"), _render),
+        Operation("batch_results", "GET", f"{one}/results", _look_up("batch_results"), _render_results),
+    )
+
+
+def _parse(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    validate(BATCH, body)
+    named = Counter(request["custom_id"] for request in body["requests"])
+    twice = next((name for name, count in named.items() if count > 1), None)
+    if twice is not None:
+        raise refuse(f"requests: custom_id must be unique; found duplicate custom_id: {twice}")
+    asked = tuple(_asked(http, request["params"], strict=strict) for request in body["requests"])
+    return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked)
+
+
+def _asked(http: HttpRequest, params: Mapping[str, Json], *, strict: bool) -> Call | Failure:
+    try:
+        if "stream" in params:
+            raise refuse("stream: Extra inputs are not permitted")
+        return messages_call(http, params, strict=strict)
+    except Failure as failure:
+        return failure
+
+
+def _look_up(operation: str) -> Any:
+    def parse(http: HttpRequest, strict: bool) -> Call:
+        name = http.path_params.get("batch", "")
+        return Call(NAME, operation, "", http, {"id": name}, id=name, page=_PAGE)
+
+    return parse
+
+
+def _stored(outcome: Success) -> Stored:
+    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    return outcome
+
+
+def _render(call: Call, outcome: Success) -> Reply:
+    return json_reply(200, _batch(call, _stored(outcome)), headers(call.http, call))
+
+
+def _render_list(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Listing)  # noqa: S101
+    listed = [_batch(call, stored) for stored in outcome.entries]
+    return json_reply(200, page(listed, call.http), headers(call.http, call))
+
+
+def _batch(call: Call, stored: Stored) -> dict[str, Json]:
+    answer, cancelled = stored.answer, stored.answer.phase == "cancelled"
+    status = (
+        "canceling" if call.operation == "cancel_batch" and cancelled else "in_progress" if stored.polls else "ended"
+    )
+    kinds = Counter(_kind(outcome, cancelled=cancelled) for _, outcome in stored.results)
+    counts = kinds if status == "ended" else {"processing": len(stored.results)}
+    base = f"{_origin(call.http)}{_mount(call.http)}"
+    return {
+        "id": answer.id,
+        "type": "message_batch",
+        "processing_status": status,
+        "request_counts": {name: counts.get(name, 0) for name in _COUNTS},
+        "created_at": moment(answer.created),
+        "expires_at": moment(answer.created + _DAY),
+        "ended_at": moment(answer.created) if status == "ended" else None,
+        "archived_at": None,
+        "cancel_initiated_at": moment(answer.created) if cancelled else None,
+        "results_url": f"{base}{_PATH}/{answer.id}/results" if status == "ended" else None,
+    }
+
+
+def _origin(http: HttpRequest) -> str:
+    return f"{http.header('x-forwarded-proto') or 'http'}://{http.header('host') or 'localhost'}"
+
+
+def _mount(http: HttpRequest) -> str:
+    """The path up to the version, as the client reached it: with the namespace, and the mount if there is one."""
+    space = "" if http.namespace == "default" else f"/ns/{http.namespace}"
+    return space + http.path.partition(_PATH)[0]
+
+
+def _kind(outcome: Outcome, *, cancelled: bool = False) -> str:
+    return "canceled" if cancelled else "succeeded" if isinstance(outcome, Answer) else "errored"
+
+
+def _render_deletion(call: Call, outcome: Success) -> Reply:
+    stored = _stored(outcome)
+    if stored.polls:
+        raise refuse("The batch has not ended: cancel it first, or wait until it has.")
+    body = {"id": stored.answer.id, "type": "message_batch_deleted"}
+    return json_reply(200, body, headers(call.http, call))
+
+
+def _render_results(call: Call, outcome: Success) -> Reply:
+    stored = _stored(outcome)
+    if stored.polls:
+        raise refuse("The batch has no results yet: it has not ended.")
+    cancelled, names = stored.answer.phase == "cancelled", _names(stored)
+    lines = [
+        to_json({"custom_id": name, "result": _result(asked, result, cancelled=cancelled)}) + b"\n"
+        for name, (asked, result) in zip(names, stored.results, strict=True)
+    ]
+    body = b"".join(lines)
+    typed = (("content-type", "application/x-jsonl"), ("content-length", str(len(body))))
+    return Reply(200, (*headers(call.http, call), *typed), body)
+
+
+def _names(stored: Stored) -> list[str]:
+    return [request["custom_id"] for request in stored.call.raw.get("requests", ())]
+
+
+def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:
+    match _kind(outcome, cancelled=cancelled), outcome:
+        case "succeeded" as kind, Answer() as answer:
+            options = message_options(call)
+            batched = replace(options, usage={**options.usage, "service_tier": "batch"})
+            return {"type": kind, "message": message(answer, batched)}
+        case "errored" as kind, failed:
+            failure = failed if isinstance(failed, Failure) else Failure("server_error")
+            return {"type": kind, "error": error_body(call.http, failure, call if call.messages else None)[0]}
+    return {"type": "canceled"}

@@ -340,10 +340,8 @@ def _from_message(body: Table) -> ParsedResponse:
     finish = _STOP_REASONS.get(stopped, stopped)
     parts = tuple(part for block in blocks for part in _block_parts(block))
     if finish == "content_filter" and parts:
-        parts, finish = (
-            tuple(ParsedPart("refusal", part.text) if part.kind == "text" else part for part in parts),
-            "stop",
-        )
+        finish = "stop"
+        parts = tuple(replace(part, kind="refusal") if part.kind == "text" else part for part in parts)
     notes = tuple(note for block in blocks for note in rows(block.get("citations")))
     return ParsedResponse(
         (ParsedChoice(parts, finish, notes),), model=_text(body.get("model")), usage=table(body.get("usage")) or None
@@ -380,16 +378,22 @@ def _from_message_events(found: Sequence[Event]) -> ParsedResponse:
             case "message_delta":
                 message |= table(body.get("delta"))
                 usage |= table(body.get("usage"))
-    content = [{**block, "input": block["input"] or "{}"} if "input" in block else block for block in blocks.values()]
+    content = [{**block, "input": parsed(block["input"])} if _is_ran(block) else block for block in blocks.values()]
     error = next((event.error for event in found if event.error is not None), None)
     complete = any(event.table.get("type") == "message_stop" for event in found)
     whole = _from_message({**message, "content": content, "usage": usage})
     return replace(whole, error=error, broken=error is not None, complete=complete)
 
 
+def _is_ran(block: Table) -> bool:
+    """Whether the provider ran it: its input is a table then, not a text that may be cut."""
+    return isinstance(block.get("input"), str) and block.get("type") != "tool_use"
+
+
 def _add_to_block(block: dict[str, Json], delta: Table) -> None:
     for key in ("text", "thinking"):
-        block[key] = _text(block.get(key)) + _text(delta.get(key)) if key in delta else block.get(key)
+        if key in delta:
+            block[key] = _text(block.get(key)) + _text(delta.get(key))
     if "partial_json" in delta:
         block["input"] = _text(block.get("input")) + _text(delta.get("partial_json"))
     if "citation" in delta:

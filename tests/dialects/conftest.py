@@ -11,6 +11,7 @@ from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
 from mockserver.dialects import Dialect, Operation, discover
 
+NEEDED = {"anthropic": {"max_tokens": 100}}  # what a chat has besides
 USER = {"role": "user", "content": "hi"}
 HEADERS = {"authorization": "Bearer sk-test-0123456789abcdef", "content-type": "application/json"}
 
@@ -38,7 +39,7 @@ class Speaker:
     def parse(self, body: Any = None, *, strict: bool = False, headers: Any = HEADERS, query: Any = None) -> Call:
         """A parsed chat; a mapping without messages gets some."""
         if isinstance(body, dict):
-            body = {"model": "gpt-x", "messages": [USER], **body}
+            body = {"model": "gpt-x", "messages": [USER], **NEEDED.get(self.dialect.name, {}), **body}
         return self.operation("chat").parse(self.request(body, headers=headers, query=query), strict)
 
     def responses(self, body: Any = None, *, strict: bool = False) -> Call:

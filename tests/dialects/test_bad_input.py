@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-CHAT = b'{"model":"m","messages":[{"role":"user","content":"hi"}]'
+CHAT = b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]'
 BAD: dict[str, bytes] = {
     "empty": b"",
     "NaN": CHAT + b',"temperature":NaN}',

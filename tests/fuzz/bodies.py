@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.dialects.anthropic.features import bodies as anthropic_bodies
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, request, response_request, text_request
 
 Json = Any
@@ -63,9 +64,11 @@ JUNK = st.one_of(
 
 
 @cache
-def sound(operation: str) -> tuple[Json, ...]:
+def sound(operation: str, dialect: str = "") -> tuple[Json, ...]:
     """Bodies that an operation answers, plain and streamed, each for something else that it can do."""
-    if operation in ("chat", "update_chat"):
+    if dialect == "anthropic":
+        made = [*anthropic_bodies(operation)]
+    elif operation in ("chat", "update_chat"):
         made = [request(name, stream=stream) for name in FEATURES for stream in (False, True)]
     elif operation == "completions":
         made = [text_request(name, stream=stream) for name in TEXT_FEATURES for stream in (False, True)]
@@ -77,8 +80,8 @@ def sound(operation: str) -> tuple[Json, ...]:
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, operation: str) -> bytes:
-    body = _copied(draw(st.sampled_from(sound(operation))))
+def spoilt(draw: st.DrawFn, operation: str, dialect: str = "") -> bytes:
+    body = _copied(draw(st.sampled_from(sound(operation, dialect))))
     for _ in range(draw(st.integers(1, 4))):
         body = spoil(draw, body)
     text = json.dumps(body, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")

@@ -17,6 +17,8 @@ from mockserver.dialects._completions import COMPLETION
 from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, EMBEDDING, MODERATION
 from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
+from mockserver.dialects.anthropic.batches import BATCH
+from mockserver.dialects.anthropic.models import COUNT, MESSAGES
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
@@ -114,7 +116,7 @@ def _moved(schema: Json, name: str) -> Json:
 
 def body_of(dialect: str, operation: Operation) -> tuple[TypeAdapter[Any], ...] | None:
     """The models of an operation's body, which may be split among several; None where it takes none."""
-    if operation.method != "POST" or operation.name == "cancel_response":
+    if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch"):
         return None
     own = BODIES.get(dialect, {})
     return own[operation.name] if operation.name in own else BODIES[""][operation.name]
@@ -144,6 +146,7 @@ BODIES: Mapping[str, Mapping[str, tuple[TypeAdapter[Any], ...]]] = {
         "embeddings": (EMBEDDING,),
         "moderations": (MODERATION,),
     },
+    "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,)},
     "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
     "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
     "tzafon": {

@@ -16,6 +16,7 @@ from tests.fuzz.document import Place
 from tests.fuzz.wire import Connection, Request
 from tests.kit.raw import Heard
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
+from tests.kit.strict_messages import CHECKS as ANTHROPIC
 from tests.kit.strict_responses import check_event, check_response, check_tzafon, typed_frames
 
 Json = Any
@@ -85,6 +86,9 @@ def _no_key_twice(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _success(answer: Heard, dialect: str, operation: str) -> None:
+    if dialect == "anthropic" and operation in ANTHROPIC:
+        ANTHROPIC[operation](answer.body)
+        return
     if answer.headers.get("content-type") == STREAM:
         _STREAMS[operation](answer.body, dialect)
         return

@@ -37,7 +37,10 @@ named = pytest.mark.parametrize("place", list(with_body()))
 
 @named
 def test_spoilt_bodies(connection: Connection, place: Place) -> None:
-    @given(body=spoilt(place.operation.name), extra=st.sampled_from(EXTRAS if place.dialect == "azure" else EXTRAS[:1]))
+    @given(
+        body=spoilt(place.operation.name, place.dialect),
+        extra=st.sampled_from(EXTRAS if place.dialect == "azure" else EXTRAS[:1]),
+    )
     @thrown(20)
     def ask(body: bytes, extra: Any) -> None:
         judged(connection, place, Request("POST", target(place), [*JSON, *extra], body))

@@ -127,7 +127,7 @@ def test_prompts_are_explained_one_by_one_and_leave_nothing(server: ControlledSe
         ({"call": 7}, 404, "there is no call 7 in the journal"),
         ({"call": 1}, 400, "call 1 cannot be explained: no operation is at its path"),
         ({"call": 2}, 400, "call 2 cannot be explained: its body is not kept whole (11000"),
-        ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: azure,'),
+        ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: anthropic,'),
         ({"path": "/v1/chat", "body": {}}, 400, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
         ({"path": "http://[", "body": {}}, 400, "invalid path http://["),
         (
@@ -194,7 +194,7 @@ def test_only_what_models_are_asked_can_be_unmatched(source: str, operation: str
 
 def test_usual_paths() -> None:
     assert usual_path("azure") == "/azure/chat/completions?api-version=2024-05-01-preview"
-    with pytest.raises(ConfigError, match=r'unknown dialect "x"; known: azure, .*, openai, skytells'):
+    with pytest.raises(ConfigError, match=r'unknown dialect "x"; known: anthropic, .*, openai, skytells'):
         usual_path("x")
     with pytest.raises(ConfigError, match=r'"crazyrouter" has no operation "responses"; it has chat$'):
         usual_path("crazyrouter", "responses")

@@ -259,6 +259,8 @@ def test_an_unmatched_request_can_get_another_error() -> None:
         path = "/responses" if dialect.name == "tzafon" else "/chat/completions"
         path = f"/openai/v1{path}" if dialect.name == "azure_openai" else path
         asked = body if dialect.name != "tzafon" else {"model": "m", "input": "x"}
+        if dialect.name == "anthropic":
+            path, asked = "/v1/messages", {**body, "max_tokens": 9}
         server = app("rules: []", unmatched={"status": 501, "code": "no_rule", "message": "none"})
         got = server.ask(f"{dialect.mounts[0]}{path}?api-version=2024-05-01-preview", asked)
         assert (got.status, "none" in got.body.decode()) == (501, True), dialect.name

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_object
 from mockserver.dialects.anthropic import batches
@@ -25,6 +26,14 @@ def _parse_count(http: HttpRequest, strict: bool) -> Call:
     return replace(call, operation="input_tokens")
 
 
+def _ask_count(text: str) -> dict[str, Json]:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def _ask(text: str) -> dict[str, Json]:
+    return {"max_tokens": 1024, **_ask_count(text)}
+
+
 def _parse_models(http: HttpRequest, strict: bool) -> Call:
     model = http.path_params.get("model", "")
     return Call(NAME, "model" if model else "models", model, http, {"model": model})
@@ -35,8 +44,8 @@ DIALECT = Dialect(
     mounts=("/anthropic",),
     bare=("/v1/messages",),
     operations=(
-        Operation("chat", "POST", "/v1/messages", parse_messages, render_message, error=error_event),
-        Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count),
+        Operation("chat", "POST", "/v1/messages", parse_messages, render_message, error=error_event, body=_ask),
+        Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),
         Operation("models", "GET", "/v1/models", _parse_models, render_models),
         Operation("model", "GET", "/v1/models/{model:path}", _parse_models, render_models),

@@ -82,4 +82,4 @@ def test_what_looks_like_a_secret_is_left_out(place: Place) -> None:
 
 def test_a_dialect_that_is_none(place: Place) -> None:
     ran = place.run("import", vcr(interaction()), "--dialect", "opnai")
-    assert (ran.code, ran.err.startswith('mockserver: unknown dialect "opnai"; known: azure,')) == (2, True)
+    assert (ran.code, ran.err.startswith('mockserver: unknown dialect "opnai"; known: anthropic,')) == (2, True)

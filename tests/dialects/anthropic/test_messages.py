@@ -1,0 +1,121 @@
+"""Each feature of Anthropic's messages, plain and streamed: by the types of its client, and the same in both ways."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOOLS, bodies, request, rules
+from tests.kit.asgi import App, app
+from tests.kit.strict_messages import accumulated, check_message, events
+
+PATH = "/anthropic/v1/messages"
+Json = Any
+
+
+@cache
+def server() -> App:
+    return app(rules())
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_plain_and_streamed_say_the_same(name: str) -> None:
+    plain, streamed = server().ask(PATH, request(name)), server().ask(PATH, request(name, stream=True))
+    assert (plain.status, streamed.status) == (200, 200), plain.body
+    assert streamed.headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert accumulated(streamed.body) == check_message(plain.body)
+
+
+def stop(name: str) -> tuple[Json, ...]:
+    found = server().ask(PATH, request(name)).json
+    texts = [block.get("text", block["type"]) for block in found["content"]]
+    return found["stop_reason"], found["stop_sequence"], texts
+
+
+def test_why_it_stops() -> None:
+    assert stop("text") == ("end_turn", None, [SEA])
+    assert stop("stop") == ("stop_sequence", ", deep", ["The sea is wide"])
+    assert stop("stop-at-once") == ("stop_sequence", "The", [])
+    assert stop("max-tokens") == ("max_tokens", None, ["The sea is wide"])
+    assert stop("no-tokens") == ("max_tokens", None, [])
+    assert stop("tool-calls") == ("tool_use", None, ["Let me see.", "tool_use", "tool_use"])
+    assert stop("one-tool-call") == ("tool_use", None, ["tool_use"])
+    assert stop("own-finish") == ("pause_turn", None, [SEA])
+    assert stop("refusal") == ("refusal", None, ["I can't help with that."])
+    assert stop("filtered-prompt") == ("refusal", None, [])
+    assert stop("filtered")[0] == "refusal"
+
+
+def test_the_order_of_events() -> None:
+    said = [event["type"] for event in events(server().ask(PATH, request("pieces", stream=True)).body)]
+    assert said == [
+        *("message_start", "content_block_start", "ping", *["content_block_delta"] * 3, "content_block_stop"),
+        *("message_delta", "message_stop"),
+    ]
+
+
+def test_arguments_begin_with_an_empty_piece() -> None:
+    found = events(server().ask(PATH, request("generated-call-named", stream=True)).body)
+    deltas = [event["delta"] for event in found if event["type"] == "content_block_delta"]
+    assert deltas == [{"type": "input_json_delta", "partial_json": ""}]
+
+
+def test_usage_of_a_rule() -> None:
+    usage = server().ask(PATH, request("usage")).json["usage"]
+    counts = [usage[f"{kind}input_tokens"] for kind in ("", "cache_creation_", "cache_read_")]
+    assert (counts, usage["output_tokens"]) == ([35, 5, 60], 9)
+
+
+def test_what_was_asked_for_is_in_the_message() -> None:
+    found = server().ask(PATH, request("asked-for")).json
+    assert found["diagnostics"] == {"cache_miss_reason": None}
+    assert found["context_management"] == {"applied_edits": []}
+    assert found["container"]["id"].startswith("container_01")
+    assert found["usage"]["speed"] == "fast"
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_counted_tokens_are_those_of_the_usage(name: str) -> None:
+    body = next(body for body in bodies("input_tokens") if body["model"] == name)
+    counted, used = server().ask(f"{PATH}/count_tokens", body).json, server().ask(PATH, request(name)).json["usage"]
+    assert name == "usage" or counted == {"input_tokens": used["input_tokens"]}
+
+
+def test_ids_and_headers() -> None:
+    answered = server().ask(PATH, request("tool-call"))
+    assert answered.json["content"][0]["id"].startswith("toolu_01")
+    assert answered.headers["request-id"].startswith("req_01")
+    assert "anthropic-ratelimit-requests-limit" not in answered.headers
+    failed = server().ask(PATH, {})
+    assert failed.json["request_id"] == failed.headers["request-id"]
+
+
+def test_bookkeeping_changes_no_answer() -> None:
+    told = {"metadata": {"user_id": "u"}, "service_tier": "auto", "speed": "standard", "temperature": 1, "stream": True}
+    plain, other = request("generated"), request("generated", **told)
+    cached = [{"role": "user", "content": [{"type": "text", "text": PROMPT, "cache_control": {"type": "ephemeral"}}]}]
+    bare = [{"role": "user", "content": [{"type": "text", "text": PROMPT}]}]
+    first = server().ask(PATH, plain).json["id"]
+    assert accumulated(server().ask(PATH, other).body)["id"] == first
+    assert len({server().ask(PATH, {**plain, "messages": said}).json["id"] for said in (cached, bare)}) == 1
+    assert server().ask(PATH, {**plain, "stop_sequences": ["zzz"]}).json["id"] != first
+
+
+def test_a_thread_goes_on() -> None:
+    tools = {**TOOLS, "messages": [{"role": "user", "content": "How is the weather in Oslo?"}]}
+    first = server().ask(PATH, request("thread", **tools)).json
+    use = first["content"][-1]
+    assert (use["type"], use["input"]) == ("tool_use", {"city": "Oslo"})
+    result = {"type": "tool_result", "tool_use_id": use["id"], "content": '{"sky": "clear"}'}
+    thread = {"type": "continue", "previous_message_id": first["id"]}
+    body = {"model": "thread", "max_tokens": 99, "messages": [{"role": "user", "content": [result]}], "thread": thread}
+    second = server().ask(PATH, body).json
+    assert "clear" in second["content"][0]["text"]
+    unknown = server().ask(PATH, {**body, "thread": {**thread, "previous_message_id": "msg_nope"}})
+    assert (unknown.status, unknown.json["error"]["details"]) == (404, {"error_code": "thread_not_found"})
+
+
+def test_the_bare_path_is_anthropics() -> None:
+    assert server().ask("/v1/messages", request("text")).json["type"] == "message"
+    assert server().ask("/v1/messages/count_tokens", {"model": "m", "messages": []}).json["type"] == "error"
+    assert server().ask("/v1/models", method="GET").json["object"] == "list"  # OpenAI's

@@ -1,0 +1,116 @@
+"""Holds Anthropic's answers against the provider's schema and the official client's types, both to the letter."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from anthropic.types import Message, MessageTokensCount, RawMessageStreamEvent
+from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
+from pydantic import TypeAdapter
+from pydantic_core import from_json
+
+from tests.dialects.invariants import has_shape
+
+Json = Any
+_MESSAGE, _EVENT = TypeAdapter(Message), TypeAdapter[Any](RawMessageStreamEvent)
+_COUNT, _BATCH = TypeAdapter(MessageTokensCount), TypeAdapter(MessageBatch)
+_RESULT = TypeAdapter(MessageBatchIndividualResponse)
+_DELTAS = {"text": ("text_delta", "citations_delta"), "thinking": ("thinking_delta", "signature_delta")}
+
+
+def check_message(body: bytes) -> Json:
+    """Return the message; raises unless it is one by the schema and the client's types, or a whole stream of one."""
+    if body.startswith(b"event: "):
+        return accumulated(body)
+    found = json.loads(body)
+    has_shape(found, "anthropic", "message")
+    _MESSAGE.validate_json(body)
+    return found
+
+
+def events(stream: bytes) -> Iterator[Json]:
+    """The JSON of each event. Raises unless the framing is exact and each event is one by the client's types."""
+    assert stream.endswith(b"\n\n"), "the last event has no end"
+    assert b"\r" not in stream
+    for frame in stream[:-2].split(b"\n\n"):
+        first, second = frame.split(b"\n")
+        name, data = first.removeprefix(b"event: "), second.removeprefix(b"data: ")
+        found = json.loads(data)
+        assert name.decode() == found["type"], frame
+        if found["type"] == "ping":
+            assert data == b'{"type": "ping"}'
+        else:
+            _EVENT.validate_json(data)
+        yield found
+
+
+def accumulated(stream: bytes) -> Json:
+    """The message that a whole stream adds up to, by what the provider documents of the order of its events."""
+    started, *rest = (event for event in events(stream) if event["type"] != "ping")
+    assert started["type"] == "message_start"
+    message, blocks = started["message"], []
+    assert (message["content"], message["stop_reason"]) == ([], None)
+    *inner, delta, stop = rest
+    assert (delta["type"], stop) == ("message_delta", {"type": "message_stop"})
+    opened = False
+    for event in inner:
+        assert event["index"] == len(blocks) - opened
+        match event["type"]:
+            case "content_block_start":
+                assert not opened
+                blocks.append(event["content_block"])
+                opened, text = True, ""
+            case "content_block_stop":
+                assert opened
+                opened = False
+                if text:
+                    assert blocks[-1]["input"] == {}
+                    blocks[-1]["input"] = _parsed(text)
+            case "content_block_delta":
+                text += _add(blocks[-1], event["delta"])
+    assert not opened
+    assert message["usage"]["output_tokens"] in (0, 1)
+    usage = {**message["usage"], **delta["usage"]}
+    message |= {**delta["delta"], "content": blocks, "usage": usage}
+    return message
+
+
+def _add(block: Json, delta: Json) -> str:
+    kind = delta["type"]
+    if kind == "input_json_delta":
+        assert block["type"].endswith("tool_use")
+        return delta["partial_json"]
+    assert kind in _DELTAS[block["type"]], (kind, block)
+    if kind == "citations_delta":
+        block["citations"].append(delta["citation"])
+    else:
+        key = kind.removesuffix("_delta")
+        assert delta[key] or kind != "text_delta", "an empty piece of text"
+        block[key] += delta[key]
+    return ""
+
+
+def _parsed(text: str) -> Json:
+    return from_json(text, allow_partial=True)  # as the client reads what was cut
+
+
+def _page(body: bytes) -> None:
+    assert set(json.loads(body)) == {"data", "has_more", "first_id", "last_id"}
+
+
+def check_results(body: bytes) -> list[Json]:
+    for line in body.splitlines():
+        _RESULT.validate_json(line)
+    return [json.loads(line) for line in body.splitlines()]
+
+
+CHECKS: Mapping[str, Callable[[bytes], object]] = {
+    "chat": check_message,
+    "input_tokens": lambda body: _COUNT.validate_json(body, strict=True),
+    "create_batch": _BATCH.validate_json,
+    "batch": _BATCH.validate_json,
+    "cancel_batch": _BATCH.validate_json,
+    "batches": _page,
+    "delete_batch": lambda body: json.loads(body)["type"],
+    "batch_results": check_results,
+}

@@ -107,6 +107,7 @@ ADDRESSES: Mapping[str, str] = {
     "/skytells/v1": "https://api.skytells.ai/v1",
     "/crazyrouter/v1": "https://crazyrouter.com/v1",
     "/gemini": "https://generativelanguage.googleapis.com",
+    "/anthropic": "https://api.anthropic.com",
     "/v1": "https://api.openai.com/v1",
 }
 

@@ -246,7 +246,7 @@ def test_operations_are_found_at_their_paths() -> None:
         ("GET", "/v1/modles", "GET /v1/models", "openai"),
         ("POST", "/azure/chat/complete", "POST /azure/chat/completions", "azure"),
         ("POST", "/v1/models", "GET /v1/models", "openai"),  # a path of another method
-        ("POST", "/v1/batches", None, "openai"),
+        ("POST", "/v1/fine_tuning", None, "openai"),
         ("POST", "/v1/chat", "POST /v1/chat/completions", "openai"),
         ("POST", "/skytells", None, "skytells"),
         ("POST", "/azure", None, "azure"),

@@ -92,6 +92,7 @@ _HOSTS = tuple(
         (r"api\.(?:tzafon|lightcone)\.ai", "/", "tzafon"),
         (r"api\.skytells\.ai", "/", "skytells"),
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
+        (r"api\.anthropic\.com", "/", "anthropic"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
     )
 )

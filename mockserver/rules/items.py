@@ -430,7 +430,7 @@ _HOSTED = (
         _typed(
             f"{tool}_tool_result",
             f"Anthropic: the result of {what}, in the API's form.",
-            "content: {...}" if tool != "web_search" else "content: [...]",
+            "content: [{type: text, text: Many.}]",
             "content tool_use_id? is_error?",
             tool_use_id=(_NAME, "id of its call; that of the call before it when absent"),
             is_error=(bool, "whether it failed"),

@@ -409,8 +409,9 @@ def _examples(union: Any) -> Iterator[tuple[str, Json]]:
         yield example["type"], example
 
 
+_ANTHROPICS = ("_tool_use", "_tool_result", "redacted_thinking", "container_upload")
 _SAID = ("message", "reasoning", "function_call", "custom_tool_call")
-_ITEMS = dict(_examples(ItemSpec))
+_ITEMS = {kind: item for kind, item in _examples(ItemSpec) if not kind.endswith(_ANTHROPICS)}
 
 RESPONSE_FEATURES: Mapping[str, Feature] = {
     **_as_in_chat("text", "empty-text", "odd-text", "words", "characters", "sized", "pieces", "reasoning", "refusal"),

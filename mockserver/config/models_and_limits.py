@@ -30,7 +30,7 @@ def _json_schema(make: Callable[[], dict[str, Json]]) -> GetPydanticSchema:
 class RatesTable(BaseModel):
     """Rate limits."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="rates")
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="rates")
 
     requests_per_minute: _Many | None = Field(None, description="How many requests to accept per minute.")
     requests_per_day: _Many | None = Field(None, description="How many requests to accept per day.")
@@ -43,7 +43,7 @@ class RatesTable(BaseModel):
 class LimitsTable(RatesTable):
     """Rate limits and concurrency limits."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="limits")
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="limits")
 
     example: ClassVar[str] = "{requests_per_minute: 60}"
 
@@ -94,7 +94,7 @@ _RATES: Mapping[str, tuple[Kind, Window]] = {
 class KeySettings(BaseModel):
     """What an API key may do."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="key")
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="key")
 
     allowed: bool = Field(True, description="Accept requests with this key; if false, they get a 403.")
     models: Several | None = Field(None, description="The models it may use (* is a wildcard); others get a 403.")
@@ -138,7 +138,7 @@ Keys = Annotated[
 class ModelSettings(BaseModel):
     """The properties of a model."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="model")
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="model")
 
     context_window: int | None = Field(None, ge=1, description="The most tokens of prompt and answer together.")
     max_output_tokens: int | None = Field(None, ge=1, description="The most tokens of an answer.")

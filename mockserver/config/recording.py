@@ -14,7 +14,7 @@ from mockserver.core.json import Json
 class MatchSettings(BaseModel):
     """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="match")
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="match")
 
     example: ClassVar[str] = "{ignore: [temperature]}"
 
@@ -46,7 +46,7 @@ def _pattern(text: str) -> str:
 class Scrub(BaseModel):
     """Something to remove from recordings, and from live requests before a recording is looked up."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="scrub", populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="scrub", populate_by_name=True)
 
     path: Annotated[str, AfterValidator(_json_path)] | None = Field(
         None, description="The JSONPath of a value in a JSON body, such as $.user."

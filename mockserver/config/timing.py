@@ -62,7 +62,7 @@ _Jitter = Annotated[Jitter, BeforeValidator(_jitter), WithJsonSchema({"anyOf": [
 class TimingTable(BaseModel):
     """When an answer goes out. A text alone is the name of a profile."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="timing")
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="timing")
 
     profile: Annotated[str, Field(min_length=1)] | None = Field(
         None, description="a profile to start from; the other keys override it"

@@ -15,7 +15,8 @@ from mockserver.cli.options import GroupedCommand, rules_option, server_sources,
 from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.settings import Settings
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from mockserver.testing.assertions import Calls
 from mockserver.testing.fault_matrix import BAD, FaultCase, FaultMatrix, FaultRow, RunResult, fault_lines, fault_totals
 

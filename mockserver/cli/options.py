@@ -10,7 +10,7 @@ import click
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.core.json import Json
-from mockserver.server.live import Sources
+from mockserver.server.sources import Sources
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_RULES = Path("rules.yaml")

@@ -24,8 +24,9 @@ from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import CassetteChoice, file_of
 from mockserver.server.control.requests import of_row
-from mockserver.server.live import Live, Sources, start
+from mockserver.server.live import Live, start
 from mockserver.server.routes import bare
+from mockserver.server.sources import Sources
 
 
 @click.command(cls=GroupedCommand)

@@ -1,10 +1,11 @@
 """The ASGI application: every dialect at its mounts, the control paths, and a 404 everywhere else."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from starlette.routing import Mount, Route, Router
-from starlette.types import Lifespan, Receive, Scope, Send
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.dialects import discover
@@ -12,7 +13,7 @@ from mockserver.server.access import Guard
 from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
-from mockserver.server.routes import Endpoint, FastRouter, nearest, owner, places, tidy
+from mockserver.server.routes import Endpoint, nearest, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
@@ -28,6 +29,23 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
     app = FastRouter([*routes, named, own], unknown, lifespan)
     unknown.app = app
     return app
+
+
+class FastRouter(Router):
+    """A router that looks paths without parameters up, where Starlette's tries one route after another."""
+
+    def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
+        super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
+        fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
+        self._fixed = {route.path: route.app for route in reversed(fixed)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = None if scope.get("root_path") or scope["type"] != "http" else self._fixed.get(scope["path"])
+        if app is None:
+            await self.app(scope, receive, send)
+        else:
+            scope["path_params"] = {}
+            await app(scope, receive, send)
 
 
 class DefaultDialect:

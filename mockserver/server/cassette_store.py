@@ -3,7 +3,7 @@
 Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Lookup, Store
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
@@ -29,6 +28,7 @@ from mockserver.engine.offload import on_thread, on_thread_if_large
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
+from mockserver.server.sources import cassettes_in, rules_in
 
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
@@ -279,12 +279,12 @@ _OF_THE_CONNECTION = frozenset(
 
 def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:
     """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
-    rules = ((document, index) for document in documents for index in range(len(_rules(document))))
+    rules = ((document, index) for document in documents for index in range(len(rules_in(document))))
     mistakes = list[Mistake]()
     for count, (document, index) in enumerate(rules, 1):
-        spec, place = _rules(document)[index], document.place(("rules", index))
+        spec, place = rules_in(document)[index], document.place(("rules", index))
         rule = spec.get("name", f"rule {count}") if isinstance(spec, Mapping) else ""
-        for name in named_in(spec.get("then")) if isinstance(spec, Mapping) else ():
+        for name in cassettes_in(spec.get("then")) if isinstance(spec, Mapping) else ():
             try:
                 there = cassettes.exists(name)
             except CassetteError as error:
@@ -299,25 +299,6 @@ def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:
                 mistakes += error.mistakes
     if mistakes:
         raise RuleError(*dict.fromkeys(mistakes))
-
-
-def _rules(document: Document) -> Sequence[Json]:
-    return _listed(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
-
-
-def _listed(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, list | tuple) else ()
-
-
-def named_in(then: Json) -> Iterator[str]:
-    """The cassettes in a `then`, its steps and its branches; what is no `then` has none."""
-    pending = [then]
-    while pending:
-        if isinstance(each := pending.pop(0), Mapping):
-            if isinstance(name := each.get("cassette"), str):
-                yield name
-            steps, branches = _listed(each.get("steps")), _listed(each.get("one_of"))
-            pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
 
 
 def file_of(name: str) -> str:

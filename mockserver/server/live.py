@@ -7,17 +7,15 @@ go by its name in places of their own; `Namespaces.evicted` names those that mus
 import logging
 from asyncio import Lock, Semaphore
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.errors import MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
-from mockserver.config.settings import Settings, UnmatchedError, assembled
-from mockserver.config.source import Document, read
-from mockserver.config.timing import PROFILES, Profiles
+from mockserver.config.settings import Settings, UnmatchedError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
@@ -26,17 +24,17 @@ from mockserver.core.plan import Plan, Stored
 from mockserver.core.protocols import Shelf, Store
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
-from mockserver.delivery.faults import FAULTS
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy, altered, behind
 from mockserver.engine.memory import Memory
 from mockserver.engine.offload import on_thread
-from mockserver.rules.load import Rule, load
-from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player, check, file_of, named_in
+from mockserver.rules.load import Rule
+from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player, check, file_of
 from mockserver.server.limits import Charge, Limiter, Unsent
 from mockserver.server.recorder import recording_policy
+from mockserver.server.sources import Sources, cassettes_in
 from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.in_memory import MAX_NAMESPACES, MemoryBuckets, MemoryShelf, MemoryStore
 from mockserver.state.journal import Journal
@@ -110,7 +108,7 @@ class Namespace:
         if self.choice is not None and self.choice.name is not None:
             yield self.choice.name
         for rule in self.rules:
-            yield from named_in(rule.spec["then"])
+            yield from cassettes_in(rule.spec["then"])
 
 
 def allowed(name: str) -> bool:
@@ -155,30 +153,6 @@ class Namespaces:
         oldest = next(old for old in self._spaces if old != DEFAULT)
         del self._spaces[oldest]
         self.evicted.append(oldest)
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where rules and settings come from; flags win over the environment, and that over the files."""
-
-    files: tuple[Path, ...] = ()
-    flags: Mapping[str, Json] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)  # tracebacks must not show its keys
-    shown: Callable[[Path], str] = str  # how messages name a file
-
-    def documents(self) -> tuple[Document, ...]:
-        errors = list[MockserverError]()
-        found = [_tried(errors, partial(self._document, path)) for path in self.files]
-        if errors:
-            raise type(errors[0])(*(mistake for error in errors for mistake in error.mistakes))
-        return tuple(document for document in found if document is not None)
-
-    def _document(self, path: Path) -> Document:
-        shown = self.shown(path)
-        try:
-            return read(path.read_bytes(), shown)
-        except OSError as error:
-            raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
 
 
 @dataclass(slots=True)
@@ -258,33 +232,23 @@ def start(sources: Sources) -> Live:
 
 def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
-    documents, dialects = sources.documents(), discover()
-    settings, mistaken = assembled(sources.flags, sources.environ, documents, dialects=dialects)
-    errors: list[MockserverError] = [ConfigError(*mistaken)] if mistaken else []
-    rules = _tried(errors, partial(compiled, documents, None if mistaken else settings.profiles))
-    tapes = None
-    if not errors or before is None:  # else the running server would miss changes of cassettes that are read here
-        tapes = _tried(errors, partial(player, sources, settings, before))
+    loaded = sources.load()
+    settings, errors, tapes = loaded.settings, loaded.errors, None
+    if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
+        tapes = errors.attempt(partial(player, sources, settings, before))
         folder = CassetteStore(settings.cassettes, settings.match) if tapes is None else tapes.cassettes
-        _tried(errors, partial(check, documents, folder))
-    if errors or rules is None or tapes is None:
-        raise type(errors[0])(*dict.fromkeys(mistake for error in errors for mistake in error.mistakes))
-    listed = {name: dialect.models for name, dialect in dialects.items()}
+        errors.attempt(partial(check, loaded.documents, folder))
+    if errors.found or tapes is None:
+        raise errors.merged
+    listed = {name: dialect.models for name, dialect in discover().items()}
     if before is None:
         shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     else:
         shelf = before.engine.memory.shelf
         before.namespaces.load_cassettes(tapes.cassettes)
-    return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
-
-
-def _tried(errors: list[MockserverError], make: Callable[[], Value]) -> Value | None:
-    """What `make` returns; None if it raises one more of the errors."""
-    try:
-        return make()
-    except MockserverError as error:
-        errors.append(error)
-        return None
+    return settings, Engine(
+        loaded.rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes
+    )
 
 
 def player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
@@ -294,12 +258,6 @@ def player(sources: Sources, settings: Settings, before: "Live | None" = None) -
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
     made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=recording_policy(settings, sources.environ))
     return made.chosen(settings.cassette, settings.record, fresh=fresh)
-
-
-def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
-    """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
-    features = {name: dialect.features for name, dialect in discover().items()}
-    return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
 
 
 def policy(settings: Settings) -> Policy:

@@ -1,13 +1,10 @@
 """Which dialect and which operations are at which path; the nearest known path to an unknown one."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from operator import itemgetter
-
-from starlette.routing import BaseRoute, Route, Router, compile_path
-from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.dialects import Dialect, Operation
 
@@ -39,23 +36,6 @@ def bare(mount: str) -> str:
     return f"/{rest}" if rest else ""
 
 
-class FastRouter(Router):
-    """A router that looks paths without parameters up, where Starlette's tries one route after another."""
-
-    def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
-        super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
-        fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
-        self._fixed = {route.path: route.app for route in reversed(fixed)}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = None if scope.get("root_path") or scope["type"] != "http" else self._fixed.get(scope["path"])
-        if app is None:
-            await self.app(scope, receive, send)
-        else:
-            scope["path_params"] = {}
-            await app(scope, receive, send)
-
-
 def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     """The dialect that an unknown path belongs to: the one mounted in front of it, else the default.
 
@@ -74,6 +54,8 @@ def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
 
 def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") -> str | None:
     """The method and path that were most likely meant, or None: at the same mount, rather for the same method."""
+    from difflib import get_close_matches  # only mistakes need it
+
     front = "/".join(path.split("/")[:2]) + "/"
     known = [place for place in known if place.path.startswith(front)] or known
     meant = [place for place in known if place.path.endswith(path[len(front) - 1 :])]
@@ -112,9 +94,16 @@ def tidy(path: str) -> str:
 def find(path: str, known: Sequence[Endpoint]) -> tuple[Endpoint, dict[str, str]] | None:
     """The place that serves a path, and its path parameters."""
     for place in known:
-        if matched := _compiled(place.path)[0].match(path):
+        if matched := _pattern(place.path).fullmatch(path):
             return place, matched.groupdict()
     return None
 
 
-_compiled = cache(compile_path)
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """As Starlette's routes match, which take long to import: `{name}` is a segment, `{name:path}` any rest."""
+    segments = _PARAMETER.sub(lambda found: f"(?P<{found[1]}>{'.*' if found[2] else '[^/]+'})", re.escape(template))
+    return re.compile(segments)
+
+
+_PARAMETER = re.compile(r"\\{(\w+)(:path)?\\}")

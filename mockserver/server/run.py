@@ -22,7 +22,8 @@ from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import DefaultDialect
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
-from mockserver.server.live import Live, Sources, watch
+from mockserver.server.live import Live, watch
+from mockserver.server.sources import Sources
 
 GRACE = 3  # seconds that open streams get once the server is told to stop
 

@@ -21,7 +21,7 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.load import Rule
-from mockserver.server.live import compiled
+from mockserver.server.sources import compiled
 from mockserver.testing.options import frames_of_test, is_users, line_of, table
 
 # What a program does under a fault.

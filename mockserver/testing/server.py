@@ -41,7 +41,8 @@ from mockserver.rules.templates import is_template
 from mockserver.server.app import DefaultDialect
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
-from mockserver.server.live import DEFAULT, compiled, start
+from mockserver.server.live import DEFAULT, start
+from mockserver.server.sources import compiled
 from mockserver.server.unreachable import unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls

@@ -17,7 +17,8 @@ from mockserver.engine.memory import Memory
 from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
-from mockserver.server.live import Live, Sources, compiled, compose
+from mockserver.server.live import Live, compose
+from mockserver.server.sources import Sources, compiled
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
 from mockserver.testing.connections import allowed_hosts
 from mockserver.testing.options import ServerOptions, relative

@@ -12,7 +12,8 @@ from mockserver.cli.serve import RedactingFormatter, banner, remark_logger, requ
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, RenderedOutcome
 from mockserver.dialects import discover
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from tests.kit.episodes import chat
 
 

@@ -10,7 +10,8 @@ from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
 from mockserver.engine.engine import FEW, Engine, altered, behind
 from mockserver.engine.memory import Memory
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
 from tests.kit import calls
 from tests.kit.cassette_folder import CHAT, HEADERS, Folder, chat, episode, folder

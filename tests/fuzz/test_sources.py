@@ -20,8 +20,9 @@ from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
 from mockserver.server.handler import Handler
-from mockserver.server.live import Live, Sources, start
+from mockserver.server.live import Live, start
 from mockserver.server.routes import find, places
+from mockserver.server.sources import Sources
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
 from tests.fuzz.amount import thrown
 from tests.fuzz.bodies import TEXTS, spoil

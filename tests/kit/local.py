@@ -14,8 +14,9 @@ from mockserver.core.plan import Plan
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.server.handler import Handler
-from mockserver.server.live import Live, Sources, start
+from mockserver.server.live import Live, start
 from mockserver.server.routes import find, places
+from mockserver.server.sources import Sources
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 from mockserver.cassettes.store import CassetteFile
 from mockserver.core.episode import Episode
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
 from mockserver.server.run import Running
+from mockserver.server.sources import Sources
 from tests.kit.raw import Heard, Raw
 
 

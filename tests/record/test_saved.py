@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
 from mockserver.server.run import Running
+from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.scripts import ANSWER, base

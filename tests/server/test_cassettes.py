@@ -28,8 +28,9 @@ from mockserver.server.cassette_store import (
     replayed,
     sent_of,
 )
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
 from mockserver.server.recorder import recording_policy
+from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryStore
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
 

@@ -16,19 +16,8 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.cassette_store import parse_sent
-from mockserver.server.live import (
-    DEFAULT,
-    LONGEST,
-    Live,
-    Memo,
-    Namespaces,
-    Sources,
-    allowed,
-    policy,
-    reload,
-    start,
-    watch,
-)
+from mockserver.server.live import DEFAULT, LONGEST, Live, Memo, Namespaces, allowed, policy, reload, start, watch
+from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.control import controlled_server, rule
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.episode import Recorded
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
 from mockserver.server.run import Running
+from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import HEADERS, chat, episode, folder, streamed
 from tests.kit.raw import Heard, Raw, post
 

@@ -41,7 +41,8 @@ def test_a_port_in_use_and_invalid_hosts() -> None:
 def test_a_signal_before_it_serves_is_not_lost(number: signal.Signals) -> None:
     script = """
 import gc, os, signal, sys
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from mockserver.server.run import bind, serve
 gc.freeze = lambda: os.kill(os.getpid(), int(sys.argv[1]))  # the last thing before it serves
 serve(start(Sources()), Sources(), bind("127.0.0.1", 0), print)

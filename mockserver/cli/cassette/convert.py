@@ -35,9 +35,9 @@ from mockserver.dialects import discover
 from mockserver.engine.answer import singles
 from mockserver.rules.match.fields import Field, find
 from mockserver.server.cassette_store import parse_episode
-from mockserver.server.live import compiled
 from mockserver.server.routes import operation_at, places
 from mockserver.server.snapshot import decoded
+from mockserver.server.sources import compiled
 
 MAX_DECODED = 100_000_000  # bytes of a body without its content codings
 

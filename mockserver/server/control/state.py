@@ -22,7 +22,8 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.live import ALL, Namespace, compiled, reload
+from mockserver.server.live import ALL, Namespace, reload
+from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
 
 if TYPE_CHECKING:

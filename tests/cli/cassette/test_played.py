@@ -10,8 +10,9 @@ import pytest
 from mockserver.cli.cassette.folder import Folder, played_episodes
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
 from mockserver.server.run import Running
+from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode, folder
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from mockserver.cassettes.store import CassetteFile
 from mockserver.server.app import build_app
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from tests.kit.asgi import App
 from tests.kit.cassette_folder import Folder, chat, episode, folder
 from tests.kit.control import ControlledServer, rule

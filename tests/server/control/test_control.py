@@ -11,7 +11,8 @@ from mockserver import __version__
 from mockserver.core.plan import Failure
 from mockserver.server.control import ITEMS, VIEWS, Control
 from mockserver.server.control.requests import ControlRequest, RefusedError, number
-from mockserver.server.live import Sources, start
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from tests.kit.control import API, ControlledServer, controlled_server, rule
 
 RULES = """

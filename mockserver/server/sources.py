@@ -1,0 +1,111 @@
+"""Loads rules and settings from files, flags and environment."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.settings import Settings, assembled
+from mockserver.config.source import Document, read
+from mockserver.config.timing import PROFILES, Profiles
+from mockserver.core.json import Json
+from mockserver.delivery.faults import FAULTS
+from mockserver.dialects import discover
+from mockserver.rules.load import Rule, load
+
+Made = TypeVar("Made")
+
+
+class Errors:
+    """The errors of several steps, to raise them as one."""
+
+    def __init__(self) -> None:
+        self.found: list[MockserverError] = []
+
+    def attempt(self, make: Callable[[], Made]) -> Made | None:
+        """What `make` returns; None if it raises an error, which is added."""
+        try:
+            return make()
+        except MockserverError as error:
+            self.found.append(error)
+            return None
+
+    @property
+    def merged(self) -> MockserverError:
+        return type(self.found[0])(*dict.fromkeys(mistake for error in self.found for mistake in error.mistakes))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where rules and settings come from; flags win over the environment, and that over the files."""
+
+    files: tuple[Path, ...] = ()
+    flags: Mapping[str, Json] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)  # tracebacks must not show its keys
+    shown: Callable[[Path], str] = str  # how messages name a file
+
+    def load(self) -> "Loaded":
+        """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
+        documents, errors = self.documents(), Errors()
+        settings, mistaken = assembled(self.flags, self.environ, documents, dialects=discover())
+        if mistaken:
+            errors.found.append(ConfigError(*mistaken))
+        rules = errors.attempt(partial(compiled, documents, None if mistaken else settings.profiles))
+        return Loaded(documents, settings, rules or (), errors)
+
+    def documents(self) -> tuple[Document, ...]:
+        errors = Errors()
+        found = [errors.attempt(partial(self._document, path)) for path in self.files]
+        if errors.found:
+            raise errors.merged
+        return tuple(document for document in found if document is not None)
+
+    def _document(self, path: Path) -> Document:
+        shown = self.shown(path)
+        try:
+            return read(path.read_bytes(), shown)
+        except OSError as error:
+            raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What sources hold; of mistaken settings the rest, and no rules if one is mistaken."""
+
+    documents: tuple[Document, ...]
+    settings: Settings
+    rules: tuple[Rule, ...]
+    errors: Errors
+
+    @property
+    def uses_cassettes(self) -> bool:
+        rules = (rule for document in self.documents for rule in rules_in(document) if isinstance(rule, Mapping))
+        return self.settings.cassette is not None or any(any(cassettes_in(rule.get("then"))) for rule in rules)
+
+
+def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
+    """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
+    features = {name: dialect.features for name, dialect in discover().items()}
+    return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
+
+
+def rules_in(document: Document) -> Sequence[Json]:
+    """The rules of a document as written."""
+    return _listed(document.data.get("rules")) if isinstance(document.data, Mapping) else ()
+
+
+def cassettes_in(then: Json) -> Iterator[str]:
+    """The cassettes that a `then`, its steps and its branches name; none if it is no table."""
+    pending = [then]
+    while pending:
+        if isinstance(each := pending.pop(0), Mapping):
+            if isinstance(name := each.get("cassette"), str):
+                yield name
+            steps, branches = _listed(each.get("steps")), _listed(each.get("one_of"))
+            pending[:0] = [*steps, *(branch.get("then") for branch in branches if isinstance(branch, Mapping))]
+
+
+def _listed(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list | tuple) else ()

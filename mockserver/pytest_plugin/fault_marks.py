@@ -56,7 +56,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     server.close_open()
     _note(item, row)
     if row.bad:
-        _fail(f"{row.fault}: {row.told}", error, hung=limit.exceeded)
+        _fail(f"{row.fault}: {row.details}", error, hung=limit.exceeded)
     return None
 
 
@@ -68,10 +68,10 @@ def _intact(item: pytest.Item, case: FaultCase) -> Generator[None, object, objec
     except _NOT_JUDGED:
         raise
     except BaseException:
-        _note(item, replace(row, outcome="failed", told="fails without a fault", bad=True))
+        _note(item, replace(row, outcome="failed", details="fails without a fault", bad=True))
         raise
     if not item.funcargs[SERVER].calls:  # type: ignore[attr-defined]
-        _note(item, replace(row, outcome="failed", told="makes no calls, so no fault could be injected", bad=True))
+        _note(item, replace(row, outcome="failed", details="makes no calls, so no fault could be injected", bad=True))
         pytest.fail(f"no fault could be injected: {NO_CALLS}", pytrace=False)
     _note(item, row)
     return result

@@ -242,8 +242,8 @@ async def explain_call(engine: Engine, call: Call) -> Explanation:
         plan = Plan(failed, "invalid")
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
-    seen = await whole(engine, call)
-    singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
+    known = await whole(engine, call)
+    singly = singles(known) if len(known.prompts) > 1 else (known,)
     prompts = [(shown(single.last_user), await _checked(engine, single)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 

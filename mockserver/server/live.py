@@ -329,9 +329,9 @@ async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say:
         before = "what was recorded before still holds" if cassettes else "the rules before still hold"
         say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
     else:
-        told = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
+        what = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
         later = f"; restart the server to apply {', '.join(waiting)}" if waiting else ""
-        say(f"reloaded: {told}{later}")
+        say(f"reloaded: {what}{later}")
 
 
 def _cassette(live: Live, name: str) -> str:

@@ -105,8 +105,8 @@ class Recorder:
             end = _ENDS.get(wire_format(self._take.call.dialect, self._take.call.operation))
             self._body = _Body(status, headers, end if status < 300 else None)
 
-    def hear(self, piece: bytes) -> None:
-        if self._body is not None and self._keeping is None and not self._body.hear(monotonic() - self.began, piece):
+    def receive(self, piece: bytes) -> None:
+        if self._body is not None and self._keeping is None and not self._body.receive(monotonic() - self.began, piece):
             self._drop(f"the answer is larger than {MAX_RECORDED} bytes")
 
     @property
@@ -166,7 +166,7 @@ class _Body:
     def _is(self, media: bytes) -> bool:
         return any(name == b"content-type" and media in value.lower() for name, value in self._headers)
 
-    def hear(self, at: float, piece: bytes) -> bool:
+    def receive(self, at: float, piece: bytes) -> bool:
         self._size += len(piece)
         if self._decoding is not None:
             try:
@@ -176,7 +176,7 @@ class _Body:
         if self._decoding is not None or not self._coded:
             self._plain.append(piece)
             if self._events is not None:
-                self._events.hear(at, piece)
+                self._events.receive(at, piece)
         return self._size <= MAX_RECORDED
 
     @property
@@ -195,7 +195,7 @@ class _Body:
         try:
             json.loads(b"".join(self._plain))
         except (ValueError, RecursionError):  # as in HTTP/1.0, where a body ends with its connection
-            return "it told no length, and its JSON ended before it was whole"
+            return "its length is unknown, and its JSON ended before it was whole"
         return None
 
     def recorded(self, took: float) -> Recorded:
@@ -220,7 +220,7 @@ class _Events:
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
 
-    def hear(self, at: float, piece: bytes) -> None:
+    def receive(self, at: float, piece: bytes) -> None:
         rest, start = self._rest, 0
         looked = max(0, len(rest) - 3)
         rest += piece

@@ -118,8 +118,8 @@ class Relay:
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
         assert self.prepared.request is not None  # noqa: S101
         more = (*more, *against_scripts(self.prepared.request, self.exchange.reply_headers))
-        told = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
-        await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *told]})
+        added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
+        await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *added]})
         await self._passed(response.aiter_raw())
         if recorder is not None:
             await recorder.keep()
@@ -131,7 +131,7 @@ class Relay:
         recorder = self._recorder
         while (piece := await self._next(pieces)) is not None:
             if recorder is not None:
-                recorder.hear(piece)
+                recorder.receive(piece)
             if recorder is not None and recorder.ripe:
                 self._held.append(piece)
             else:

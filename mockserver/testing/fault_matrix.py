@@ -42,15 +42,15 @@ BAD = ("hung", "truncated", "failed", "left_open", "ignored_retry_after")
 class FaultRow:
     """One run of the matrix: its test (or program) and fault, `asked`: stream or plain, and what happened.
 
-    `outcome` is a key of OUTCOMES, `told` the same with details; a `bad` one fails the run. `at` is its place among the
-    rows of its test.
+    `outcome` is a key of OUTCOMES, `details` the same in more words; a `bad` one fails the run. `at` is its place among
+    the rows of its test.
     """
 
     test: str
     fault: str
     asked: str
     outcome: str
-    told: str
+    details: str
     bad: bool
     at: int = 0
 
@@ -67,7 +67,7 @@ def matrix_table(rows: Sequence[FaultRow]) -> Iterator[str]:
 def fault_lines(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
     """A line for each run; `width` is the length of the longest name of a fault."""
     verdict = {True: "  BAD", False: "  ok "}
-    return aligned([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.told) for row in rows])
+    return aligned([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.details) for row in rows])
 
 
 def fault_totals(rows: Sequence[FaultRow]) -> str:
@@ -261,12 +261,12 @@ DEFAULT_FAULTS: Mapping[str, Sequence[Mapping[str, Json]]] = {
 class RunResult:
     """How a run ended: it passed, raised an error, or failed an assertion.
 
-    `told` is the error or the assertion in short, `names` are those by which the error can be expected, `hung` is what
-    it was doing at the time limit. `same`: whether its result is the same as without a fault, if that is known.
+    `details` is the error or the assertion in short, `names` are those by which the error can be expected, `hung` is
+    what it was doing at the time limit. `same`: whether its result is the same as without a fault, if that is known.
     """
 
     how: Literal["passed", "raised", "failed"]
-    told: str = ""
+    details: str = ""
     names: tuple[str, ...] = ()
     hung: str = ""
     same: bool | None = None
@@ -295,12 +295,12 @@ class _Run:
         if unmatched is not None:
             return "failed", f"failed: no rule answered {call_line(unmatched)}"
         if result.how == "raised":
-            return "raised", f"raised {result.told}{after}"
+            return "raised", f"raised {result.details}{after}"
         short = next((call for call in self.hit if self._is_truncated(call) and not self.retries(call)), None)
         if short is not None and not result.same:
             return "truncated", _accepted(short)
         if result.how == "failed":
-            return "failed", f"failed: {result.told}{after}"
+            return "failed", f"failed: {result.details}{after}"
         if why := self._unaffected():
             return "unaffected", f"unaffected: {why}"
         return "recovered", f"recovered{after}{', but its output differs' if result.same is False else ''}"
@@ -434,16 +434,16 @@ class FaultMatrix:
         """The row for a run under a case, whose rule was tried before all others."""
         source = None if case.rule is None else case.rule.source
         run = _Run(case, result, calls, [call for call in calls if source in (call.source, *call.modified_by)])
-        (outcome, told), also = run.outcome(), dict(run.also())
+        (outcome, details), also = run.outcome(), dict(run.also())
         expected = self.expect.get(case.name, self.expect.get(case.kind))
         bad = outcome in BAD and outcome not in self.allow
         if expected is not None and outcome != "unaffected":
             bad = {outcome, *also, *(result.names if outcome == "raised" else ())}.isdisjoint(expected)
-            told += f"; expected {' or '.join(expected)}" if bad else ""
+            details += f"; expected {' or '.join(expected)}" if bad else ""
         bad = bad or bool(also.keys() - {*self.allow, *(expected or ())})
         first = next(iter(run.hit or calls), None)
         asked = "" if first is None else "stream" if first.stream else "plain"
-        return FaultRow(test, case.name, asked, outcome, "; ".join([told, *also.values()]), bad, case.at)
+        return FaultRow(test, case.name, asked, outcome, "; ".join([details, *also.values()]), bad, case.at)
 
 
 def _limit(written: float | str) -> float:

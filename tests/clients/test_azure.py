@@ -83,15 +83,15 @@ def test_a_text(azure: ChatCompletionsClient) -> None:
 
 
 def test_a_stream(azure: ChatCompletionsClient) -> None:
-    heard = updates(azure, "hello")
+    received = updates(azure, "hello")
 
-    assert text(heard) == "Hello! How can I help you today?"
-    assert {update.created for update in heard} == {FROZEN}
-    assert len({(update.id, update.model) for update in heard}) == 1
-    assert [update.choices[0].delta.role for update in heard] == ["assistant"] + [None] * (len(heard) - 1)
-    assert [update.choices[0].finish_reason for update in heard] == [None] * (len(heard) - 1) + ["stop"]
-    assert heard[-1].usage == ask(azure, "hello").usage
-    assert [update.usage for update in heard[:-1]] == [None] * (len(heard) - 1)
+    assert text(received) == "Hello! How can I help you today?"
+    assert {update.created for update in received} == {FROZEN}
+    assert len({(update.id, update.model) for update in received}) == 1
+    assert [update.choices[0].delta.role for update in received] == ["assistant"] + [None] * (len(received) - 1)
+    assert [update.choices[0].finish_reason for update in received] == [None] * (len(received) - 1) + ["stop"]
+    assert received[-1].usage == ask(azure, "hello").usage
+    assert [update.usage for update in received[:-1]] == [None] * (len(received) - 1)
 
 
 def test_tools_and_what_follows(azure: ChatCompletionsClient) -> None:

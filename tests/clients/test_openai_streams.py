@@ -31,18 +31,18 @@ def finishes(chunks: list[ChatCompletionChunk]) -> list[tuple[int, str]]:
 
 
 def test_a_text(client: OpenAI) -> None:
-    heard = chunks(client, "hello")
+    received = chunks(client, "hello")
 
-    assert {(chunk.id, chunk.object, chunk.created, chunk.model) for chunk in heard} == {
-        (heard[0].id, "chat.completion.chunk", 1_700_000_000, MODEL)
+    assert {(chunk.id, chunk.object, chunk.created, chunk.model) for chunk in received} == {
+        (received[0].id, "chat.completion.chunk", 1_700_000_000, MODEL)
     }
-    assert heard[0].choices[0].delta.role == "assistant"
-    assert [chunk.choices[0].delta.role for chunk in heard[1:]] == [None] * (len(heard) - 1)
-    assert text(heard) == "Hello! How can I help you today?"
-    assert len(heard) > 4
-    assert finishes(heard) == [(0, "stop")]
-    assert heard[-1].choices[0].finish_reason == "stop"
-    assert [chunk.usage for chunk in heard] == [None] * len(heard)
+    assert received[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].delta.role for chunk in received[1:]] == [None] * (len(received) - 1)
+    assert text(received) == "Hello! How can I help you today?"
+    assert len(received) > 4
+    assert finishes(received) == [(0, "stop")]
+    assert received[-1].choices[0].finish_reason == "stop"
+    assert [chunk.usage for chunk in received] == [None] * len(received)
 
 
 def test_headers(client: OpenAI, capture: ResponseCapture) -> None:
@@ -57,18 +57,18 @@ def test_headers(client: OpenAI, capture: ResponseCapture) -> None:
 
 
 def test_the_terminator_comes_last_and_once(client: OpenAI, capture: ResponseCapture) -> None:
-    heard = chunks(client, "hello")
+    received = chunks(client, "hello")
     *data, end = frames(bytes(capture.last.body))
 
     assert end == b"[DONE]"
-    assert len(data) == len(heard)
+    assert len(data) == len(received)
 
 
 def test_many_scripts_one_character_at_a_time(client: OpenAI) -> None:
-    heard = chunks(client, "many scripts")
+    received = chunks(client, "many scripts")
 
-    assert text(heard) == MANY_SCRIPTS
-    assert {len(chunk.choices[0].delta.content or "") for chunk in heard} == {0, 1}
+    assert text(received) == MANY_SCRIPTS
+    assert {len(chunk.choices[0].delta.content or "") for chunk in received} == {0, 1}
 
 
 def test_usage_when_asked_for(client: OpenAI) -> None:
@@ -91,14 +91,14 @@ def test_usage_when_asked_for(client: OpenAI) -> None:
     ],
 )
 def test_where_it_ends(client: OpenAI, prompt: str, asked: dict[str, Any], expected: tuple[str, str]) -> None:
-    heard = chunks(client, prompt, **asked)
+    received = chunks(client, prompt, **asked)
 
-    assert (text(heard), heard[-1].choices[0].finish_reason) == expected
+    assert (text(received), received[-1].choices[0].finish_reason) == expected
 
 
 def test_fragments_of_tool_calls(client: OpenAI) -> None:
-    heard = chunks(client, "weather and time", tools=[WEATHER, TIME])
-    fragments = [call for chunk in heard for call in chunk.choices[0].delta.tool_calls or []]
+    received = chunks(client, "weather and time", tools=[WEATHER, TIME])
+    fragments = [call for chunk in received for call in chunk.choices[0].delta.tool_calls or []]
 
     assert [fragment.index for fragment in fragments] == sorted(fragment.index for fragment in fragments)
     assert [fragment.function.name for fragment in fragments if fragment.function and fragment.function.name] == [
@@ -112,17 +112,17 @@ def test_fragments_of_tool_calls(client: OpenAI) -> None:
         assert len(fragment.function.arguments or "") <= 3
         pieces[fragment.index] += fragment.function.arguments or ""
     assert [json.loads(piece) for piece in pieces] == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
-    assert finishes(heard) == [(0, "tool_calls")]
+    assert finishes(received) == [(0, "tool_calls")]
 
 
 def test_an_error_after_a_chunk(server: Served) -> None:
-    heard: list[ChatCompletionChunk] = []
+    received: list[ChatCompletionChunk] = []
     with OpenAI(base_url=server.base("openai"), api_key="sk-test") as client:
         stream = client.chat.completions.create(model=MODEL, messages=say("fail half-way"), stream=True)
         with pytest.raises(openai.APIError, match="The server had an error") as raised:
-            heard.extend(stream)
+            received.extend(stream)
 
-    assert [chunk.id for chunk in heard] == ["1"]
+    assert [chunk.id for chunk in received] == ["1"]
     assert type(raised.value) is openai.APIError
     assert raised.value.type == "server_error"
 

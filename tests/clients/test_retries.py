@@ -11,7 +11,7 @@ from tests.kit.served import Served
 
 def seen(server: Served, capture: ResponseCapture) -> list[tuple[int, str]]:
     """Status and namespace of every call that the client made, by the server's own journal."""
-    numbers = [heard.number for heard in capture.responses]
+    numbers = [received.number for received in capture.responses]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "somebody else called meanwhile"
     return [(server.logged(number)["status"], server.logged(number)["namespace"]) for number in numbers]
 

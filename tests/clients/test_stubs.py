@@ -17,7 +17,7 @@ rules:
   - name: image
     when: {path: /v1/images/generations, param.prompt: "*cat*"}
     then: {json: {created: 1, data: [{url: "https://img.test/{{ body.prompt }}.png"}]}}
-  - name: heard
+  - name: received
     when: {path: /v1/audio/transcriptions, header.content-type: multipart/form-data*}
     then: {json: {text: Hello there}}
   - name: spoken
@@ -88,8 +88,8 @@ def test_the_journal_and_explanations_hold_stubs(stubbed: Served) -> None:
 def test_pages_of_other_origins_reach_no_stub(stubbed: Served, fields: tuple[str, ...], status: int) -> None:
     head = ("PUT /repos/a/issues/7 HTTP/1.1", "host: localhost", "content-length: 2", *fields, "", "")
     with Raw(stubbed.port) as raw:
-        heard = raw.send("\r\n".join(head).encode() + b"{}").hear()
-    assert heard.status == status
+        received = raw.send("\r\n".join(head).encode() + b"{}").receive()
+    assert received.status == status
 
 
 @pytest.mark.parametrize("target", ["/page", "/"])

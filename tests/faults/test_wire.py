@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.cases import IN_TEXT
-from tests.faults.wire import SOON, Heard, Socket, connected
+from tests.faults.wire import SOON, RawResponse, Socket, connected
 from tests.kit.served import Served
 
 CHAT = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
@@ -34,7 +34,7 @@ def line(server: Served) -> Iterator[Socket]:
         yield opened
 
 
-def reused(line: Socket, path: str, body: object, case: str) -> tuple[Heard, Heard]:
+def reused(line: Socket, path: str, body: object, case: str) -> tuple[RawResponse, RawResponse]:
     """An intact answer and one that a fault befalls, over the same connection."""
     intact = line.ask(path, body)
     assert (intact.ended, intact.rest) == ("whole", b"")
@@ -44,10 +44,10 @@ def reused(line: Socket, path: str, body: object, case: str) -> tuple[Heard, Hea
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("case", IN_TEXT)
 def test_a_chat(line: Socket, case: str, stream: bool) -> None:
-    intact, heard = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, case)
-    assert heard.ended == ended(case)
-    if heard.ended == "whole" and "wrong_content" not in case:
-        assert heard.rest == b""
+    intact, received = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, case)
+    assert received.ended == ended(case)
+    if received.ended == "whole" and "wrong_content" not in case:
+        assert received.rest == b""
         again = line.ask("/v1/chat/completions", {**CHAT, "stream": stream})
         assert (again.body, again.ended) == (intact.body, "whole")
 
@@ -55,9 +55,9 @@ def test_a_chat(line: Socket, case: str, stream: bool) -> None:
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_pieces_come_apart(line: Socket, stream: bool) -> None:
     for case in ("split_frame", "split_utf8"):
-        intact, heard = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, case)
+        intact, received = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, case)
         if stream:
-            assert len(heard.pieces) == 2 * len(frames(intact.body))
+            assert len(received.pieces) == 2 * len(frames(intact.body))
     if stream:
         _, joined = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, "join_frames")
         assert [len(frames(piece)) for piece in joined.pieces[:-1]] == [2] * (len(joined.pieces) - 1)
@@ -65,14 +65,16 @@ def test_pieces_come_apart(line: Socket, stream: bool) -> None:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 def test_heads_that_do_not_tell_the_truth(line: Socket, server: Served, stream: bool) -> None:
-    intact, heard = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, "wrong_content_type")
-    assert heard.headers["content-type"] == "text/plain; charset=utf-8"
-    _, heard = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, "wrong_content_length: {by: -10}")
-    assert heard.headers["content-length"] == str(len(intact.body) - 10)
-    assert heard.rest == intact.body[-10:]
+    intact, received = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, "wrong_content_type")
+    assert received.headers["content-type"] == "text/plain; charset=utf-8"
+    _, received = reused(line, "/v1/chat/completions", {**CHAT, "stream": stream}, "wrong_content_length: {by: -10}")
+    assert received.headers["content-length"] == str(len(intact.body) - 10)
+    assert received.rest == intact.body[-10:]
     with connected(server.address) as other:
-        _, heard = reused(other, "/v1/chat/completions", {**CHAT, "stream": stream}, "wrong_content_length: {by: 10}")
-    assert heard.headers["content-length"] == str(len(intact.body) + 10)
+        _, received = reused(
+            other, "/v1/chat/completions", {**CHAT, "stream": stream}, "wrong_content_length: {by: 10}"
+        )
+    assert received.headers["content-length"] == str(len(intact.body) + 10)
 
 
 @pytest.mark.parametrize("dialect", ["skytells", "crazyrouter", "tzafon", "azure_openai", "fireworks", "azure"])
@@ -81,15 +83,15 @@ def test_heads_that_do_not_tell_the_truth(line: Socket, server: Served, stream: 
 def test_every_dialect(server: Served, dialect: str, case: str, stream: bool) -> None:
     path = server.base(dialect).removeprefix(server.address) + PATHS.get(dialect, "/chat/completions")
     with connected(server.address) as line:
-        intact, heard = reused(line, path, {**CHAT, "stream": stream}, case)
-    assert intact.status == heard.status == 200
-    assert heard.ended == "whole"
-    assert heard.body != intact.body or (case == "drop_usage" and b'"usage":{' not in intact.body)
+        intact, received = reused(line, path, {**CHAT, "stream": stream}, case)
+    assert intact.status == received.status == 200
+    assert received.ended == "whole"
+    assert received.body != intact.body or (case == "drop_usage" and b'"usage":{' not in intact.body)
     if case == "error_event":
-        told = heard.body.rpartition(b"data: ")[2]
+        told = received.body.rpartition(b"data: ")[2]
         assert json.loads(told).get("error")
     if case == "drop_usage":
-        assert b'"usage":{' not in heard.body
+        assert b'"usage":{' not in received.body
 
 
 PATHS = {
@@ -103,8 +105,8 @@ def test_an_error_amid_the_events_of_a_response(server: Served, dialect: str) ->
     inner = "/openai/v1" if dialect == "azure_openai" else ""
     path = server.base(dialect).removeprefix(server.address) + inner + "/responses"
     with connected(server.address) as line:
-        intact, heard = reused(line, path, {**RESPONSES, "stream": True}, "error_event")
-    *before, last = frames(heard.body)
+        intact, received = reused(line, path, {**RESPONSES, "stream": True}, "error_event")
+    *before, last = frames(received.body)
     assert before == frames(intact.body)[: len(before)]
     assert last.startswith(b"event: error\n")
     told = json.loads(last.partition(b"data: ")[2])
@@ -114,6 +116,6 @@ def test_an_error_amid_the_events_of_a_response(server: Served, dialect: str) ->
 
 def test_the_log_tells_what_befell(server: Served) -> None:
     with connected(server.address) as line:
-        heard = line.ask("/v1/chat/completions", CHAT, "disconnect: {after_tokens: 2}")
-    noted = server.logged(int(heard.headers["x-mockserver-call"]))
+        received = line.ask("/v1/chat/completions", CHAT, "disconnect: {after_tokens: 2}")
+    noted = server.logged(int(received.headers["x-mockserver-call"]))
     assert noted["ended"] == "disconnected"

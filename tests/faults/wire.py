@@ -12,7 +12,7 @@ SOON = 0.3  # for what must not
 
 
 @dataclass
-class Heard:
+class RawResponse:
     """A response: its head, the pieces of its body as the framing has them, and how it ended."""
 
     status: int = 0
@@ -35,13 +35,13 @@ class Socket:
         self._socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
         self._buffer = b""
 
-    def ask(self, path: str, body: Any, case: str = "", patience: float = PATIENCE) -> Heard:
-        """Ask by POST, and hear what can be heard."""
+    def ask(self, path: str, body: Any, case: str = "", patience: float = PATIENCE) -> RawResponse:
+        """Ask by POST, and hear what can be received."""
         return self.request("POST", path, body, case, patience)
 
     def request(  # size: the parts of a request
         self, method: str, path: str, body: Any = None, case: str = "", patience: float = PATIENCE
-    ) -> Heard:
+    ) -> RawResponse:
         """The same by any method; None is no body."""
         data = b"" if body is None else json.dumps(body).encode()
         lines = (
@@ -52,42 +52,42 @@ class Socket:
         )
         self._socket.sendall("\r\n".join((*lines, "", "")).encode() + data)
         self._socket.settimeout(patience)
-        heard = Heard()
+        received = RawResponse()
         try:
-            self._hear(heard, bodiless=method == "HEAD")
-            heard.ended = "whole"
+            self._hear(received, bodiless=method == "HEAD")
+            received.ended = "whole"
             self._socket.settimeout(0.02)
             self._buffer += self._socket.recv(1 << 16)
         except ConnectionResetError:
-            heard.ended = "RST"
+            received.ended = "RST"
         except EOFError:
-            heard.ended = "FIN"
+            received.ended = "FIN"
         except TimeoutError:
-            heard.ended = heard.ended or "waiting"
-        heard.rest = self._buffer
-        return heard
+            received.ended = received.ended or "waiting"
+        received.rest = self._buffer
+        return received
 
-    def _hear(self, heard: Heard, *, bodiless: bool) -> None:
+    def _hear(self, received: RawResponse, *, bodiless: bool) -> None:
         status, *fields = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
-        heard.status = int(status.split()[1])
-        heard.headers = {name: value for name, _, value in (line.partition(": ") for line in fields)}
-        if bodiless or heard.status in (204, 304):
+        received.status = int(status.split()[1])
+        received.headers = {name: value for name, _, value in (line.partition(": ") for line in fields)}
+        if bodiless or received.status in (204, 304):
             return
-        if "content-length" in heard.headers:
-            self._exactly(int(heard.headers["content-length"]), heard)
+        if "content-length" in received.headers:
+            self._exactly(int(received.headers["content-length"]), received)
             return
         while size := int(self._until(b"\r\n"), 16):
-            self._exactly(size, heard)
+            self._exactly(size, received)
             self._until(b"\r\n")
         self._until(b"\r\n")
 
-    def _exactly(self, size: int, heard: Heard) -> None:
-        heard.pieces.append(b"")
+    def _exactly(self, size: int, received: RawResponse) -> None:
+        received.pieces.append(b"")
         while size:
             if not self._buffer:
                 self._more()
             piece, self._buffer = self._buffer[:size], self._buffer[size:]
-            heard.pieces[-1] += piece
+            received.pieces[-1] += piece
             size -= len(piece)
 
     def _until(self, end: bytes) -> bytes:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from tests.dialects.invariants import has_shape
 from tests.fuzz.document import Place
 from tests.fuzz.wire import Connection, Request
-from tests.kit.raw import Heard
+from tests.kit.raw import RawResponse
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
 from tests.kit.strict_messages import CHECKS as ANTHROPIC
 from tests.kit.strict_responses import check_event, check_response, check_tzafon, typed_frames
@@ -25,7 +25,7 @@ SOURCES = ("invalid", "unmatched", "generated", "stored")  # of an error; a rule
 JSON, STREAM = "application/json", "text/event-stream; charset=utf-8"
 
 
-def judge(answer: Heard, dialect: str, operation: str, method: str = "POST") -> None:
+def judge(answer: RawResponse, dialect: str, operation: str, method: str = "POST") -> None:
     """Raises AssertionError or ValidationError unless this is what the operation of the dialect may answer.
 
     An empty operation is one that nobody serves: only a refusal will do.
@@ -44,12 +44,12 @@ def judge(answer: Heard, dialect: str, operation: str, method: str = "POST") -> 
         refused(answer, dialect)
 
 
-def judged(server: Connection, place: Place, request: Request) -> Heard:
+def judged(server: Connection, place: Place, request: Request) -> RawResponse:
     """A request to an operation, whose answer is judged; what is wrong with it tells what was asked."""
     return checked(server, request, lambda answer: judge(answer, place.dialect, place.operation.name, request.method))
 
 
-def checked(server: Connection, request: Request, check: Callable[[Heard], object]) -> Heard:
+def checked(server: Connection, request: Request, check: Callable[[RawResponse], object]) -> RawResponse:
     try:
         answer = server.ask(request)
         check(answer)
@@ -59,7 +59,7 @@ def checked(server: Connection, request: Request, check: Callable[[Heard], objec
     return answer
 
 
-def refused(answer: Heard, dialect: str) -> Json:
+def refused(answer: RawResponse, dialect: str) -> Json:
     assert answer.headers.get("content-type") == JSON, answer.headers
     assert answer.headers.get("content-length") == str(len(answer.body))
     assert answer.headers.get("x-mockserver-source") in SOURCES, answer.headers
@@ -85,7 +85,7 @@ def _no_key_twice(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-def _success(answer: Heard, dialect: str, operation: str) -> None:
+def _success(answer: RawResponse, dialect: str, operation: str) -> None:
     if dialect == "anthropic" and operation in ANTHROPIC:
         ANTHROPIC[operation](answer.body)
         return

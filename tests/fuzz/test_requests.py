@@ -14,7 +14,7 @@ from tests.fuzz.document import Place, every_place
 from tests.fuzz.judge import checked, judge
 from tests.fuzz.test_bodies import target
 from tests.fuzz.wire import Connection, Request
-from tests.kit.raw import Heard
+from tests.kit.raw import RawResponse
 
 HI = b'{"model":"m","messages":[{"role":"user","content":"Hello"}],"input":"hello","prompt":"hello"}'
 PLACES = tuple(every_place())
@@ -97,7 +97,7 @@ def _fronts() -> st.SearchStrategy[bytes]:
     return st.one_of(st.just(b""), st.just(b""), st.just(b"/ns/mine"), named)
 
 
-def _judge(answer: Heard, dialect: str, method: str) -> None:
+def _judge(answer: RawResponse, dialect: str, method: str) -> None:
     assert answer.status < 500
     if answer.status != 200:
         judge(answer, dialect, "", method)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.kit.raw import Heard, Raw
+from tests.kit.raw import Raw, RawResponse
 
 PATIENCE = 60.0  # seconds until a server that says nothing counts as hanging; what takes longest here takes one or two
 
@@ -33,12 +33,12 @@ class Connection:
     port: int
     _raw: Raw | None = None
 
-    def ask(self, request: Request) -> Heard:
+    def ask(self, request: Request) -> RawResponse:
         """Send a request and read its answer to the end. Raises AssertionError unless it is whole and well-formed."""
         if self._raw is None:
             self._raw = Raw(self.port)
             self._raw.socket.settimeout(PATIENCE)
-        answer = self._raw.send(request.sent).hear(to=request.method)
+        answer = self._raw.send(request.sent).receive(to=request.method)
         assert 100 <= answer.status < 600
         if request.method != "HEAD" and answer.status not in (204, 304):
             framed = {"content-length", "transfer-encoding"} & answer.headers.keys()

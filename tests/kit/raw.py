@@ -14,7 +14,7 @@ PATIENCE = 20  # seconds for what takes far less than one on an idle machine
 
 
 @dataclass(frozen=True)
-class Heard:
+class RawResponse:
     """An answer: status, headers by name in lower case, body without its framing."""
 
     status: int
@@ -48,7 +48,7 @@ class Raw:
             self.socket.sendall(piece)
         return self
 
-    def hear(self, *, to: str = "GET") -> Heard:
+    def receive(self, *, to: str = "GET") -> RawResponse:
         head, _, self._held = self._until(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         assert _STATUS.fullmatch(first), f"no status line: {first!r}"
@@ -57,26 +57,26 @@ class Raw:
         assert len(headers) == len(lines), f"a header twice: {lines}"
         status = int(first.split()[1])
         if to == "HEAD" or status in (204, 304) or status < 200:
-            return Heard(status, headers, b"")
+            return RawResponse(status, headers, b"")
         if headers.get("transfer-encoding") == "chunked":
-            return Heard(status, headers, *self._chunks())
+            return RawResponse(status, headers, *self._chunks())
         if "content-length" in headers:
             body = self._exactly(int(headers["content-length"]))
-            return Heard(status, headers, body, body)
+            return RawResponse(status, headers, body, body)
         body = self.rest()
-        return Heard(status, headers, body, body)
+        return RawResponse(status, headers, body, body)
 
     def rest(self) -> bytes:
-        heard, self._held = self._held, b""
+        received, self._held = self._held, b""
         while piece := self.socket.recv(65536):
-            heard += piece
-        return heard
+            received += piece
+        return received
 
     def is_empty(self) -> bool:
         return not self._held
 
     def is_open(self) -> bool:
-        return self.send(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n").hear().status == 200
+        return self.send(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n").receive().status == 200
 
     def _chunks(self) -> tuple[bytes, bytes]:
         body = framed = b""

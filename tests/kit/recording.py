@@ -11,7 +11,7 @@ from mockserver.core.episode import Episode
 from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
-from tests.kit.raw import Heard, Raw
+from tests.kit.raw import Raw, RawResponse
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Recording:
     port: int
     cassette: CassetteFile
 
-    def ask(self, request: bytes) -> Heard:
+    def ask(self, request: bytes) -> RawResponse:
         with Raw(self.port) as raw:
-            return raw.send(request).hear(to="POST")
+            return raw.send(request).receive(to="POST")
 
     @property
     def episodes(self) -> tuple[Episode, ...]:

@@ -11,7 +11,7 @@ from backports import zstd
 
 from tests.kit.raw import HI as BODY
 from tests.kit.raw import STREAM as STREAMED
-from tests.kit.raw import Heard, Raw, post
+from tests.kit.raw import Raw, RawResponse, post
 from tests.kit.relaying import Relaying
 from tests.kit.upstream import Upstream, chunk, opened, plain, stream
 
@@ -97,9 +97,9 @@ def base(up: Upstream, script: str) -> str:
     return up.base(script)
 
 
-def heard(relay: Relaying, *requests: bytes, to: str = "POST") -> Heard:
+def received(relay: Relaying, *requests: bytes, to: str = "POST") -> RawResponse:
     with Raw(relay.port) as raw:
-        return raw.send(*requests).hear(to=to)
+        return raw.send(*requests).receive(to=to)
 
 
 def ended(relay: Relaying) -> str:
@@ -110,6 +110,6 @@ def ended(relay: Relaying) -> str:
     return row.ending
 
 
-def failed(got: Heard) -> str:
+def failed(got: RawResponse) -> str:
     message: str = got.json["error"]["message"]
     return message

@@ -126,9 +126,9 @@ def _changes(name: str) -> bool:
 
 def _address(said: Lines) -> str:
     """Where the server listens, by its own words. The port is bound before they are said, so nobody has to knock."""
-    heard = []
+    received = []
     while (line := said.next()) is not None:
         if found := re.match(r"mockserver listens on (http://\S+)", line):
             return found[1]
-        heard.append(line)
-    raise AssertionError("the server did not start:\n" + "".join(heard))
+        received.append(line)
+    raise AssertionError("the server did not start:\n" + "".join(received))

@@ -7,16 +7,16 @@ import pytest
 
 from tests.kit.raw import post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, BODY, DONE, ENCODE, HELLO, HI, STREAM, THERE, base, flushed, heard
+from tests.kit.scripts import ANSWER, BODY, DONE, ENCODE, HELLO, HI, STREAM, THERE, base, flushed, received
 from tests.kit.upstream import Upstream
 
 
 @pytest.mark.parametrize("coding", ENCODE)
 def test_codings_stay_on_towards_the_client_and_off_in_what_is_recorded(up: Upstream, coding: str) -> None:
     with relaying(base(up, coding)) as relay:
-        whole = heard(relay, HI)
+        whole = received(relay, HI)
     with relaying(base(up, f"{coding} stream")) as streaming:
-        streamed = heard(streaming, STREAM)
+        streamed = received(streaming, STREAM)
     assert whole.body == ENCODE[coding](ANSWER)
     assert whole.headers["content-encoding"] == streamed.headers["content-encoding"] == coding
     assert streamed.body == b"".join(flushed(coding))
@@ -33,7 +33,7 @@ def test_codings_stay_on_towards_the_client_and_off_in_what_is_recorded(up: Upst
 def test_a_coded_request_goes_on_as_it_came(up: Upstream) -> None:
     body = BODY
     with relaying(base(up, "plain")) as relay:
-        heard(relay, post(gzip.compress(body), "content-encoding: gzip"))
+        received(relay, post(gzip.compress(body), "content-encoding: gzip"))
     asked = up.asked()
     assert asked.header("content-encoding") == "gzip"
     assert gzip.decompress(asked.body) == body
@@ -44,5 +44,5 @@ def test_a_coded_request_goes_on_as_it_came(up: Upstream) -> None:
 def test_a_body_is_relayed_byte_for_byte(up: Upstream) -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "ünï \u2028"}]}, indent=3).encode()
     with relaying(base(up, "plain")) as relay:
-        heard(relay, post(body))
+        received(relay, post(body))
     assert up.asked().body == body == relay.episode.request.body

@@ -6,15 +6,15 @@ import pytest
 
 from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, BODY, HI, base, failed, heard
+from tests.kit.scripts import ANSWER, BODY, HI, base, failed, received
 from tests.kit.upstream import Upstream
 
 
 def test_errors_are_relayed_and_recorded(up: Upstream) -> None:
     with relaying(base(up, "limited")) as relay:
-        got = heard(relay, HI)
+        got = received(relay, HI)
     with relaying(base(up, "failing")) as failing:
-        assert heard(failing, HI).body == b"<h1>502</h1>"
+        assert received(failing, HI).body == b"<h1>502</h1>"
     assert got.status == 429
     assert got.headers["retry-after"] == "7"
     assert got.headers["x-ratelimit-remaining-requests"] == "0"
@@ -30,7 +30,7 @@ def test_an_upstream_that_does_not_listen() -> None:
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]
         with relaying(f"http://127.0.0.1:{port}/v1") as relay:
-            got = heard(relay, post(BODY, "authorization: Bearer sk-secret-one"))
+            got = received(relay, post(BODY, "authorization: Bearer sk-secret-one"))
     assert got.status == 502
     assert failed(got) == f"The upstream of openai, 127.0.0.1:{port}, refuses connections."
     assert got.headers["x-mockserver-source"] == "forwarded"
@@ -49,7 +49,7 @@ SILENT["hung up"] = ("http", 502, "gave no answer: Server disconnected without s
 def test_an_upstream_that_does_not_answer(up: Upstream, script: str, caplog: pytest.LogCaptureFixture) -> None:
     scheme, status, told = SILENT[script]
     with relaying(base(up, script).replace("http", scheme, 1), upstream_timeout="200ms") as relay:
-        got = heard(relay, HI)
+        got = received(relay, HI)
     assert got.status == status
     assert failed(got).startswith(f"The upstream of openai, 127.0.0.1:{up.port}, {told}")
     assert failed(got) in caplog.messages
@@ -63,24 +63,24 @@ def test_upstreams_that_are_unknown_or_answer_oddly(up: Upstream) -> None:
         (base(up, "odd status"), "The upstream of openai answers with a status of 999."),
     ):
         with relaying(upstream) as relay:
-            got = heard(relay, HI)
+            got = received(relay, HI)
         assert (got.status, relay.episodes) == (502, [])
         assert failed(got).startswith(told)
     with relaying(base(up, "elsewhere")) as relay:  # redirects are not followed
-        got = heard(relay, HI)
+        got = received(relay, HI)
     assert (got.status, got.headers["location"]) == (307, "http://127.0.0.1:1/")
 
 
 def test_errors_are_not_recorded_if_so_configured(up: Upstream) -> None:
     with relaying(base(up, "limited"), record_errors=False) as relay:
-        assert heard(relay, HI).status == 429
+        assert received(relay, HI).status == 429
     assert relay.episodes == []
 
 
 def test_a_proxy_of_the_environment(up: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{up.port}")
     with relaying("http://api.nowhere.invalid/plain") as relay:
-        assert heard(relay, HI).body == ANSWER
+        assert received(relay, HI).body == ANSWER
     assert up.asked().header("host") == "api.nowhere.invalid"
 
 
@@ -89,6 +89,6 @@ def test_a_server_that_stops(up: Upstream) -> None:
         raw.send(HI)
         up.asked()
         relay.running.stop()
-        assert raw.hear().status == 503
+        assert raw.receive().status == 503
         assert up.left() == "silent"
     assert relay.episodes == []

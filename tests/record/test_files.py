@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.kit.raw import Heard, post
+from tests.kit.raw import RawResponse, post
 from tests.kit.recording import recording, replaying
 from tests.kit.scripts import ANSWER, BODY, DONE, EVENTS, HI, STREAM, STREAMED, base
 from tests.kit.upstream import Upstream, plain, stream, upstream
@@ -29,8 +29,8 @@ SAID: dict[str, tuple[bytes, int, bytes]] = {
 TOLD = ("content-type", "retry-after", "x-ratelimit-remaining-requests")
 
 
-def in_plain(heard: Heard) -> bytes:
-    return gzip.decompress(heard.body) if heard.headers.get("content-encoding") == "gzip" else heard.body
+def in_plain(received: RawResponse) -> bytes:
+    return gzip.decompress(received.body) if received.headers.get("content-encoding") == "gzip" else received.body
 
 
 @pytest.mark.parametrize("script", SAID)

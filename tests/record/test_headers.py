@@ -4,13 +4,13 @@ import pytest
 
 from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, BODY, HI, base, failed, heard
+from tests.kit.scripts import ANSWER, BODY, HI, base, failed, received
 from tests.kit.upstream import Upstream
 
 
 def test_headers_of_an_answer(up: Upstream) -> None:
     with relaying(base(up, "odd heads")) as relay:
-        got = heard(relay, HI)  # which takes no header twice
+        got = received(relay, HI)  # which takes no header twice
     assert got.headers["x-request-id"] == "Req_1"
     assert got.headers["x-mockserver-source"] == "forwarded"
     assert "2001" not in got.headers["date"]
@@ -24,7 +24,7 @@ def test_headers_of_a_request(up: Upstream) -> None:
     sent = ("Authorization: Bearer sk-1", "Connection: keep-alive, X-Hop", "X-Hop: 1", "TE: trailers")
     more = ("X-Mockserver-Timing: off", "User-Agent: Test/1", "X-Tenant: a", "Proxy-Authorization: Basic eA==")
     with relaying(base(up, "plain")) as relay:
-        heard(relay, post(body, *sent, *more))
+        received(relay, post(body, *sent, *more))
     asked = up.asked()
     assert asked.header("authorization") == "Bearer sk-1"
     assert asked.header("user-agent") == "Test/1"
@@ -41,8 +41,8 @@ def test_headers_of_a_request(up: Upstream) -> None:
 
 def test_namespaces_and_queries(up: Upstream) -> None:
     with relaying(base(up, "plain")) as relay:
-        heard(relay, post(BODY, path="/ns/a%20b/openai/v1/chat/completions?a=%2F&b[]=c"))
-        heard(relay, b"GET /v1/models/ft%3Agpt%2F1 HTTP/1.1\r\nhost: x\r\n\r\n")
+        received(relay, post(BODY, path="/ns/a%20b/openai/v1/chat/completions?a=%2F&b[]=c"))
+        received(relay, b"GET /v1/models/ft%3Agpt%2F1 HTTP/1.1\r\nhost: x\r\n\r\n")
     first, second = up.asked(), up.asked()
     assert first.target == "/chat/completions?a=%2F&b[]=c"
     assert second.target == "/models/ft%3Agpt%2F1"
@@ -53,7 +53,7 @@ def test_namespaces_and_queries(up: Upstream) -> None:
 def test_connections_are_used_again(up: Upstream) -> None:
     with relaying(base(up, "plain")) as relay, Raw(relay.port) as raw:
         for _ in range(3):
-            assert raw.send(HI).hear().body == ANSWER
+            assert raw.send(HI).receive().body == ANSWER
     assert len({up.connection() for _ in range(3)}) == 1
 
 
@@ -62,8 +62,8 @@ def test_the_key_of_an_upstream_stands_in_for_the_client_s(up: Upstream) -> None
     addresses = {"openai": base(up, "plain"), "azure": base(up, "chunked"), "tzafon": base(up, "echo")}
     body = BODY
     with relaying(addresses, environ=environ) as relay:
-        heard(relay, post(body, "authorization: Bearer sk-mine"))
-        heard(
+        received(relay, post(body, "authorization: Bearer sk-mine"))
+        received(
             relay,
             post(
                 body,
@@ -72,7 +72,7 @@ def test_the_key_of_an_upstream_stands_in_for_the_client_s(up: Upstream) -> None
                 path="/azure/chat/completions?api-version=2024-05-01-preview",
             ),
         )
-        heard(relay, post(body, "authorization: Bearer mine", path="/tzafon/v1/chat/completions"))
+        received(relay, post(body, "authorization: Bearer mine", path="/tzafon/v1/chat/completions"))
     openai, azure, tzafon = up.asked(), up.asked(), up.asked()
     assert openai.header("authorization") == "Bearer sk-true"
     assert (azure.header("api-key"), azure.header("authorization")) == ("azure-true", None)
@@ -82,7 +82,7 @@ def test_the_key_of_an_upstream_stands_in_for_the_client_s(up: Upstream) -> None
 
 def test_a_key_that_no_header_can_hold_is_not_told(up: Upstream, caplog: pytest.LogCaptureFixture) -> None:
     with relaying(base(up, "plain"), environ={"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-one\nsk-two"}) as relay:
-        got = heard(relay, HI)
+        got = received(relay, HI)
     assert got.status == 502
     assert failed(got) == (
         f"The upstream of openai, 127.0.0.1:{up.port}, was not asked: a header of the request, or the key for it, has "

@@ -15,7 +15,7 @@ from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode
-from tests.kit.raw import Heard, Raw, post
+from tests.kit.raw import Raw, RawResponse, post
 from tests.kit.scripts import ANSWER, base
 from tests.kit.served import Served, served
 from tests.kit.upstream import Upstream
@@ -28,9 +28,9 @@ def recording(folder: Path, upstream: str, record: str = "new_episodes", **setti
         yield int(running.address.rpartition(":")[2])
 
 
-def ask(port: int, text: str, *headers: str, **more: Any) -> Heard:
+def ask(port: int, text: str, *headers: str, **more: Any) -> RawResponse:
     with Raw(port) as raw:
-        return raw.send(post(json.dumps(chat(text, **more)).encode(), *headers)).hear()
+        return raw.send(post(json.dumps(chat(text, **more)).encode(), *headers)).receive()
 
 
 def noted(port: int) -> Any:
@@ -47,7 +47,7 @@ def cassette(port: int) -> Any:
 
 def control(port: int, path: str) -> Any:
     with Raw(port) as raw:
-        return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).hear().json
+        return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).receive().json
 
 
 def tape(folder: Path) -> CassetteFile:

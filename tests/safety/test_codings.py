@@ -33,9 +33,9 @@ def test_a_coded_body_is_answered_as_in_plain(coding: str, in_chunks: bool, serv
     if in_chunks:
         body, headers = chunked(body[:5], body[5:]), [*headers, "transfer-encoding: chunked"]
     with Raw(server.port) as line:
-        plain = line.send(post(HI)).hear()
+        plain = line.send(post(HI)).receive()
         for _ in range(2):  # the second time it is remembered
-            assert line.send(post(body, *headers)).hear().body == plain.body
+            assert line.send(post(body, *headers)).receive().body == plain.body
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_coded_body_is_answered_as_in_plain(coding: str, in_chunks: bool, serv
 )
 def test_what_cannot_be_decoded_is_refused(coding: str, body: bytes, status: int, server: Served) -> None:
     with Raw(server.port) as line:
-        heard = line.send(post(body, f"content-encoding: {coding}")).hear()
-        assert heard.status == status
-        assert (heard.headers.get("accept-encoding") == "gzip, deflate, br, zstd") is (coding == "compress")
+        received = line.send(post(body, f"content-encoding: {coding}")).receive()
+        assert received.status == status
+        assert (received.headers.get("accept-encoding") == "gzip, deflate, br, zstd") is (coding == "compress")
         assert line.is_open()
 
 
@@ -63,9 +63,9 @@ def test_what_cannot_be_decoded_is_refused(coding: str, body: bytes, status: int
 def test_a_bomb_costs_next_to_nothing(coding: str, server: Served) -> None:
     bomb = PACK[coding](bytes(500_000_000))
     with Raw(server.port) as line:
-        assert line.send(post(PACK[coding](bytes(9_000_000)), f"content-encoding: {coding}")).hear().status == 400
+        assert line.send(post(PACK[coding](bytes(9_000_000)), f"content-encoding: {coding}")).receive().status == 400
         before, began = server.memory("VmRSS"), time.monotonic()
-        assert line.send(post(bomb, f"content-encoding: {coding}")).hear().status == 413
+        assert line.send(post(bomb, f"content-encoding: {coding}")).receive().status == 413
         assert line.is_open()
     assert server.memory("VmRSS") - before < 60_000_000
     assert time.monotonic() - began < 5

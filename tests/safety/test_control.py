@@ -27,8 +27,8 @@ def server() -> Iterator[Served]:
 
 def sent(server: Served, data: bytes) -> tuple[int, Mapping[str, str], bytes]:
     with Raw(server.port) as line:
-        heard = line.send(data).hear()
-    return heard.status, heard.headers, heard.body
+        received = line.send(data).receive()
+    return received.status, received.headers, received.body
 
 
 def asked(

@@ -38,9 +38,9 @@ def prompts(n: int) -> bytes:
     return posted("/v1/completions", json.dumps({"model": "gpt-4o", "prompt": asked}).encode())
 
 
-def heard(server: Served, request: bytes) -> tuple[int, Any]:
+def received(server: Served, request: bytes) -> tuple[int, Any]:
     with Raw(server.port) as line:
-        answer = line.send(request).hear()
+        answer = line.send(request).receive()
         return answer.status, answer.json
 
 
@@ -50,7 +50,7 @@ def test_others_are_served_and_the_process_ends_while_requests_compute() -> None
             opened.enter_context(Raw(server.port)).send(request)
         assert any("open_requests 4.0" in metrics(server) for _ in range(1_000))
         for _ in range(5):
-            assert heard(server, HEALTH)[0] == 200
+            assert received(server, HEALTH)[0] == 200
         assert "open_requests 0.0" not in metrics(server)  # they still compute
         os.kill(server.pid, signal.SIGTERM)
         while server.said.next() is not None:  # its output ends with it, within the patience of `Lines`
@@ -59,7 +59,7 @@ def test_others_are_served_and_the_process_ends_while_requests_compute() -> None
 
 def metrics(server: Served) -> str:
     with Raw(server.port) as line:
-        return line.send(HEALTH.replace(b"api/health", b"metrics")).hear().body.decode()
+        return line.send(HEALTH.replace(b"api/health", b"metrics")).receive().body.decode()
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ def metrics(server: Served) -> str:
 )
 def test_the_limits_of_the_control_api_are_named(body: bytes, status: int, named: str) -> None:
     with served() as server:
-        answered, said = heard(server, posted("/__mockserver__/api/rules", body, "application/yaml"))
+        answered, said = received(server, posted("/__mockserver__/api/rules", body, "application/yaml"))
         assert answered == status
         assert named in said["error"]

@@ -51,13 +51,13 @@ def trickled(line: Raw, data: bytes) -> float:
 def test_what_trickles_is_cut(before: bytes, sent: bytes, why: str, port: int) -> None:
     with Raw(port) as line:
         if before:
-            assert line.send(before).hear().status == 200
+            assert line.send(before).receive().status == 200
         at = sent.index(b"\r\n\r\n") + 4 if why == "body" else 0
         line.send(sent[:at])
         took = trickled(line, sent[at:])
-        heard = line.hear()
-        assert (heard.status, heard.json["error"]["message"]) == (408, f"The {why} of the request took too long.")
-        assert heard.headers["connection"] == "close"
+        received = line.receive()
+        assert (received.status, received.json["error"]["message"]) == (408, f"The {why} of the request took too long.")
+        assert received.headers["connection"] == "close"
         assert line.rest() == b""
         assert SHORT.head <= took < SHORT.head * 10
 
@@ -67,27 +67,27 @@ def test_an_answer_may_take_longer_than_its_request(port: int) -> None:
     with Raw(port) as line:
         line.send(whole[:-1])
         time.sleep(TRICKLE)  # so that the body comes in two pieces
-        assert line.send(whole[-1:]).hear().status == 200
+        assert line.send(whole[-1:]).receive().status == 200
         assert line.is_open()
     with Raw(port) as line:  # deadlines are still checked
-        assert line.hear().status == 408
+        assert line.receive().status == 408
 
 
 def test_who_says_nothing_is_sent_away(port: int) -> None:
     with Raw(port) as line:
-        assert line.hear().status == 408
+        assert line.receive().status == 408
         assert line.rest() == b""
 
 
 def test_an_idle_connection_is_closed_without_a_word(port: int) -> None:
     with Raw(port) as line:
-        line.send(GET).hear()
+        line.send(GET).receive()
         assert line.rest() == b""
 
 
 def test_who_went_on_sending_too_much_is_cut(port: int) -> None:
     with Raw(port) as line:
         line.send(post(b"", "content-length: 1000000000"))
-        assert line.hear().status == 413
+        assert line.receive().status == 413
         with pytest.raises(OSError, match=r"reset|pipe"):
             line.send(*(b" " * 1000 for _ in range(10_000_000)))

@@ -173,7 +173,7 @@ def test_each_form_reveals_the_key(name: str) -> None:
 
 def control(port: int, path: str) -> bytes:
     with Raw(port) as raw:
-        return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).hear().body
+        return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).receive().body
 
 
 @pytest.mark.parametrize("script", ANSWERS)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.kit.raw import Raw
 from tests.kit.served import Served, served
-from tests.safety.test_costs import HEALTH, chat, heard, posted
+from tests.safety.test_costs import HEALTH, chat, posted, received
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def requests(schema: Any) -> list[bytes]:
 def test_a_hostile_schema_gets_an_error_that_says_why(schema: Any) -> None:
     with served(log="none") as server:
         for request in requests(schema):
-            status, said = heard(server, request)
+            status, said = received(server, request)
             assert status == 400
             assert "schema" in said["error"]["message"]
         assert _seconds(server) < 5
@@ -60,7 +60,7 @@ def test_others_are_served_and_the_process_ends_while_schemas_are_read() -> None
         for schema in SCHEMAS:
             for request in requests(schema):
                 opened.enter_context(Raw(server.port)).send(request)
-        assert heard(server, HEALTH)[0] == 200
+        assert received(server, HEALTH)[0] == 200
         os.kill(server.pid, signal.SIGTERM)
         while server.said.next() is not None:  # its output ends with it, within the patience of `Lines`
             pass

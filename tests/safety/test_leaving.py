@@ -55,7 +55,7 @@ WAITS: dict[str, bytes] = {
 def server() -> Iterator[Served]:
     with served(RULES) as running:
         with Raw(running.port) as line:
-            line.send(asked(b"soon")).hear()  # the first wait opens the timer of all
+            line.send(asked(b"soon")).receive()  # the first wait opens the timer of all
         yield running
 
 
@@ -72,7 +72,7 @@ def reset(line: Raw) -> None:
 @pytest.mark.parametrize("wait", WAITS)
 def test_who_leaves_frees_everything(wait: str, leave: Callable[[Raw], None], server: Served) -> None:
     with Raw(server.port) as line:
-        number = int(line.send(GET).hear().headers["x-mockserver-call"])
+        number = int(line.send(GET).receive().headers["x-mockserver-call"])
     eventually(lambda: server.logged(number) is not None)
     before = cacheable(server)
     line = Raw(server.port, receive_buffer=4096)
@@ -96,7 +96,7 @@ def test_who_reads_nothing_holds_up_nobody_and_misses_nothing(server: Served) ->
         with Raw(server.port) as other:
             assert all(other.is_open() for _ in range(20))
         for line in lines:
-            assert line.hear().body.endswith(b"data: [DONE]\n\n")
+            assert line.receive().body.endswith(b"data: [DONE]\n\n")
 
 
 def test_an_endless_answer_is_made_only_as_far_as_it_is_read() -> None:

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from mockserver.core.lazy import LazySequence
 from mockserver.dialects._reply import LARGE_BODY, _pieces, json_reply
 from mockserver.testing import MockServer
-from tests.kit.raw import GET, Heard, Raw, post
+from tests.kit.raw import GET, Raw, RawResponse, post
 from tests.kit.served import Served, served
 
 MOST = 40_000_000  # max_unsent of the flooded server
@@ -58,9 +58,9 @@ def server() -> Iterator[Served]:
         yield running
 
 
-def asked(server: Served, request: bytes, *, to: str = "POST") -> Heard:
+def asked(server: Served, request: bytes, *, to: str = "POST") -> RawResponse:
     with Raw(server.port) as line:
-        return line.send(request).hear(to=to)
+        return line.send(request).receive(to=to)
 
 
 @pytest.mark.slow
@@ -100,18 +100,18 @@ def test_an_answer_that_is_alone_is_always_sent() -> None:
 
 
 def test_a_large_body_is_right_in_every_version_of_http(server: Served) -> None:
-    heard = asked(server, embeddings(40))
-    assert heard.headers["transfer-encoding"] == "chunked"
-    assert "content-length" not in heard.headers
-    assert len(heard.body) > LARGE_BODY
-    assert to_json(heard.json) == heard.body
+    received = asked(server, embeddings(40))
+    assert received.headers["transfer-encoding"] == "chunked"
+    assert "content-length" not in received.headers
+    assert len(received.body) > LARGE_BODY
+    assert to_json(received.json) == received.body
     alone = asked(server, embeddings(1))
     assert alone.headers["content-length"] == str(len(alone.body))
-    assert heard.json["data"][0] == alone.json["data"][0]
+    assert received.json["data"][0] == alone.json["data"][0]
     with Raw(server.port) as line:
         old = line.send(embeddings(40, version="1.0")).rest()
     head, _, body = old.partition(b"\r\n\r\n")
-    assert body == heard.body
+    assert body == received.body
     assert b"chunked" not in head
 
 
@@ -132,28 +132,28 @@ def test_a_long_list_of_stored_answers_is_right(server: Served) -> None:
         assert asked(server, post(to_json({**one, "seed": number}))).status == 200
     listing = b"GET /v1/chat/completions?limit=100&model=kept HTTP/1.1\r\nhost: x\r\n\r\n"
     with Raw(server.port) as line:
-        heard = line.send(listing).hear()
-        assert heard.headers["transfer-encoding"] == "chunked"
-        assert to_json(heard.json) == heard.body
-        assert [len(each["choices"][0]["message"]["content"]) for each in heard.json["data"]] == [20_000] * 20
-        assert line.send(listing.replace(b"GET", b"HEAD")).hear(to="HEAD").status == 200
+        received = line.send(listing).receive()
+        assert received.headers["transfer-encoding"] == "chunked"
+        assert to_json(received.json) == received.body
+        assert [len(each["choices"][0]["message"]["content"]) for each in received.json["data"]] == [20_000] * 20
+        assert line.send(listing.replace(b"GET", b"HEAD")).receive(to="HEAD").status == 200
         assert line.is_open()
 
 
 def test_the_journal_is_listed_as_it_is_read(server: Served) -> None:
     assert asked(server, embeddings(40)).status == 200
     listing = b"GET /__mockserver__/api/calls?bodies=true HTTP/1.1\r\nhost: localhost\r\n\r\n"
-    heard = asked(server, listing)
-    assert heard.json["calls"]
-    assert heard.body.decode() == json.dumps(heard.json, ensure_ascii=False, indent=2) + "\n"
+    received = asked(server, listing)
+    assert received.json["calls"]
+    assert received.body.decode() == json.dumps(received.json, ensure_ascii=False, indent=2) + "\n"
 
 
 def test_a_client_in_the_process_gets_the_same_bytes(server: Served) -> None:
     request = embeddings(40)
     with httpx.Client(transport=MockServer(unmatched="generate").transport(), base_url="http://127.0.0.1") as client:
         body = request.partition(b"\r\n\r\n")[2]
-        heard = client.post("/v1/embeddings", content=body, headers={"content-type": "application/json"})
-    assert heard.content == asked(server, request).body
+        received = client.post("/v1/embeddings", content=body, headers={"content-type": "application/json"})
+    assert received.content == asked(server, request).body
 
 
 def test_a_recorded_large_body_is_the_same(server: Served, tmp_path: Path) -> None:

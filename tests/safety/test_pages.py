@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from mockserver.state.in_memory import MAX_NAMESPACES
-from tests.kit.raw import Heard, Raw
+from tests.kit.raw import Raw, RawResponse
 from tests.kit.served import Served, served
 
 CHAT, JSON = "POST /v1/chat/completions", "content-type: application/json"
@@ -30,11 +30,11 @@ def chat(text: str) -> bytes:
     return json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": text}]}).encode()
 
 
-def ask(server: Served, line: str, *fields: str, body: bytes = b"", host: str = "localhost:8000") -> Heard:
+def ask(server: Served, line: str, *fields: str, body: bytes = b"", host: str = "localhost:8000") -> RawResponse:
     length = (f"content-length: {len(body)}",) if body else ()
     head = (f"{line} HTTP/1.1", f"host: {host}", *length, *fields, "connection: close", "", "")
     with Raw(server.port) as raw:
-        return raw.send("\r\n".join(head).encode("latin-1") + body).hear()
+        return raw.send("\r\n".join(head).encode("latin-1") + body).receive()
 
 
 @dataclass(frozen=True)
@@ -104,17 +104,17 @@ HOSTILE: Mapping[str, tuple[str, tuple[str, ...], str | None, bytes]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_page_of_another_origin_gets_a_403_and_nothing_is_forwarded(pair: Pair, name: str) -> None:
     line, fields, host, body = HOSTILE[name]
-    heard = ask(pair.front, line, *fields, body=body, host=host or "localhost:8000")
-    assert (heard.status, "access-control-allow-origin" in heard.headers) == (403, False)
-    assert heard.json["error"]["type"] == "invalid_request_error"
+    received = ask(pair.front, line, *fields, body=body, host=host or "localhost:8000")
+    assert (received.status, "access-control-allow-origin" in received.headers) == (403, False)
+    assert received.json["error"]["type"] == "invalid_request_error"
     assert pair.forwarded == 0
 
 
 @pytest.mark.parametrize("prefix", ["/azure", "/azure_openai", "/skytells", "/crazyrouter", "/tzafon", "/fireworks"])
 def test_each_dialect_refuses_a_page_in_its_own_words(server: Served, prefix: str) -> None:
-    heard = ask(server, f"GET {prefix}/v1/models", f"origin: {APP}")
-    said = json.dumps(heard.json)
-    assert heard.status == 403
+    received = ask(server, f"GET {prefix}/v1/models", f"origin: {APP}")
+    said = json.dumps(received.json)
+    assert received.status == 403
     assert APP in said
     assert "cors" in said
 
@@ -131,8 +131,8 @@ def test_a_refusal_names_the_setting_that_allows_the_host(server: Served) -> Non
 )
 @pytest.mark.parametrize("media", [(), (JSON,)])
 def test_programs_notice_nothing(server: Served, host: str, media: tuple[str, ...]) -> None:
-    heard = ask(server, CHAT, *media, body=chat("plain"), host=host)
-    assert (heard.status, heard.json["choices"][0]["message"]["content"]) == (200, "Hello")
+    received = ask(server, CHAT, *media, body=chat("plain"), host=host)
+    assert (received.status, received.json["choices"][0]["message"]["content"]) == (200, "Hello")
 
 
 def test_a_program_may_use_the_fetch_of_node_and_a_page_may_be_opened(server: Served) -> None:
@@ -153,7 +153,7 @@ def test_a_page_makes_no_namespace_be_forgotten(server: Served) -> None:
     with Raw(server.port) as raw:
         for number in range(MAX_NAMESPACES):
             raw.send(f"GET /ns/{number}/v1/models HTTP/1.1\r\nhost: localhost\r\n{CROSS}\r\n\r\n".encode())
-            assert raw.hear().status == 403
+            assert raw.receive().status == 403
     assert b"counted" not in ask(server, ours, JSON, body=chat("once")).body
 
 
@@ -175,8 +175,8 @@ def test_listed_origins_are_forwarded_and_others_are_answered_but_not_forwarded(
         assert ask(front, "GET /v1/nothing", *fields).status == 404
     assert ask(front, CHAT, f"origin: {APP}", CROSS, body=chat("hi")).status == 415
     assert open_to_pages.forwarded == before
-    heard = ask(front, CHAT, JSON, f"origin: {APP}", CROSS, body=chat("hi"))
-    assert (heard.status, heard.headers["access-control-allow-origin"]) == (200, APP)
+    received = ask(front, CHAT, JSON, f"origin: {APP}", CROSS, body=chat("hi"))
+    assert (received.status, received.headers["access-control-allow-origin"]) == (200, APP)
     assert open_to_pages.forwarded == before + 1
 
 
@@ -213,9 +213,9 @@ SHOWN = (
 @pytest.mark.parametrize("shown", SHOWN)
 @pytest.mark.parametrize("kind", ["page", "picture", "typeless", "listed", "bent"])
 def test_what_a_browser_would_show_runs_no_script(server: Served, kind: str, shown: str) -> None:
-    heard = ask(server, CHAT, JSON, shown, body=chat(kind))
-    assert (heard.status, heard.headers["content-security-policy"]) == (200, "sandbox")
-    assert heard.headers["x-content-type-options"] == "nosniff"
+    received = ask(server, CHAT, JSON, shown, body=chat(kind))
+    assert (received.status, received.headers["content-security-policy"]) == (200, "sandbox")
+    assert received.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize(("kind", "fields"), [("page", ("accept: */*",)), ("page", ()), ("plain", SHOWN[:1])])
@@ -227,5 +227,5 @@ def test_a_page_of_the_upstream_runs_no_script() -> None:
     with served(RULES) as upstream, served(flags=("--upstream", f"openai={upstream.base('openai')}", "--record", "all",
                                                   "--cassette", "kept")) as front:  # fmt: skip
         for _ in range(2):
-            heard = ask(front, CHAT, JSON, SHOWN[0], body=chat("page"))
-            assert (heard.body, heard.headers["content-security-policy"]) == (b"<script>1</script>", "sandbox")
+            received = ask(front, CHAT, JSON, SHOWN[0], body=chat("page"))
+            assert (received.body, received.headers["content-security-policy"]) == (b"<script>1</script>", "sandbox")

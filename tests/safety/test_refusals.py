@@ -152,15 +152,15 @@ def line(request: pytest.FixtureRequest, server: Served) -> Iterator[Raw]:
     with Raw(server.port) as connection:
         if request.param == "used":
             assert connection.is_open()
-            assert connection.send(post(HI)).hear().status == 200
+            assert connection.send(post(HI)).receive().status == 200
         yield connection
 
 
 def check_refused(line: Raw, status: int) -> None:
-    heard = line.hear()
-    assert (heard.status, heard.headers["content-type"]) == (status, "application/json")
-    assert heard.headers["connection"] == "close"
-    assert set(heard.json["error"]) == {"message", "type", "param", "code"}
+    received = line.receive()
+    assert (received.status, received.headers["content-type"]) == (status, "application/json")
+    assert received.headers["connection"] == "close"
+    assert set(received.json["error"]) == {"message", "type", "param", "code"}
     assert line.rest() == b""
 
 

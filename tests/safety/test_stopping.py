@@ -40,7 +40,7 @@ def serving(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
 def test_it_ends_with_everything_open(number: signal.Signals, twice: bool, tmp_path: Path) -> None:
     with serving(tmp_path) as (process, port), ExitStack() as opened:
         lines = [opened.enter_context(Raw(port, receive_buffer=4096)) for _ in range(2 * len(WAITS) + 2)]
-        lines[-1].send(GET).hear()  # and this one is idle
+        lines[-1].send(GET).receive()  # and this one is idle
         for line, sent in zip(lines, [*WAITS.values()] * 2, strict=False):
             line.send(sent)
         time.sleep(0.5)
@@ -62,7 +62,7 @@ def test_a_stream_breaks_off_and_does_not_seem_whole(tmp_path: Path) -> None:
         line.send(WAITS["a stream that goes on"])
         time.sleep(0.3)
         process.send_signal(signal.SIGTERM)
-        heard = line.rest()
-        assert heard.startswith(b"HTTP/1.1 200 OK")
-        assert not heard.endswith(b"0\r\n\r\n")
-        assert b"[DONE]" not in heard
+        received = line.rest()
+        assert received.startswith(b"HTTP/1.1 200 OK")
+        assert not received.endswith(b"0\r\n\r\n")
+        assert b"[DONE]" not in received

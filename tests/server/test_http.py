@@ -21,7 +21,7 @@ from mockserver.server.http.parser import origin, path_of, vet
 from mockserver.server.http.protocol import refusal
 from tests.kit.app_server import serve_app
 from tests.kit.local import local
-from tests.kit.raw import GET, Heard, Raw, chunked, post
+from tests.kit.raw import GET, Raw, RawResponse, chunked, post
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Field = tuple[bytes, bytes]
@@ -147,18 +147,18 @@ def line(port: int) -> Iterator[Raw]:
 def test_what_an_application_sees_of_a_request(sent: bytes, seen: bytes, step: int, line: Raw) -> None:
     for _ in range(2):
         line.send(*(sent[at : at + step] for at in range(0, len(sent), step)))
-        assert line.hear().body == seen
+        assert line.receive().body == seen
 
 
 def test_many_upgrades_are_ignored(line: Raw) -> None:
     line.send(UPGRADE * 1000)
-    assert {line.hear().body[:4] for _ in range(1000)} == {b"abc|"}
+    assert {line.receive().body[:4] for _ in range(1000)} == {b"abc|"}
 
 
 @pytest.mark.parametrize("before", [b"", GET * 3])
 def test_a_refusal_follows_the_earlier_answers(before: bytes, line: Raw) -> None:
     line.send(before + b"GET / HTTP/1.1\r\n\r\n" + GET)
-    statuses = [line.hear().status for _ in range(1 + before.count(b"host"))]
+    statuses = [line.receive().status for _ in range(1 + before.count(b"host"))]
     assert statuses == [200] * before.count(b"host") + [400]
     assert line.rest() == b""
 
@@ -176,13 +176,13 @@ def test_a_refusal_follows_the_earlier_answers(before: bytes, line: Raw) -> None
 def test_the_framing_of_a_body_may_not_outweigh_it(body: bytes, status: int, line: Raw) -> None:
     head, _, _ = post(b"", "transfer-encoding: chunked").partition(b"\r\n\r\n")
     line.send(head + b"\r\n\r\n", body)
-    assert line.hear().status == status
+    assert line.receive().status == status
 
 
 def test_a_large_body_does_not_count_as_head(line: Raw) -> None:
     for _ in range(3):
         line.send(post(b"x" * 1_000_000, "x-a: " + "a" * 60_000))
-        assert line.hear().status == 200
+        assert line.receive().status == 200
 
 
 class Waiting:
@@ -237,11 +237,11 @@ def test_an_application_that_does_not_notice_is_stopped() -> None:
 # --- answers
 
 
-def ask(app: App, sent: bytes = GET) -> tuple[Heard, bytes]:
+def ask(app: App, sent: bytes = GET) -> tuple[RawResponse, bytes]:
     with serve_app(app) as port, Raw(port) as line:
-        heard = line.send(sent).hear()
+        received = line.send(sent).receive()
         line.socket.shutdown(1)
-        return heard, line.rest()
+        return received, line.rest()
 
 
 def everything(app: App) -> bytes:
@@ -269,9 +269,9 @@ def test_a_failing_application_gets_an_error_sent(
             raise error
 
     with caplog.at_level(logging.ERROR):
-        heard, rest = ask(app)
-    assert (heard.status, heard.headers["connection"], rest) == (status, "close", b"")
-    assert message in json.dumps(heard.json)
+        received, rest = ask(app)
+    assert (received.status, received.headers["connection"], rest) == (status, "close", b"")
+    assert message in json.dumps(received.json)
     assert ("planted" in caplog.text) is isinstance(error, ValueError)
 
 
@@ -321,9 +321,13 @@ def test_the_fast_path_takes_simple_answers_only(sent: bytes, whole: bool) -> No
             await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
             await send({"type": "http.response.body", "body": b"ok"})
 
-    heard, _ = ask(app, sent)
-    assert (taken, heard.status) == ([whole], 201 if whole else 200)
-    assert (heard.headers["x-one"], heard.headers["content-length"], "date" in heard.headers) == ("1", "2", True)
+    received, _ = ask(app, sent)
+    assert (taken, received.status) == ([whole], 201 if whole else 200)
+    assert (received.headers["x-one"], received.headers["content-length"], "date" in received.headers) == (
+        "1",
+        "2",
+        True,
+    )
 
 
 # --- the socket

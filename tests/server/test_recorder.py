@@ -50,11 +50,13 @@ class Kept(list[Episode]):
         made.open(200, headers)
         return made
 
-    async def hear(self, pieces: Iterable[bytes], *headers: tuple[bytes, bytes], operation: str = "chat") -> Recorder:
+    async def receive(
+        self, pieces: Iterable[bytes], *headers: tuple[bytes, bytes], operation: str = "chat"
+    ) -> Recorder:
         """A recorder that has a whole answer, which has ended."""
         made = self.recorder(*headers, operation=operation)
         for piece in pieces:
-            made.hear(piece)
+            made.receive(piece)
         await made.keep()
         return made
 
@@ -74,7 +76,7 @@ def events(episode: Episode) -> list[bytes]:
 
 
 async def test_a_plain_answer(kept: Kept) -> None:
-    await kept.hear([b'{"a"', b":1}"], JSON, (b"content-length", b"7"))
+    await kept.receive([b'{"a"', b":1}"], JSON, (b"content-length", b"7"))
     (episode,) = kept
     reply = episode.reply
     assert (episode.dialect, episode.operation, episode.model) == ("openai", "chat", "gpt-4o")
@@ -88,7 +90,7 @@ async def test_a_plain_answer(kept: Kept) -> None:
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
 async def test_a_stream_is_kept_by_its_events(kept: Kept, size: int, end: bytes) -> None:
     text = (EVENT * 3 + b": a comment\n\n" + DONE).replace(b"\n\n", end)
-    await kept.hear(by_size(text, size), STREAM)
+    await kept.receive(by_size(text, size), STREAM)
     assert b"".join(events(kept[0])) == kept[0].reply.bytes == text
     assert events(kept[0]) == [*[EVENT.replace(b"\n\n", end)] * 3, b": a comment" + end, b"data: [DONE]" + end]
 
@@ -97,7 +99,7 @@ async def test_an_event_has_the_time_of_its_last_byte(kept: Kept) -> None:
     made = kept.recorder(STREAM)
     for piece in (EVENT[:5], EVENT[5:] + EVENT, DONE):
         await asyncio.sleep(0.02)
-        made.hear(piece)
+        made.receive(piece)
     await made.keep()
     first, second, last = [at for at, _ in kept[0].reply.frames or ()]
     assert 0.03 < first == second < last <= kept[0].reply.took
@@ -108,8 +110,8 @@ async def test_an_event_has_the_time_of_its_last_byte(kept: Kept) -> None:
 )
 async def test_coded_answers_are_decoded(kept: Kept, name: bytes, encode: Callable[[bytes], bytes]) -> None:
     coding, coded = (b"content-encoding", name), encode(b'{"a":1}')
-    await kept.hear(by_size(coded, 4), JSON, coding, (b"content-length", b"%d" % len(coded)))
-    await kept.hear(by_size(encode(EVENT + DONE), 4), STREAM, coding)
+    await kept.receive(by_size(coded, 4), JSON, coding, (b"content-length", b"%d" % len(coded)))
+    await kept.receive(by_size(encode(EVENT + DONE), 4), STREAM, coding)
     assert [episode.reply.bytes for episode in kept] == [b'{"a":1}', EVENT + DONE]
     assert [[name for name, _ in episode.reply.headers] for episode in kept] == [["content-type"]] * 2
 
@@ -126,7 +128,7 @@ async def test_coded_answers_are_decoded(kept: Kept, name: bytes, encode: Callab
 async def test_undecodable_answers_are_not_kept(
     kept: Kept, kind: tuple[bytes, bytes], coding: bytes, body: bytes, caplog: Log
 ) -> None:
-    await kept.hear(by_size(body, 5), kind, (b"content-encoding", coding))
+    await kept.receive(by_size(body, 5), kind, (b"content-encoding", coding))
     assert list(kept) == []
     assert "its content coding cannot be undone" in caplog.text
 
@@ -151,9 +153,9 @@ async def test_a_stream_is_kept_if_its_last_event_came(
     kept: Kept, operation: str, last: bytes, ends: bool, caplog: Log
 ) -> None:
     made = kept.recorder(STREAM, operation=operation)
-    made.hear(EVENT + last[:-1])
+    made.receive(EVENT + last[:-1])
     assert not made.ripe
-    made.hear(last[-1:])
+    made.receive(last[-1:])
     assert made.ripe is ends
     await made.keep()
     assert [episode.reply.bytes for episode in kept] == [EVENT + last] * ends
@@ -162,15 +164,15 @@ async def test_a_stream_is_kept_if_its_last_event_came(
 
 async def test_an_announced_length_is_reached(kept: Kept) -> None:
     made = kept.recorder(JSON, (b"content-length", b"3"))
-    made.hear(b"{ ")
+    made.receive(b"{ ")
     assert not made.ripe
-    made.hear(b"}")
+    made.receive(b"}")
     assert made.ripe
 
 
 async def test_cancelling_does_not_stop_the_saving(kept: Kept) -> None:
     made = kept.recorder(JSON)
-    made.hear(b"{}")
+    made.receive(b"{}")
     waiting = asyncio.create_task(made.keep())
     await asyncio.sleep(0)
     waiting.cancel()
@@ -191,20 +193,20 @@ async def test_cancelling_does_not_stop_the_saving(kept: Kept) -> None:
 )
 async def test_the_log_says_why_nothing_is_saved(kept: Kept, hindrance: Exception, why: str, caplog: Log) -> None:
     kept.hindrance = hindrance
-    await kept.hear([b"{}"], JSON)
+    await kept.receive([b"{}"], JSON)
     assert caplog.messages == [NOT_RECORDED + why]
     assert (kept.row.recorded, kept.row.unrecorded) == ("", why)
 
 
 async def test_incomplete_and_large_answers_are_not_kept(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     made = kept.recorder(STREAM)
-    made.hear(EVENT)
+    made.receive(EVENT)
     await made.settle()
     assert kept.row.unrecorded == "it ended before it was whole"
-    await kept.hear([b'{"a": [1'], JSON)
-    assert kept.row.unrecorded == "it told no length, and its JSON ended before it was whole"
+    await kept.receive([b'{"a": [1'], JSON)
+    assert kept.row.unrecorded == "its length is unknown, and its JSON ended before it was whole"
     monkeypatch.setattr("mockserver.server.recorder.MAX_RECORDED", 5)
-    await kept.hear([b"123", b"456"], JSON)
+    await kept.receive([b"123", b"456"], JSON)
     assert kept.row.unrecorded == "the answer is larger than 5 bytes"
     assert list(kept) == []
 

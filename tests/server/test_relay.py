@@ -20,7 +20,7 @@ from tests.kit.scripts import (
     base,
     ended,
     flushed,
-    heard,
+    received,
 )
 from tests.kit.upstream import Upstream, chunk, stream, upstream
 
@@ -90,27 +90,27 @@ def test_it_is_saved_before_the_client_sees_the_end(up: Upstream, script: str) -
 @pytest.mark.parametrize("coding", CODINGS)
 def test_the_end_of_a_coding_may_come_after_the_last_event(up: Upstream, coding: str) -> None:
     with relaying(up.base(f"late {coding}")) as relay:
-        assert heard(relay, STREAM).body == b"".join(flushed(coding))
+        assert received(relay, STREAM).body == b"".join(flushed(coding))
     assert relay.episode.reply.bytes == EVENTS
 
 
 @pytest.mark.parametrize(("operation", "asked"), [("chat", STREAM), ("responses", RESPONSE)])
 def test_what_follows_the_last_event_is_recorded(up: Upstream, operation: str, asked: bytes) -> None:
     with relaying(up.base(f"late {operation}")) as relay:
-        assert heard(relay, asked).body == b"".join(ENDINGS[operation])
+        assert received(relay, asked).body == b"".join(ENDINGS[operation])
     assert relay.episode.operation == operation
     assert relay.episode.reply.bytes == b"".join(ENDINGS[operation])
 
 
 def test_look_ups(up: Upstream) -> None:
     with relaying(base(up, "models")) as relay:
-        assert heard(relay, GET).body == b'{"object":"list","data":[]}'
+        assert received(relay, GET).body == b'{"object":"list","data":[]}'
     assert (relay.episode.request.method, relay.episode.operation) == ("GET", "models")
     asked = up.asked()
     assert (asked.method, asked.target, asked.body) == ("GET", "/models", b"")
     assert asked.header("content-length") is None
     with relaying(base(up, "head")) as relay:
-        got = heard(relay, GET.replace(b"GET", b"HEAD"), to="HEAD")
+        got = received(relay, GET.replace(b"GET", b"HEAD"), to="HEAD")
     assert (got.status, got.headers["content-length"]) == (200, "27")
     assert up.asked().method == "HEAD"
     assert relay.episodes == []  # it would answer a GET with nothing

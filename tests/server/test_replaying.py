@@ -14,7 +14,7 @@ from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import HEADERS, chat, episode, folder, streamed
-from tests.kit.raw import Heard, Raw, post
+from tests.kit.raw import Raw, RawResponse, post
 
 STREAM = streamed('{"a":1}', '{"a":2}', "[DONE]", every=0.15)
 LIMITED = Recorded(429, (*HEADERS, ("retry-after", "7"), ("content-encoding", "gzip")), b'{"error": "no"}\n', took=0.2)
@@ -26,11 +26,11 @@ class Client:
     def __init__(self, running: Running) -> None:
         self._port = int(running.address.rpartition(":")[2])
 
-    def ask(self, text: str, *headers: str, **more: Any) -> tuple[Heard, float]:
+    def ask(self, text: str, *headers: str, **more: Any) -> tuple[RawResponse, float]:
         with Raw(self._port) as line:
             began = perf_counter()
-            heard = line.send(post(json.dumps(chat(text, **more)).encode(), *headers)).hear()
-            return heard, perf_counter() - began
+            received = line.send(post(json.dumps(chat(text, **more)).encode(), *headers)).receive()
+            return received, perf_counter() - began
 
 
 @contextmanager
@@ -48,12 +48,16 @@ def serving(tmp: Path, rules: str = "", **settings: Any) -> Iterator[Client]:
 def test_the_bytes_and_headers_are_the_recorded_ones(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         for _ in range(2):  # the first is looked up, the second remembered
-            heard, _ = client.ask("limit")
-            assert (heard.status, heard.body, heard.headers["retry-after"]) == (429, LIMITED.body, "7")
-            assert heard.headers["x-mockserver-source"] == "cassette chat.yaml#2"
-            assert "content-encoding" not in heard.headers
-            heard, took = client.ask("stream", stream=True)
-            assert (heard.status, heard.body, heard.headers["content-type"]) == (200, STREAM.bytes, "text/event-stream")
+            received, _ = client.ask("limit")
+            assert (received.status, received.body, received.headers["retry-after"]) == (429, LIMITED.body, "7")
+            assert received.headers["x-mockserver-source"] == "cassette chat.yaml#2"
+            assert "content-encoding" not in received.headers
+            received, took = client.ask("stream", stream=True)
+            assert (received.status, received.body, received.headers["content-type"]) == (
+                200,
+                STREAM.bytes,
+                "text/event-stream",
+            )
             assert took < 0.15, "without a speed nothing waits"
 
 
@@ -61,8 +65,8 @@ def test_the_bytes_and_headers_are_the_recorded_ones(tmp_path: Path) -> None:
 def test_the_timing_is_the_recorded_one(tmp_path: Path, speed: float) -> None:
     with serving(tmp_path, replay_speed=speed) as client:
         for _ in range(2):
-            heard, took = client.ask("stream", stream=True)
-            assert (heard.body, took >= 0.45 / speed - 0.005) == (STREAM.bytes, True)
+            received, took = client.ask("stream", stream=True)
+            assert (received.body, took >= 0.45 / speed - 0.005) == (STREAM.bytes, True)
             assert client.ask("limit")[1] >= 0.2 / speed - 0.005
         assert client.ask("stream", "x-mockserver-timing: off", stream=True)[1] < 0.45 / speed
 
@@ -78,8 +82,8 @@ def test_the_timing_is_the_recorded_one(tmp_path: Path, speed: float) -> None:
 )
 def test_faults_of_recorded_answers(tmp_path: Path, fault: str, left: bytes, speed: float) -> None:
     with serving(tmp_path, f"rules: [{{name: bent, then: {{faults: [{{{fault}}}]}}}}]", replay_speed=speed) as client:
-        heard, _ = client.ask("stream", stream=True)
-        assert (heard.body, heard.headers["x-mockserver-source"]) == (left, "cassette chat.yaml#1")
+        received, _ = client.ask("stream", stream=True)
+        assert (received.body, received.headers["x-mockserver-source"]) == (left, "cassette chat.yaml#1")
 
 
 def test_defaults_that_a_recorded_or_a_live_request_states_change_nothing(tmp_path: Path) -> None:
@@ -88,8 +92,8 @@ def test_defaults_that_a_recorded_or_a_live_request_states_change_nothing(tmp_pa
     with serving(tmp_path, cassettes=str(recorded.path)) as client:
         for more in (stated, {}):
             for text, number in (("stated", 1), ("left out", 2)):
-                heard, _ = client.ask(text, **more)
-                assert (heard.body, heard.headers["x-mockserver-source"]) == (
+                received, _ = client.ask(text, **more)
+                assert (received.body, received.headers["x-mockserver-source"]) == (
                     json.dumps({"a": number}, separators=(",", ":")).encode(),
                     f"cassette chat.yaml#{number}",
                 )

@@ -126,9 +126,9 @@ def test_mistakes(options: dict[str, Any], complaint: str) -> None:
     faults, others = options.get("faults", ["cut"]), {name: options[name] for name in options if name != "faults"}
     with pytest.raises(MockserverError) as raised:
         FaultMatrix.of(HERE, *faults, **others)
-    told = str(raised.value.mistakes[0])
-    assert told.startswith("test_app.py:7:1: ")
-    assert complaint in told
+    details = str(raised.value.mistakes[0])
+    assert details.startswith("test_app.py:7:1: ")
+    assert complaint in details
 
 
 def test_what_waits_for_an_answer_goes_on_when_it_is_let_go() -> None:
@@ -229,8 +229,8 @@ def test_outcomes(
     server: MockServer, fault: str, end: RunResult, more: dict[str, Any], times: int, expected: str
 ) -> None:
     found = verdict(server, fault, end, lambda: [post(server, **more) for _ in range(times)])
-    assert found.told.startswith(expected)
-    assert found.told.startswith(found.outcome) or found.outcome == "truncated"
+    assert found.details.startswith(expected)
+    assert found.details.startswith(found.outcome) or found.outcome == "truncated"
     assert found.asked == ("" if not times else "stream" if "stream" in more else "plain")
     assert found.bad == (found.outcome in BAD)
 
@@ -242,7 +242,7 @@ def test_a_client_that_has_enough_goes_at_once(server: MockServer) -> None:
         with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body) as answer:
             next(answer.iter_lines())
 
-    assert verdict(server, "stall@after_tokens=1", PASSED, first_line).told == "recovered"
+    assert verdict(server, "stall@after_tokens=1", PASSED, first_line).details == "recovered"
 
 
 def test_another_question_is_no_retry(server: MockServer) -> None:
@@ -256,16 +256,16 @@ def test_another_question_is_no_retry(server: MockServer) -> None:
 
 def test_retry_after(server: MockServer) -> None:
     found = verdict(server, "error=429", PASSED, lambda: [post(server), post(server)])
-    assert found.told.startswith("recovered, 1 retry; ignored Retry-After: retried a")
-    assert found.told.endswith(", not after 1 s")
+    assert found.details.startswith("recovered, 1 retry; ignored Retry-After: retried a")
+    assert found.details.endswith(", not after 1 s")
     assert found.bad
     server.reset()
     server.on().reply("Hi")
-    assert verdict(server, "error=429", RAISED, lambda: post(server)).told == "raised ReadError"
+    assert verdict(server, "error=429", RAISED, lambda: post(server)).details == "raised ReadError"
 
 
 @pytest.mark.parametrize(
-    ("options", "end", "told", "bad"),
+    ("options", "end", "details", "bad"),
     [
         ({}, PASSED, "recovered; left the stream of call 1 open", True),
         ({"allow": "left_open"}, PASSED, "recovered; left the stream of call 1 open", False),
@@ -274,7 +274,7 @@ def test_retry_after(server: MockServer) -> None:
     ],
 )
 def test_a_stream_that_is_left_open(
-    server: MockServer, options: dict[str, Any], end: RunResult, told: str, bad: bool
+    server: MockServer, options: dict[str, Any], end: RunResult, details: str, bad: bool
 ) -> None:
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     matrix = FaultMatrix.of(HERE, "stall@after_tokens=1", **options)
@@ -283,19 +283,19 @@ def test_a_stream_that_is_left_open(
     server.override(case.rule)
     with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
         row = matrix.row("test_x", case, end, server.calls)
-    assert (row.told, row.bad) == (told, bad)
+    assert (row.details, row.bad) == (details, bad)
 
 
 def test_no_rule_answered(server: MockServer) -> None:
     server.reset()
     found = verdict(server, "crlf", RAISED, lambda: post(server))
     assert found.outcome == "failed"
-    assert found.told == 'failed: no rule answered call 1: chat gpt-4o "hello" -> unmatched'
+    assert found.details == 'failed: no rule answered call 1: chat gpt-4o "hello" -> unmatched'
     server.reset()
 
 
 @pytest.mark.parametrize(
-    ("options", "result", "told", "bad"),
+    ("options", "result", "details", "bad"),
     [
         ({"allow": "hung"}, RunResult("passed", hung="here"), "hung: here", False),
         ({"expect": {"error": "hung"}}, RunResult("passed", hung="here"), "hung: here", False),
@@ -304,10 +304,10 @@ def test_no_rule_answered(server: MockServer) -> None:
         ({"expect": {500: "raised"}}, PASSED, "unaffected: no calls received", False),
     ],
 )
-def test_what_is_held_against_it(options: dict[str, Any], result: RunResult, told: str, bad: bool) -> None:
+def test_what_is_held_against_it(options: dict[str, Any], result: RunResult, details: str, bad: bool) -> None:
     matrix = FaultMatrix.of(HERE, "error=500", **options)
     row = matrix.row("test_x", matrix.cases[1], result, ())
-    assert (row.test, row.fault, row.told, row.bad) == ("test_x", "error=500", told, bad)
+    assert (row.test, row.fault, row.details, row.bad) == ("test_x", "error=500", details, bad)
 
 
 ROWS = (

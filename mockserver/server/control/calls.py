@@ -81,12 +81,12 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
 
 def attempts(rows: Sequence[Exchange]) -> dict[int, int]:
     """Which attempt each call is: from the client's retry header, else by how many equal requests came before it."""
-    seen, found = Counter[tuple[Json, ...]](), {}
+    counts, found = Counter[tuple[Json, ...]](), {}
     for row in rows:
         same = (row.namespace, row.method, row.path, row.query, row.body)
-        seen[same] += 1
+        counts[same] += 1
         retries = next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None)
-        found[row.seq] = attempt_from_header(retries) or seen[same]
+        found[row.seq] = attempt_from_header(retries) or counts[same]
     return found
 
 

@@ -28,8 +28,8 @@ class RequestCycle(RequestResponseCycle):
         failure: Failure | None = None
         try:
             await app(self.scope, self.receive, self.send)  # type: ignore[arg-type]
-        except Failure as told:
-            failure = told
+        except Failure as raised:
+            failure = raised
         except asyncio.CancelledError:
             failure = Failure("overloaded", "The server is stopping.")
         except Exception:
@@ -123,9 +123,9 @@ class RequestCycle(RequestResponseCycle):
         return {**start, "headers": headers}
 
     def _lies(self, piece: Message) -> bool:
-        """Whether the body is longer or shorter than was told; it goes out as it is, and the connection with it."""
-        length, told = len(piece.get("body", b"")), self.expected_content_length
-        if length == told or (length < told and piece.get("more_body")) or self.scope["method"] == "HEAD":
+        """Whether the body is longer or shorter than was stated; it goes out as it is, and the connection with it."""
+        length, stated = len(piece.get("body", b"")), self.expected_content_length
+        if length == stated or (length < stated and piece.get("more_body")) or self.scope["method"] == "HEAD":
             return False
         self._open, self.keep_alive = not self.response_complete, False
         return self._open

@@ -13,7 +13,7 @@ PATIENCE = httpx.Timeout(20.0)
 
 
 @dataclass(frozen=True)
-class Heard:
+class RawResponse:
     """All of an answer as it came: raw headers in order, the body, the error at its end, how the journal tells it."""
 
     status: int
@@ -24,7 +24,7 @@ class Heard:
     ended: str
 
 
-def heard(server: MockServer, client: httpx.Client, request: httpx.Request) -> Heard:
+def received(server: MockServer, client: httpx.Client, request: httpx.Request) -> RawResponse:
     """What a client hears. How an answer ended from which it ran away is not told: a server takes its time to see."""
     status, headers, body, error = 0, list[tuple[bytes, bytes]](), b"", ""
     try:
@@ -38,7 +38,7 @@ def heard(server: MockServer, client: httpx.Client, request: httpx.Request) -> H
     call = server.calls[-1] if fled else _over(server)
     all_of_it = f"client left after {len(body)} bytes"  # while the server still paused behind the last of them
     ended = "complete" if call.ended == all_of_it and not error else call.ended
-    return Heard(status, tuple(headers), body, error, call.source, "" if fled else ended)
+    return RawResponse(status, tuple(headers), body, error, call.source, "" if fled else ended)
 
 
 def _over(server: MockServer) -> Call:

@@ -71,7 +71,7 @@ class HeardError(Exception):
         self.name = name
 
 
-class Heard:
+class RawResponse:
     """An answer, and what plays it."""
 
     def __init__(self, actions: Iterable[Action], patience: float | None = 5.0) -> None:
@@ -86,13 +86,13 @@ class Heard:
 
     def pieces(self) -> list[Any]:
         """All of the body; and the error, if it ends so."""
-        heard = list[Any]()
+        received = list[Any]()
         try:
             while (piece := self.answer.next()) is not None:
-                heard.append(piece)
+                received.append(piece)
         except HeardError as error:
-            heard.append(error.name)
-        return heard
+            received.append(error.name)
+        return received
 
 
 def told(length: int) -> Head:
@@ -112,13 +112,13 @@ def told(length: int) -> Head:
     ],
 )
 def test_heads_are_as_on_the_wire(head: Head, how: Any, headers: Any) -> None:
-    answer = Heard((head,)).answer
+    answer = RawResponse((head,)).answer
     assert answer.next() == head
     assert answer.begin(head, **how) == headers
 
 
 @pytest.mark.parametrize(
-    ("actions", "heard", "ended"),
+    ("actions", "received", "ended"),
     [
         ((told(3), Write(b"one")), [b"one"], "complete"),
         ((told(3), Write(b"one"), Wait(9.0)), [b"one"], "complete"),
@@ -139,12 +139,12 @@ def test_heads_are_as_on_the_wire(head: Head, how: Any, headers: Any) -> None:
         ((OK, Write(TWO)), [TWO], "complete"),
     ],
 )
-def test_bodies(actions: tuple[Action, ...], heard: list[Any], ended: Any) -> None:
-    played = Heard(actions)
+def test_bodies(actions: tuple[Action, ...], received: list[Any], ended: Any) -> None:
+    played = RawResponse(actions)
     played.begin()
-    assert played.pieces() == heard
+    assert played.pieces() == received
     assert played.app.ended == ended
-    assert b"".join(played.app.noted) == b"".join(piece for piece in heard if isinstance(piece, bytes))
+    assert b"".join(played.app.noted) == b"".join(piece for piece in received if isinstance(piece, bytes))
 
 
 def test_nothing_is_made_before_it_is_asked_for() -> None:
@@ -156,7 +156,7 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
             made.append(number)
             yield Write(b"data: %d\n\n" % number, 1, Frame(b"%d" % number))
 
-    played = Heard(actions())
+    played = RawResponse(actions())
     played.begin()
     assert made == []
     played.answer.next()
@@ -180,7 +180,7 @@ def test_nothing_is_made_before_it_is_asked_for() -> None:
     ],
 )
 def test_who_closes_early_leaves(actions: Any, asked: int, ended: Any, noted: bytes) -> None:
-    played = Heard(actions)
+    played = RawResponse(actions)
     played.begin()
     for _ in range(asked):
         played.answer.next()

@@ -9,7 +9,7 @@ from mockserver.testing import MockServer, Setup
 from tests.dialects.case_files import Case, all_cases
 from tests.faults.cases import CASES as FAULTS
 from tests.faults.cases import IN_CALLS, rules
-from tests.testing.transport.both import Heard, heard, request
+from tests.testing.transport.both import RawResponse, received, request
 
 DIALECT_CASES = list(all_cases())
 CHAT = "/v1/chat/completions"
@@ -30,9 +30,9 @@ def test_every_case_of_a_dialect(
     assert not differing, "\n".join(differing)
 
 
-def _asked(server: MockServer, client: httpx.Client, setup: Setup, sent: httpx.Request) -> Heard:
+def _asked(server: MockServer, client: httpx.Client, setup: Setup, sent: httpx.Request) -> RawResponse:
     server.reset(setup)
-    return heard(server, client, sent)
+    return received(server, client, sent)
 
 
 def _request(url: str, case: Case) -> httpx.Request:
@@ -54,7 +54,7 @@ def test_every_fault(  # size: fixtures
         for client in (socket, direct):
             server.reset(Setup.of(file))
             sent = request(server.url, CHAT, body, headers={"x-case": front + fault}, timeout=briefly)
-            over.append(heard(server, client, sent))
+            over.append(received(server, client, sent))
         if over[0] != over[1]:
             differing.append(f"{fault}:\n  {over[0]}\n  {over[1]}")
     assert not differing, "\n".join(differing)

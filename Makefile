@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile o
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 
-.PHONY: setup serve fmt check test slow browser quick frameworks fuzz crash cover bench tour lock lock-frameworks
+.PHONY: setup serve fmt check lint house test slow browser quick frameworks fuzz crash cover bench tour lock lock-frameworks
 
 setup: .venv/ready
 
@@ -45,12 +45,17 @@ serve: $(SERVING)/ready
 fmt: setup
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
-check: setup
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q -n auto tests/house
+check: lint house
 
-test: setup  # tests/house is part of make check
+lint: setup
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+house: setup
+	$(BIN)/pytest -q -n auto tests/house
+
+test: setup  # tests/house is part of make check. SLOW=1: with those of make slow, sooner than one after the other
 	@echo "All tests but tests/house, tests/browser and those of make slow: about four minutes on two cores."
-	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) --ignore tests/house $(if $(SLOW),,-m "not slow")
 
 slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
 	@echo "The tests that only need to pass before a merge: about three minutes on two cores."

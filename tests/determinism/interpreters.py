@@ -30,11 +30,11 @@ def environment(version: str) -> Path:
     folder = ROOT / f".venv-{version}"
     pinned, mark = _pinned(), folder / "pinned"
     if not mark.exists() or mark.read_text() != sha256(pinned.encode()).hexdigest():
-        _run(others()[version], "-m", "venv", "--clear", folder)
+        _run(others()[version], "-m", "venv", "--clear", "--without-pip", folder)
         listed = folder / "pinned.txt"
         listed.write_text(pinned)
-        pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes")
-        _run(folder / "bin/python", *pip, "--requirement", listed)
+        pip = (sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check")
+        _run(*pip, "install", "--quiet", "--no-deps", "--no-compile", "--require-hashes", "--requirement", listed)
         mark.write_text(sha256(pinned.encode()).hexdigest())
     return folder / "bin/python"
 

@@ -28,7 +28,18 @@ def conflicts(body: Body, version: str) -> Messages:
     yield from _of_thinking(body)
     yield from _of_caching(body)
     yield from _unpaired(body)
+    if output_format(body) and any((block.get("citations") or {}).get("enabled") for block in _cited(body)):
+        yield "Citations cannot be enabled together with `output_config.format`."
     yield from _of_prefill(body["messages"])
+
+
+def output_format(body: Body) -> Body | None:
+    found: Body | None = (body.get("output_config") or {}).get("format") or body.get("output_format")
+    return found
+
+
+def _cited(body: Body) -> Iterator[Body]:
+    yield from (block for *_, block in _blocks(body["messages"]) if block["type"] in ("document", "search_result"))
 
 
 def _only_formerly(body: Body) -> Messages:
@@ -159,8 +170,7 @@ def _of_prefill(messages: list[Body]) -> Messages:
 
 def live_only(body: Body) -> Messages:
     """Yield what depends on the model or on policy, which is refused with `strict` only."""
-    form = (body.get("output_config") or {}).get("format") or body.get("output_format")
-    if form:
+    if form := output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _unsupported(form["schema"]))
     newer = _NEWER.match(body["model"]) is not None
     if newer and body["messages"][-1]["role"] == "assistant":

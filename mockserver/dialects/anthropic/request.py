@@ -19,7 +19,7 @@ from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects._chat import schema_as_text, with_ordinals
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import clip, read_object
-from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only
+from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format
 from mockserver.dialects.anthropic.models import MESSAGES, Body, family, refuse, validate
 from mockserver.dialects.anthropic.tools import SCHEMAS, usable_schema
 
@@ -55,7 +55,7 @@ def version_of(http: HttpRequest, *, strict: bool) -> str:
 def _call(http: HttpRequest, body: Body) -> Call:
     tools = tuple(_tools(body.get("tools") or ()))
     choice = body.get("tool_choice") or {"type": "auto" if tools else "none"}
-    form = (body.get("output_config") or {}).get("format") or body.get("output_format")
+    form = output_format(body)
     thread = body.get("thread") or {}
     return Call(
         dialect=NAME,

@@ -1,0 +1,231 @@
+"""Anthropic's own client over a socket: messages, streams, tool runner, structured outputs, batches, errors."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import anthropic
+import httpx
+import pytest
+from pydantic import BaseModel, Field
+
+from mockserver.testing import MockServer
+
+MODEL: Any = "claude-sonnet-5-5"
+HELLO: Any = [{"role": "user", "content": "Hello"}]
+WEATHER: Any = {
+    "name": "get_weather",
+    "description": "The weather in a city",
+    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer(unmatched="generate") as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def cleared(server: MockServer) -> None:
+    server.reset()
+
+
+@pytest.fixture
+def client(server: MockServer) -> anthropic.Anthropic:
+    return anthropic.Anthropic(
+        base_url=server.base_url("anthropic"), api_key="sk-x", max_retries=0, _strict_response_validation=True
+    )
+
+
+def test_a_message(client: anthropic.Anthropic, server: MockServer) -> None:
+    server.on("Hello").reply("Hi!")
+    message = client.messages.create(model=MODEL, max_tokens=99, messages=HELLO)
+    assert (message.content[0].text, message.stop_reason) == ("Hi!", "end_turn")  # type: ignore[union-attr]
+    assert message._request_id
+    assert message._request_id.startswith("req_01")
+
+
+def test_a_stream(client: anthropic.Anthropic, server: MockServer) -> None:
+    server.on("Hello").reply(reasoning="A greeting.", text="Hi there!")
+    with client.messages.stream(model=MODEL, max_tokens=99, messages=HELLO) as stream:
+        assert "".join(stream.text_stream) == "Hi there!"
+        message = stream.get_final_message()
+    assert [block.type for block in message.content] == ["thinking", "text"]
+    assert message.to_dict() == client.messages.create(model=MODEL, max_tokens=99, messages=HELLO).to_dict()
+
+
+def test_the_beta_namespace(client: anthropic.Anthropic) -> None:
+    message = client.beta.messages.create(model=MODEL, max_tokens=99, messages=HELLO, betas=["a-2025-01-01"])
+    assert message.content[0].type == "text"
+    counted = client.beta.messages.count_tokens(model=MODEL, messages=HELLO)
+    assert counted.input_tokens == message.usage.input_tokens
+
+
+async def test_the_async_client(server: MockServer) -> None:
+    async with anthropic.AsyncAnthropic(base_url=server.base_url("anthropic"), api_key="k") as client:
+        asked = (client.messages.create(model=MODEL, max_tokens=99, messages=HELLO) for _ in range(3))
+        assert len({message.id for message in await asyncio.gather(*asked)}) == 1
+        async with client.messages.stream(model=MODEL, max_tokens=99, messages=HELLO) as stream:
+            assert await stream.get_final_text()
+
+
+@pytest.mark.parametrize("thread", [True, False])
+def test_the_tool_runner_ends(client: anthropic.Anthropic, server: MockServer, thread: bool) -> None:
+    @anthropic.beta_tool
+    def get_weather(city: str) -> str:
+        """The weather in a city.
+
+        Args:
+            city: The city.
+        """
+        return f"It is clear in {city}."
+
+    runner = client.beta.messages.tool_runner(
+        model=MODEL,
+        max_tokens=999,
+        tools=[get_weather],
+        messages=[{"role": "user", "content": "How is the weather in Oslo?"}],
+        **({} if thread else {"thread": False}),  # type: ignore[arg-type]
+    )
+    messages = list(runner)
+    assert [message.stop_reason for message in messages] == ["tool_use", "end_turn"]
+    assert "clear" in messages[-1].content[0].text  # type: ignore[union-attr]
+    assert len(server.calls) == 2
+
+
+class Report(BaseModel):
+    """A report."""
+
+    city: str
+    stars: int = Field(ge=1, le=5)
+    code: str = Field(pattern=r"^[A-Z]{3}-\d{4}$")
+    tags: list[str] = Field(max_length=3, min_length=2)
+    mood: Literal["good", "bad"]
+
+
+def test_structured_outputs(client: anthropic.Anthropic) -> None:
+    message = client.messages.parse(model=MODEL, max_tokens=999, messages=HELLO, output_format=Report)
+    assert isinstance(message.parsed_output, Report)
+    with client.messages.stream(model=MODEL, max_tokens=999, messages=HELLO, output_format=Report) as stream:
+        assert stream.get_final_message().parsed_output == message.parsed_output
+
+
+def test_batches(client: anthropic.Anthropic, server: MockServer) -> None:
+    server.on("Hello").reply("Hi!")
+    good: Any = {"model": MODEL, "max_tokens": 9, "messages": HELLO}
+    asked: Any = [{"custom_id": "a", "params": good}, {"custom_id": "b", "params": {**good, "max_tokens": -1}}]
+    for base in (server.base_url("anthropic"), f"{server.url}/ns/mine/anthropic"):
+        own = client.with_options(base_url=base)
+        batch = own.messages.batches.create(requests=asked)
+        assert (batch.processing_status, batch.request_counts.processing) == ("in_progress", 2)
+        ended = own.messages.batches.retrieve(batch.id)
+        assert (ended.processing_status, ended.request_counts.succeeded, ended.request_counts.errored) == (
+            "ended",
+            1,
+            1,
+        )
+        assert ended.results_url == f"{base}/v1/messages/batches/{batch.id}/results"
+        first, second = own.messages.batches.results(batch.id)
+        assert first.result.type == "succeeded"
+        assert first.result.message.usage.service_tier == "batch"
+        assert second.result.type == "errored"
+        assert second.result.error.error.message == "max_tokens: Input should be greater than or equal to 1"
+        assert [each.id for each in own.messages.batches.list()] == [batch.id]
+        assert own.messages.batches.delete(batch.id).type == "message_batch_deleted"
+
+
+def test_a_batch_that_is_cancelled(client: anthropic.Anthropic) -> None:
+    asked: Any = [{"custom_id": "a", "params": {"model": MODEL, "max_tokens": 9, "messages": HELLO}}]
+    batch = client.messages.batches.create(requests=asked)
+    with pytest.raises(anthropic.BadRequestError):
+        client.messages.batches.delete(batch.id)
+    assert client.messages.batches.cancel(batch.id).processing_status == "canceling"
+    ended = client.messages.batches.retrieve(batch.id)
+    assert (ended.processing_status, ended.request_counts.canceled) == ("ended", 1)
+    (only,) = client.messages.batches.results(batch.id)
+    assert only.result.type == "canceled"
+    with pytest.raises(anthropic.BadRequestError, match="custom_id must be unique"):
+        client.messages.batches.create(requests=asked * 2)
+
+
+def test_models(client: anthropic.Anthropic) -> None:
+    names = [model.id for model in client.models.list(limit=3)]
+    assert len(names) == len(set(names)) > 6
+    assert client.models.retrieve("claude-opus-4-8").display_name == "Claude Opus 4.8"
+    page = client.models.list(before_id=names[4], limit=2)
+    assert ([model.id for model in page.data], page.has_more) == (names[2:4], True)
+
+
+ERRORS: dict[int, type[anthropic.APIStatusError]] = {
+    400: anthropic.BadRequestError,
+    401: anthropic.AuthenticationError,
+    403: anthropic.PermissionDeniedError,
+    404: anthropic.NotFoundError,
+    409: anthropic.ConflictError,
+    422: anthropic.UnprocessableEntityError,
+    429: anthropic.RateLimitError,
+    500: anthropic.InternalServerError,
+    529: anthropic.InternalServerError,
+}
+
+
+@pytest.mark.parametrize(("status", "kind"), ERRORS.items())
+def test_errors(client: anthropic.Anthropic, server: MockServer, status: int, kind: type[Exception]) -> None:
+    server.on("Hello").fail(status)
+    for stream in (False, True):
+        with pytest.raises(kind) as caught:
+            client.messages.create(model=MODEL, max_tokens=9, messages=HELLO, stream=stream)
+        body: Any = caught.value.body  # type: ignore[attr-defined]
+        assert body["request_id"] == caught.value.request_id  # type: ignore[attr-defined]
+
+
+def test_it_tries_again(client: anthropic.Anthropic, server: MockServer) -> None:
+    server.on("Hello").fail(529, retry_after=0).times(1)
+    server.on("Hello").reply("Hi!")
+    patient = client.with_options(max_retries=2)
+    assert patient.messages.create(model=MODEL, max_tokens=9, messages=HELLO).content
+    assert len(server.calls) == 2
+
+
+def test_an_error_within_a_stream(client: anthropic.Anthropic, server: MockServer) -> None:
+    server.on("Hello").then(
+        {"text": "One two three four.", "faults": [{"error_event": {"after_tokens": 2, "reason": "overloaded"}}]}
+    )
+    with pytest.raises(anthropic.APIStatusError) as caught:
+        for _ in client.messages.create(model=MODEL, max_tokens=99, messages=HELLO, stream=True):
+            pass
+    assert (caught.value.type, caught.value.status_code) == ("overloaded_error", 200)
+
+
+def test_rate_limits(server: MockServer) -> None:
+    with MockServer(unmatched="generate", limits={"requests_per_minute": 2}) as limited:
+        address = f"{limited.base_url('anthropic')}/v1/messages"
+        body = {"model": "m", "max_tokens": 9, "messages": HELLO}
+        answers = [httpx.post(address, json=body) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[0].headers["anthropic-ratelimit-requests-remaining"] == "1"
+    assert answers[0].headers["anthropic-ratelimit-requests-reset"].endswith("Z")
+    assert (
+        answers[2]
+        .json()["error"]["message"]
+        .startswith("This request would exceed your organization's rate limit of 2 requests per minute ")
+    )
+    assert float(answers[2].headers["retry-after"]) > 0
+
+
+def test_the_environment_leads_the_client_here(server: MockServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "real")
+    with server.environ():
+        client = anthropic.Anthropic(max_retries=0)
+        assert client.messages.create(model=MODEL, max_tokens=9, messages=HELLO).content
+        assert client.auth_token is None
+
+
+def test_version_1_of_the_sdk_sends_its_key_in_its_own_header(server: MockServer) -> None:
+    headers = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    body = {"model": "m", "max_tokens": 9, "messages": HELLO, "temperature": 0.5, "top_k": 3}
+    answer = httpx.post(f"{server.base_url('anthropic')}/v1/messages?beta=true", json=body, headers=headers)
+    assert answer.status_code == 200
+    (call,) = server.calls
+    assert call.model == "m"

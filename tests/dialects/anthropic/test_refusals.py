@@ -1,0 +1,183 @@
+"""What Anthropic refuses: its own words, its statuses and types, what only `strict` refuses, and its two versions."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.kit.asgi import app
+from tests.kit.local import local
+
+PATH = "/anthropic/v1/messages"
+NEW, OLD = {"anthropic-version": "2026-10-21"}, {"anthropic-version": "2023-06-01"}
+USUAL = {"model": "claude-sonnet-4-5", "max_tokens": 1000, "messages": [{"role": "user", "content": "Hello"}]}
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
+Json = Any
+
+
+def ask(body: Json, headers: Any = NEW, **settings: Json) -> tuple[int, Json]:
+    answered = local(**settings).ask(
+        PATH, {key: value for key, value in {**USUAL, **body}.items() if value is not None}, headers=headers
+    )
+    return answered.status, answered.json
+
+
+@pytest.mark.parametrize(("body", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(body: Json, message: str) -> None:
+    status, found = ask(body)
+    assert (status, found["error"]["type"]) == (400, "invalid_request_error"), found
+    said = found["error"]["message"]
+    assert said == message or (message[-1] in " " and said.startswith(message))
+
+
+def test_two_versions() -> None:
+    assert ask({"temperature": 0.5}, OLD)[0] == 200
+    assert ask({"temperature": 0.5}, {})[0] == 200
+    assert ask({"temperature": 2}, OLD)[1]["error"]["message"] == "temperature: range: 0..1"
+    assert ask({"temperature": 0.5}, {"anthropic-version": "2030-01-01"})[0] == 400
+    thinking = {"thinking": {"type": "adaptive"}, "temperature": 0.5}
+    assert ask(thinking, OLD)[1]["error"]["message"].startswith("`temperature` may only be set to 1 when thinking is")
+
+
+STRICT = {
+    "no version": ({}, {}, "anthropic-version: header is required"),
+    "unknown version": ({}, {"anthropic-version": "x"}, 'anthropic-version: "x" is not a valid version'),
+    "temperature and top_p": (
+        {"temperature": 1, "top_p": 1},
+        OLD,
+        "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+    ),
+    "newer model": (
+        {"temperature": 1, "model": "claude-opus-4-8"},
+        OLD,
+        "`temperature` is deprecated for this model.",
+    ),
+    "prefill": (
+        {"model": "claude-sonnet-5-5", "messages": [*USUAL["messages"], {"role": "assistant", "content": "So"}]},
+        NEW,
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
+    ),
+    "signature": (
+        {
+            "messages": [
+                *USUAL["messages"],
+                {"role": "assistant", "content": [{"type": "thinking", "thinking": "a", "signature": "b"}]},
+            ]
+        },
+        NEW,
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ),
+    "open object": (
+        {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}},
+        NEW,
+        "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    ),
+    "image": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "?"}}
+                    ],
+                }
+            ]
+        },
+        NEW,
+        "messages.0.content.0.image.source.base64: Could not process image",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "headers", "message"), STRICT.values(), ids=STRICT.keys())
+def test_strict(body: Json, headers: Any, message: str) -> None:
+    assert ask(body, headers)[0] == 200
+    status, found = ask(body, headers, strict=True)
+    assert (status, found["error"]["message"]) == (400, message)
+
+
+def test_thoughts_of_the_mock_are_genuine() -> None:
+    thinking = {"thinking": {"type": "adaptive"}}
+    for shown in (thinking, {"thinking": {"type": "adaptive", "display": "omitted"}}):
+        content = ask(shown)[1]["content"]
+        assert content[0]["type"] == "thinking"
+        messages = [*USUAL["messages"], {"role": "assistant", "content": content}, *USUAL["messages"]]
+        assert ask({**shown, "messages": messages}, strict=True)[0] == 200
+        changed = [{**content[0], "thinking": "Something else"}, *content[1:]]
+        messages = [*USUAL["messages"], {"role": "assistant", "content": changed}, *USUAL["messages"]]
+        assert ask({**shown, "messages": messages}, strict=True)[0] == 400
+
+
+KINDS = {
+    "invalid_key": (401, "authentication_error", "invalid x-api-key"),
+    "402": (402, "billing_error", "There is an issue with your organization's billing."),
+    "forbidden": (403, "permission_error", "Your API key does not have permission to use the specified resource."),
+    "model_not_found": (404, "not_found_error", "model: claude-sonnet-4-5"),
+    "409": (409, "conflict_error", "The resource was changed by another request."),
+    "413": (413, "request_too_large", "Request exceeds the maximum allowed number of bytes."),
+    "unprocessable": (422, "invalid_request_error", "The request was well-formed, but could not be processed."),
+    "quota": (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. "),
+    "context_length": (400, "invalid_request_error", "prompt is too long: 8193 tokens > 8192 maximum"),
+    "rate_limit": (
+        429,
+        "rate_limit_error",
+        "This request would exceed your organization's rate limit of 60 requests per minute",
+    ),
+    "500": (500, "api_error", "Internal server error"),
+    "timeout": (504, "timeout_error", "The request timed out."),
+    "overloaded": (529, "overloaded_error", "Overloaded"),
+    "529": (529, "overloaded_error", "Overloaded"),
+    "408": (408, "invalid_request_error", "The request timed out."),
+    "{status: 400, message: No, code: thread_unsupported_request}": (400, "invalid_request_error", "No"),
+}
+
+
+@pytest.mark.parametrize("error", KINDS)
+def test_errors_of_rules(error: str) -> None:
+    answered = local(f"rules: [{{then: {{error: {error}}}}}]").ask(PATH, USUAL, headers={"x-api-key": "k"})
+    found = answered.json["error"]
+    assert (answered.status, found["type"]) == KINDS[error][:2]
+    assert found["message"].startswith(KINDS[error][2])
+    assert found.get("details") == ({"error_code": "thread_unsupported_request"} if "code" in error else None)
+
+
+def test_keys() -> None:
+    server = local(keys=["right"])
+    said = {
+        "x-api-key": ("wrong", "invalid x-api-key"),
+        "authorization": ("Bearer wrong", "Invalid bearer token"),
+        "x": ("", "x-api-key header is required"),
+    }
+    for header, (value, message) in said.items():
+        answered = server.ask(PATH, USUAL, headers={header: value})
+        assert (answered.status, answered.json["error"]["message"]) == (401, message)
+    assert server.ask(PATH, USUAL, headers={"x-api-key": "right", "authorization": "Bearer wrong"}).status == 200
+
+
+def test_paths_and_methods() -> None:
+    server = app("rules: []")
+    lost = server.ask("/anthropic/v1/nothing/here", USUAL)
+    assert (lost.status, lost.json["error"]["type"]) == (404, "not_found_error")
+    wrong = server.ask(PATH, method="GET")
+    assert (wrong.status, wrong.json["error"]["message"], wrong.headers["allow"]) == (405, "Method Not Allowed", "POST")
+
+
+def test_a_model_that_is_not_listed() -> None:
+    status, found = ask({"model": "claude-nope"}, models=["claude-sonnet-4-5"])
+    assert (status, found["error"]["type"], found["error"]["message"]) == (404, "not_found_error", "model: claude-nope")
+
+
+def test_windows_of_models() -> None:
+    table = {"claude-x": {"context_window": 50, "max_output_tokens": 20}}
+    long = {"model": "claude-x", "max_tokens": 10, "messages": [{"role": "user", "content": "word " * 60}]}
+    assert ask(long, models=table)[1]["error"]["message"] == "prompt is too long: 67 tokens > 50 maximum"
+    assert ask({"model": "claude-x", "max_tokens": 21}, models=table)[1]["error"]["message"] == (
+        "max_tokens: 21 > 20, which is the maximum allowed number of output tokens for claude-x"
+    )
+
+
+def test_a_schema_that_says_nothing_is_of_any_object() -> None:
+    form = {"output_config": {"format": {"type": "json_schema", "schema": {"foo": "bar"}}}}
+    status, found = ask(form)
+    assert (status, found["content"][0]["text"][0]) == (200, "{")

@@ -356,7 +356,7 @@ def _block_parts(block: Table) -> Iterator[ParsedPart]:
             yield ParsedPart("reasoning", _text(block.get("thinking")))
         case "tool_use":
             arguments = block.get("input")
-            text = arguments if isinstance(arguments, str) else compact(arguments)
+            text = (arguments or "{}") if isinstance(arguments, str) else compact(arguments)
             yield ParsedPart("call", call=ParsedToolCall(_text(block.get("name")), text))
         case _:
             yield ParsedPart("item", item=block)
@@ -401,7 +401,7 @@ def _add_to_block(block: dict[str, Json], delta: Table) -> None:
 
 
 _STOP_REASONS = {
-    **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
+    "end_turn": "stop",
     "max_tokens": "length",
     "tool_use": "tool_calls",
     "refusal": "content_filter",

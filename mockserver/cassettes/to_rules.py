@@ -210,7 +210,7 @@ def _choice(choice: ParsedChoice) -> dict[str, Json]:
     repeated = len(set(texts)) < len(texts) or {"text", "refusal"} <= {*texts}
     in_order = kinds == sorted(kinds, key=_ORDER.index) and not repeated
     then: dict[str, Json] = _flat(choice) if in_order else {"parts": [_part(part) for part in choice.parts]}
-    if not then:
+    if then.keys() <= {"reasoning"}:
         then["text"] = ""
     if choice.annotations and "text" in kinds:
         then["annotations"] = _literals(list(choice.annotations))
@@ -326,7 +326,9 @@ def _severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dic
 _ORDER = ("reasoning", "item", "text", "refusal", "call")  # in which a rule's keys are rendered
 _LISTS = {"tool_call": "tool_calls", "item": "items"}
 _FINISHES = (*FINISHES, *OWN_FINISHES)
-_MADE = frozenset(("id", "call_id", "container_id", "status", "created_by", "pending_safety_checks"))
+_MADE = frozenset(
+    ("id", "call_id", "caller", "tool_use_id", "container_id", "status", "created_by", "pending_safety_checks")
+)
 _SEVERITIES = ("low", "medium", "high")
 _HARMS = ("hate", "self_harm", "sexual", "violence")
 _DETECTIONS = ("jailbreak", "protected_material_text", "protected_material_code")

@@ -178,9 +178,11 @@ def _hosted(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]
             yield {"type": "mcp_tool_result", "tool_use_id": made, "is_error": failed, "content": said}
         case "server_tool_use" | "mcp_tool_use":
             made = name("srvtoolu_01" if item.kind == "server_tool_use" else "mcptoolu_01")
-            yield {"type": item.kind, "id": made, **body}
+            called = {"caller": _DIRECT} if item.kind == "server_tool_use" else {}
+            yield {"type": item.kind, "id": made, "input": {}, **body, **called}
         case kind if kind.endswith("_tool_result"):
-            yield {"type": kind, "tool_use_id": last, **body}
+            called = {"caller": _DIRECT} if kind.startswith("web_") else {}
+            yield {"type": kind, "tool_use_id": last, **body, **called}
         case "redacted_thinking" | "container_upload" | "compaction" | "fallback" as kind:
             yield {"type": kind, **body}
 

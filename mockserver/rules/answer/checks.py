@@ -152,7 +152,7 @@ def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -
         if other is not None:
             able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
-    chats = {wire_format(str(dialect), "chat") for dialect in pinned(when, "dialect") or ("openai",)}
+    chats = {wire_format(str(dialect), "chat") for dialect in pinned(when, "dialect") or ("anthropic",)}
     for path, content in then.nested() if wanted else ():
         for key in _given(content, _NOT_SENT):
             if all(name in _NOT_SENT[key] for name in wanted) and not (key == "items" and "messages" in chats):

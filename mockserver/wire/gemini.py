@@ -164,7 +164,7 @@ def _finished(parts: Sequence[Object], choice: Choice, index: int, options: Gemi
     if ratings := _ratings(choice.safety):
         made["safetyRatings"] = ratings
     made |= _citations(choice, options)
-    if grounding := _grounding(choice):
+    if grounding := _grounding(choice, options):
         made["groundingMetadata"] = grounding
     if choice.logprobs is not None:
         made |= _logprobs(choice.logprobs, options)
@@ -233,22 +233,25 @@ _CATEGORIES = {
 _PROBABILITIES = {"safe": "NEGLIGIBLE", "low": "LOW", "medium": "MEDIUM", "high": "HIGH"}
 
 
-def _notes(choice: Choice) -> Iterator[tuple[Mapping[str, Json], str, int]]:
+def _notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mapping[str, Json], str, int]]:
     """Yield each annotation with the text that it is on, and where that is among the parts."""
-    for at, part in enumerate(part for part in choice.parts if isinstance(part, Text)):
-        yield from ((note, part.text, at) for note in part.annotations)
+    at = 0
+    for part in choice.parts:
+        if isinstance(part, Text):
+            yield from ((note, part.text, at) for note in part.annotations)
+        at += len(list(_parts(part, options)))
 
 
 def _citations(choice: Choice, options: GeminiOptions) -> Object:
     """Annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
-    sources = [dict(note) for note, _, _ in _notes(choice) if "uri" in note]
+    sources = [dict(note) for note, _, _ in _notes(choice, options) if "uri" in note]
     key = "citations" if options.vertex else "citationSources"
     return {"citationMetadata": {key: sources}} if sources else {}
 
 
-def _grounding(choice: Choice) -> Object:
+def _grounding(choice: Choice, options: GeminiOptions) -> Object:
     """Citations of URLs as chunks with the segments that they support, and what was searched for."""
-    noted = [each for each in _notes(choice) if isinstance(each[0].get("url"), str)]
+    noted = [each for each in _notes(choice, options) if isinstance(each[0].get("url"), str)]
     chunks: dict[str, Object] = {}
     for note, _, _ in noted:
         chunks.setdefault(note["url"], {"web": {"uri": note["url"], "title": str(note.get("title") or note["url"])}})

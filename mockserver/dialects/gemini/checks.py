@@ -20,10 +20,9 @@ ROLES = ("user", "model", "function")
 
 def check_generate(request: Body, *, model: str, vertex: bool, strict: bool) -> None:
     """Raise the Failure of a generateContent request."""
-    refuse("GenerateContentRequest", _generate_lines(request, vertex=vertex))
+    check_values("GenerateContentRequest", request, vertex=vertex)
     config = request.get("generationConfig") or {}
     for why in (
-        *_roles(request["contents"]),
         *_config_sentences(config, vertex=vertex),
         *_function_turns(request["contents"]),
         *_tool_sentences(request, config, old=strict and model.startswith(("gemini-1.", "gemini-2."))),
@@ -32,9 +31,10 @@ def check_generate(request: Body, *, model: str, vertex: bool, strict: bool) -> 
         raise Failure("bad_parameter", why)
 
 
-def check_contents(name: str, contents: Sequence[Body]) -> None:
-    refuse(name, _content_lines("contents", contents))
-    for why in _roles(contents):
+def check_values(name: str, request: Body, *, vertex: bool) -> None:
+    """Raise the Failure of a request whose values are missing or out of bounds."""
+    refuse(name, _generate_lines(request, vertex=vertex))
+    for why in _roles(request["contents"]):
         raise Failure("bad_parameter", why)
 
 
@@ -81,10 +81,15 @@ def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
             here = f"{path}[{at}].parts[{index}]"
             if not _data(part) and "thoughtSignature" not in part:
                 yield f"{here}.data", _NO_DATA
-            for name, keys in _NEEDED.items():
-                for key in keys:
-                    if isinstance(data := part.get(name), Mapping) and data.get(key) in (None, ""):
-                        yield f"{here}.{snake_case(name)}.{snake_case(key)}", f"{snake_case(key)} must not be empty."
+            yield from _incomplete_data(here, part)
+
+
+def _incomplete_data(path: str, part: Body) -> Iterator[Line]:
+    for name, key in _NEEDED.items():
+        if name in part and not part[name].get(key):
+            yield f"{path}.{snake_case(name)}.{snake_case(key)}", f"{snake_case(key)} must not be empty."
+    for at, inner in enumerate((part.get("functionResponse") or {}).get("parts") or ()):
+        yield from _incomplete_data(f"{path}.function_response.parts[{at}]", inner)
 
 
 def _data(part: Body) -> bool:
@@ -93,10 +98,10 @@ def _data(part: Body) -> bool:
 
 _NO_DATA = "required oneof field 'data' must have one initialized field"
 _NEEDED = {
-    "inlineData": ("mimeType",),
-    "fileData": ("fileUri",),
-    "functionCall": ("name",),
-    "functionResponse": ("name",),
+    "inlineData": "mimeType",
+    "fileData": "fileUri",
+    "functionCall": "name",
+    "functionResponse": "name",
 }
 
 

@@ -24,15 +24,14 @@ def credential(http: HttpRequest) -> str | None:
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[int, dict[str, Json]]:
     """The HTTP status of a failure, and its envelope."""
     variant, facts = _variant(http, failure, call), _facts(http, failure, call)
+    waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         failure = replace(failure, message=message)
     if variant == "bad_token":
         failure = replace(failure, status=failure.status or 401)
     resolved = ERRORS.resolve(replace(failure, details={**facts, **failure.details}), http, call)
-    message = resolved.message
-    if failure.reason in _QUOTAS and failure.retry_after is not None and variant != "vertex_quota":
-        message = f"{message}\nPlease retry in {failure.retry_after:g}s."
+    message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,
         "message": message,

@@ -12,7 +12,7 @@ from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects.gemini import proto
-from mockserver.dialects.gemini.checks import check_contents, check_generate, is_newer
+from mockserver.dialects.gemini.checks import check_generate, check_values, is_newer
 from mockserver.dialects.gemini.errors import TYPES
 from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.schemas import json_schema, ordered_schema
@@ -44,10 +44,10 @@ def parse_count(http: HttpRequest, strict: bool) -> Call:
             "* CountTokensRequest.contents: only one of contents and generate_content_request may be set.\n",
         )
     asked = body if inner is None else inner
-    if not asked.get("contents") and "instances" not in asked:
-        raise Failure("bad_parameter", "* CountTokensRequest.contents: contents is not specified\n")
-    check_contents("CountTokensRequest", asked.get("contents") or ())
-    return generate_call(http, {"contents": [], **asked}, "input_tokens")
+    if "instances" in asked:
+        asked = {"contents": [{"parts": [{"text": compact(each)}]} for each in asked["instances"]]}
+    check_values("CountTokensRequest", asked, vertex=is_vertex(http))
+    return generate_call(http, asked, "input_tokens")
 
 
 def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows no rules, settings, time or sockets.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,6 +44,13 @@ class Operation:
     params: Mapping[str, str] = field(default_factory=dict)
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
+
+    def usual(self, path: str, **params: str) -> str:
+        """A path with the usual parameters and these; others stay."""
+        return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], found[0]), path)
+
+
+_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 def no_rate_limit_headers(standings: Standings) -> Headers:

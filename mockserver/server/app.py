@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
@@ -13,7 +14,7 @@ from mockserver.server.access import Guard
 from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
-from mockserver.server.routes import Endpoint, nearest, owner, places, tidy
+from mockserver.server.routes import PARAMETERS, Endpoint, nearest, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
@@ -32,20 +33,39 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
 
 
 class FastRouter(Router):
-    """A router that looks paths without parameters up, where Starlette's tries one route after another."""
+    """A router that looks paths up: whole, or by their first segment, where Starlette's tries one after another."""
 
     def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
         super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
         fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
         self._fixed = {route.path: route.app for route in reversed(fixed)}
+        self._below = dict[str, list[Route]]()
+        for route in routes:
+            if isinstance(route, Route) and route.param_convertors:
+                self._below.setdefault(route.path.split("/", 2)[1], []).append(route)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = None if scope.get("root_path") or scope["type"] != "http" else self._fixed.get(scope["path"])
+        app, params = _NOWHERE if scope.get("root_path") or scope["type"] != "http" else self._found(scope["path"])
         if app is None:
             await self.app(scope, receive, send)
         else:
-            scope["path_params"] = {}
+            scope["path_params"] = params
             await app(scope, receive, send)
+
+    def _found(self, path: str) -> tuple[ASGIApp | None, dict[str, str]]:
+        if (app := self._fixed.get(path)) is not None:
+            return app, {}
+        for route in self._below.get(path[1 : path.find("/", 1)], ()):
+            if matched := route.path_regex.match(path):
+                return route.app, matched.groupdict()
+        return _NOWHERE
+
+
+_NOWHERE: tuple[ASGIApp | None, dict[str, str]] = (None, {})
+
+
+for _kind in ("version", "models"):
+    register_url_convertor(_kind, type(_kind, (StringConvertor,), {"regex": PARAMETERS[_kind]})())
 
 
 class DefaultDialect:

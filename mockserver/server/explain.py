@@ -1,7 +1,6 @@
 """Why a call is answered as it is: every rule checked against it, without counting anything."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -102,13 +101,9 @@ def _operation(dialect: str, name: str, *, stream: bool = False) -> Operation:
 
 def _path(operation: Operation, dialect: str, model: Json) -> str:
     spoken = _spoken(dialect)
-    params = {**operation.params, "model": model if isinstance(model, str) and model else spoken.models[0]}
-    path = _PARAMETER.sub(lambda found: params.get(found[1], found[0]), operation.path)
+    path = operation.usual(operation.path, model=model if isinstance(model, str) and model else spoken.models[0])
     query = "&".join(f"{name}={value}" for name, value in operation.query.items())
     return spoken.mounts[0] + path + (f"?{query}" if query else "")
-
-
-_PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
 @dataclass(frozen=True, slots=True)

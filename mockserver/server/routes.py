@@ -15,6 +15,11 @@ class Endpoint:
     dialect: Dialect
     operations: Mapping[str, Operation]
 
+    @property
+    def shown(self) -> str:
+        """The path as it is most often called."""
+        return next(iter(self.operations.values())).usual(self.path) if self.operations else self.path
+
 
 def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...]:
     """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
@@ -57,13 +62,13 @@ def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") 
     from difflib import get_close_matches  # only mistakes need it
 
     front = "/".join(path.split("/")[:2]) + "/"
-    known = [place for place in known if place.path.startswith(front)] or known
+    known = [place for place in known if place.shown.startswith(front)] or known
     meant = [place for place in known if place.path.endswith(path[len(front) - 1 :])]
     known = [place for place in meant if _always_asked(method, query, place)] or known
     able = [place for place in known if method in place.operations]
-    begun = [place for place in able if place.path.startswith(path)]
+    begun = [place for place in able if place.shown.startswith(path)]
     for likeness, places in ((1, known), (0.75, able), (0.75, known), (0.65, able), (0.55, begun)):
-        paths = {place.path: place for place in places}
+        paths = {place.shown: place for place in places}
         for close in get_close_matches(path, paths, n=1, cutoff=likeness):
             operations = paths[close].operations
             return f"{method if method in operations else next(iter(operations))} {close}"
@@ -94,16 +99,22 @@ def tidy(path: str) -> str:
 def find(path: str, known: Sequence[Endpoint]) -> tuple[Endpoint, dict[str, str]] | None:
     """The place that serves a path, and its path parameters."""
     for place in known:
-        if matched := _pattern(place.path).fullmatch(path):
+        if matched := pattern(place.path).fullmatch(path):
             return place, matched.groupdict()
     return None
 
 
 @cache
-def _pattern(template: str) -> re.Pattern[str]:
+def pattern(template: str) -> re.Pattern[str]:
     """As Starlette's routes match, which take long to import: `{name}` is a segment, `{name:path}` any rest."""
-    segments = _PARAMETER.sub(lambda found: f"(?P<{found[1]}>{'.*' if found[2] else '[^/]+'})", re.escape(template))
-    return re.compile(segments)
+    return re.compile(_PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template)))
 
 
-_PARAMETER = re.compile(r"\\{(\w+)(:path)?\\}")
+# The kinds of parameters in paths: a segment, any rest, versions of an API, collections of models.
+PARAMETERS: Mapping[str | None, str] = {
+    None: "[^/]+",
+    "path": ".*",
+    "version": "v[0-9][a-z0-9]*",
+    "models": "(?:(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models|models|tunedModels|dynamic)",
+}
+_PARAMETER = re.compile(r"\\{(\w+)(?::(\w+))?\\}")

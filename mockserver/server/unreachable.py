@@ -1,5 +1,6 @@
 """The rules that no request can reach, as no dialect knows their paths, or not with their methods."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from urllib.parse import urlsplit
@@ -8,7 +9,7 @@ from mockserver.core.json import Json
 from mockserver.dialects import discover
 from mockserver.rules.load import Remark, Rule
 from mockserver.rules.match.conditions import pinned
-from mockserver.server.routes import Endpoint, find, operation_for, places, tidy
+from mockserver.server.routes import Endpoint, find, operation_for, pattern, places, tidy
 
 
 def unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
@@ -66,8 +67,19 @@ def _unreachable(path: str, rule: Rule, methods: frozenset[Json] | None, known: 
 
 
 def _may_begin(template: str, start: str) -> bool:
-    fixed, *parameters = template.split("{", 1)
-    return fixed.startswith(start) or bool(parameters and start.startswith(fixed))
+    """Whether a path that begins so may fit a template."""
+    *whole, last = start.split("/")
+    segments = template.split("/")
+    for wanted, given in zip(segments, whole, strict=False):
+        if _SPANNING.search(wanted):
+            return True
+        if not pattern(wanted).fullmatch(given):
+            return False
+    fixed, *parameter = segments[len(whole)].split("{", 1) if len(whole) < len(segments) else [""]
+    return len(whole) < len(segments) and (fixed.startswith(last) or bool(parameter and last.startswith(fixed)))
+
+
+_SPANNING = re.compile(r"\{\w+:(?:path|models)\}")  # parameters of several segments
 
 
 def _listed(names: Iterable[Json]) -> str:

@@ -3,9 +3,10 @@
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
+from typing import NamedTuple
 
 from pydantic_core import to_json
 
@@ -299,15 +300,14 @@ def _token(token: str, logprob: float) -> Object:
 
 def stream_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     """Yield the responses as server-sent events."""
-    for data, tokens, part in _Stream(answer, options, _one_line, templated=True).events():
-        yield Frame(data, tokens=tokens, part=part, framing="crlf")
+    return _Stream(answer, options, _one_line, templated=True).events()
 
 
 def array_frames(answer: Answer, options: GeminiOptions) -> Iterator[Frame]:
     """Yield the responses as the elements of one JSON array."""
     before = b"["
-    for data, tokens, part in _Stream(answer, options, pretty, templated=False).events():
-        yield Frame(before + data, tokens=tokens, part=part, framing="bare")
+    for frame in _Stream(answer, options, pretty, templated=False).events():
+        yield replace(frame, data=before + frame.data, framing="bare")
         before = b",\r\n"
     yield Frame(b"\n]\n", part="end", framing="bare")
 
@@ -332,8 +332,7 @@ def _one_line(value: Json) -> bytes:
 _encode = json.JSONEncoder(separators=(",", ": "), ensure_ascii=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(NamedTuple):
     """What one event adds to a candidate: a part, whole or a piece of a text; None: nothing that is shown.
 
     `tokens` are those of the event, of which so many are `thoughts`.
@@ -355,7 +354,7 @@ class _Stream:
         self._visible = self._thoughts = 0  # tokens so far
         self._templates: dict[tuple[int, int], list[bytes]] = {}
 
-    def events(self) -> Iterator[tuple[bytes, int, str]]:
+    def events(self) -> Iterator[Frame]:
         answer, options, left = self._answer, self._options, len(self._answer.choices)
         for turn in zip_longest(*(_held(choice, at, answer, options) for at, choice in enumerate(answer.choices))):
             for index, found in enumerate(turn):
@@ -365,12 +364,12 @@ class _Stream:
                 self._visible += step.tokens - step.thoughts
                 self._thoughts += step.thoughts
                 if not last:
-                    yield self._event(index, step), step.tokens, step.kind
+                    yield Frame(self._event(index, step), None, step.tokens, step.kind, "crlf")
                     continue
                 left -= 1
                 candidate = _finished([step.part] if step.part else [], answer.choices[index], index, options)
                 usage = self._usage() if left else usage_metadata(answer.usage, options)
-                yield self._whole(candidate, usage), step.tokens, "finish"
+                yield Frame(self._whole(candidate, usage), None, step.tokens, "finish", "crlf")
 
     def _event(self, index: int, step: _Step) -> bytes:
         assert step.part is not None  # noqa: S101  # only the last may have none
@@ -379,16 +378,18 @@ class _Stream:
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
-        counts = self._visible, self._answer.usage.prompt + self._visible + self._thoughts
-        middle, end = around[1] + str(counts[0]).encode(), around[2] + str(counts[1]).encode()
-        return around[0] + to_json(step.part["text"]) + middle + end + around[3]
+        total = self._answer.usage.prompt + self._visible + self._thoughts
+        return b"%b%b%b%d%b%d%b" % (
+            *(around[0], to_json(step.part["text"]), around[1]),
+            *(self._visible, around[2], total, around[3]),
+        )
 
     def _template(self, index: int) -> list[bytes]:
         """The bytes of a response before, between and after its text, its candidates' tokens and its total."""
         usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
         rest, made = self._whole(self._candidate(index, {"text": _HOLES[0]}), usage), list[bytes]()
         for hole in _HOLES:
-            before, _, rest = rest.partition(self._encode(hole))
+            before, _, rest = rest.partition(to_json(hole))
             made.append(before)
         return [*made, rest]
 
@@ -415,14 +416,12 @@ def _held(choice: Choice, index: int, answer: Answer, options: GeminiOptions) ->
             continue
         if held is not None:
             yield held, False
-        part = step.part
-        if "functionCall" in part and not signed:
-            part, signed = {**part, "thoughtSignature": _signature(answer, index)}, True
-        held, tokens, thoughts = _Step(part, tokens, step.kind, thoughts), 0, 0
-    if held is None or not tokens:
-        yield held or _Step(None, tokens, "text", thoughts), True
-    else:
-        yield _Step(held.part, held.tokens + tokens, held.kind, held.thoughts + thoughts), True
+        if not signed and "functionCall" in step.part:
+            step, signed = step._replace(part={**step.part, "thoughtSignature": _signature(answer, index)}), True
+        held = step if tokens == step.tokens else step._replace(tokens=tokens, thoughts=thoughts)
+        tokens = thoughts = 0
+    held = held or _Step(None, 0)
+    yield held._replace(tokens=held.tokens + tokens, thoughts=held.thoughts + thoughts), True
 
 
 def _steps(choice: Choice, options: GeminiOptions, tokenizer: Tokenizer) -> Iterator[_Step]:

@@ -20,8 +20,8 @@ from mockserver.dialects._reply import json_reply, merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
-from mockserver.dialects.gemini.models import MODELS, model_operations
-from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, USUAL_PARAMS, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
+from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, is_vertex, parse_count, parse_generate
 from mockserver.wire.gemini import (
     GeminiOptions,
     array_frames,
@@ -134,7 +134,7 @@ def _usual_body(text: str) -> dict[str, Json]:
     return {"contents": [{"parts": [{"text": text}], "role": "user"}]}
 
 
-_MODEL = "/{version}/{parent:path}/{model}"
+_MODEL = "/{version:version}/{parent:models}/{model}"
 DIALECT = Dialect(
     name=NAME,
     mounts=("/gemini",),

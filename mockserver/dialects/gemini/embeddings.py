@@ -9,7 +9,8 @@ from mockserver.core.plan import Embeddings, Failure, Success
 from mockserver.dialects import Operation
 from mockserver.dialects.gemini.checks import MAX_BATCH, Line, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
-from mockserver.dialects.gemini.parse import NAME, USUAL_PARAMS, is_vertex, model_of, read
+from mockserver.dialects.gemini.models import USUAL_PARAMS
+from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read
 
 Body = Mapping[str, Json]
 Render = Callable[[HttpRequest, int, Body], Reply]

@@ -11,6 +11,7 @@ from mockserver.dialects import Operation
 
 NAME = "gemini"
 Render = Callable[[HttpRequest, int, Mapping[str, Json]], Reply]
+USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
 USUAL_PAGE, LARGEST_PAGE = 50, 1000
 
 
@@ -26,8 +27,8 @@ def model_operations(render: Render) -> tuple[Operation, ...]:
         return render(call.http, 200, {**body, **token})
 
     return tuple(
-        Operation("model" if "{model}" in path else "models", "GET", f"/{{version}}/{path}", _parse, shown)
-        for path in ("models", "models/{model}", "publishers/google/models", "publishers/google/models/{model}")
+        Operation(name, "GET", f"/{{version:version}}/{{parent:models}}{path}", _parse, shown, params=USUAL_PARAMS)
+        for name, path in (("models", ""), ("model", "/{model}"))
     )
 
 

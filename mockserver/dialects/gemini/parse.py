@@ -22,8 +22,6 @@ NAME = "gemini"
 MAX_VIOLATIONS = 100
 RESPONSE_IDS = IdShape("", 23)
 CALL_IDS, NO_CALL_IDS = IdShape("", 8, "hex"), IdShape("", 0)
-USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
-PARENTS = ("models", "tunedModels", "dynamic")
 FINISHES = frozenset(filter(str.isupper, OWN_FINISHES))
 PART_TOKENS = 258  # of an image, a page, ...
 
@@ -71,10 +69,6 @@ def is_vertex(http: HttpRequest) -> bool:
 
 
 def model_of(http: HttpRequest) -> str:
-    """The model that the path names. Raises Failure (`route_not_found`) where no models are."""
-    *_, collection = http.path_params["parent"].split("/")
-    if collection not in PARENTS:
-        raise Failure("route_not_found")
     return http.path_params["model"]
 
 

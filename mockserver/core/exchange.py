@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from mockserver.core.call import Call
@@ -95,7 +95,6 @@ class Book(Protocol):
         """Count the bytes kept of a finished exchange, and its source."""
 
 
-@dataclass(slots=True, eq=False)
 class Exchange:
     """A row of the journal, filled while the request is answered; unless `kept`, only its counts.
 
@@ -104,19 +103,12 @@ class Exchange:
     bodies, of which `body` and `sent` hold as much as is kept.
     """
 
-    seq: int
-    method: str
-    path: str
-    dialect: str
-    namespace: str
-    book: Book | None = None
-    at: float = field(default_factory=wall)
-    began: float = field(default_factory=monotonic)
-    query: bytes = field(default=b"", repr=False)  # tracebacks must not show keys
-    headers: Sequence[tuple[bytes, bytes]] = field(default=(), repr=False)
-    body: bytes = field(default=b"", repr=False)
+    # No dataclass: what most rows never set is not set for each of them.
+    query: bytes = b""
+    headers: Sequence[tuple[bytes, bytes]] = ()
+    body: bytes = b""
     received: int = 0
-    call: Call | None = field(default=None, repr=False)  # dropped when closed, unless the journal keeps calls
+    call: Call | None = None  # dropped when closed, unless the journal keeps calls
     operation: str = ""
     model: str = ""
     plan: Plan | None = None  # without its outcome, once there is a reply
@@ -126,7 +118,7 @@ class Exchange:
     recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
-    sent: list[Piece] = field(default_factory=list, repr=False)
+    prompt_tokens: int | None = None  # those of the usage, if the plan was made for another prompt
     unaffected: bool = False  # what its faults would change is not in the answer
     size: int = 0
     unkept: int = 0  # frames sent but not kept
@@ -137,6 +129,13 @@ class Exchange:
     weight: int = 0  # kept bytes that it counts
     kept: bool = True  # the journal has room for it
     held: int = 0  # bytes of `max_unsent` that it takes until it is closed
+
+    def __init__(
+        self, seq: int, method: str, path: str, dialect: str, namespace: str, book: Book | None = None
+    ) -> None:
+        self.seq, self.method, self.path, self.dialect, self.namespace = seq, method, path, dialect, namespace
+        self.book, self.at, self.began = book, wall(), monotonic()
+        self.sent: list[Piece] = []
 
     @property
     def source(self) -> str:
@@ -162,7 +161,17 @@ class Exchange:
     @property
     def usage(self) -> Usage | None:
         outcome = None if self.plan is None else self.plan.outcome
-        return outcome.usage if isinstance(outcome, RenderedOutcome) else None
+        usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
+        return usage if usage is None or self.prompt_tokens is None else replace(usage, prompt=self.prompt_tokens)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Return how many tokens the prompt and the completion have."""
+        outcome = None if self.plan is None else self.plan.outcome
+        usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
+        if usage is None:
+            return 0, 0
+        return usage.prompt if self.prompt_tokens is None else self.prompt_tokens, usage.completion
 
     def take(self, body: bytes) -> None:
         self.received = len(body)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
@@ -61,6 +61,22 @@ def batches(pieces: Iterable[bytes], least: int) -> Iterator[bytes]:
             some, size = [], 0
     if some:
         yield b"".join(some)
+
+
+class lazy_property(Generic[V]):  # noqa: N801  # used as a decorator
+    """functools.cached_property without its lock, which takes longer than many a property in Python 3.11."""
+
+    def __init__(self, make: Callable[[Any], V]) -> None:
+        self._make, self.__doc__ = make, make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> V:
+        if instance is None:
+            return self  # type: ignore[return-value]
+        value = vars(instance)[self._name] = self._make(instance)
+        return value
 
 
 class LazyTable(dict[str, V | str]):

@@ -283,7 +283,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
 
 
 def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
-    head, length = _lines(reply.headers)
+    head, length = header_lines(reply.headers)
     if length != len(reply.body):
         return False
     if more:
@@ -335,13 +335,13 @@ def _start(head: Head) -> Message:
 
 
 @lru_cache(maxsize=256)  # remembered replies repeat the same headers
-def _lines(headers: Headers) -> tuple[bytes, int]:
-    """Return the header lines and the content length; -1 if it is missing or a line is invalid."""
+def header_lines(headers: Headers) -> tuple[bytes, int | None]:
+    """Return the header lines and the content length: None if it is missing, -1 if it or a line is invalid."""
     fields = list(map(encoded, headers))
     lines = b"".join([b"%b: %b\r\n" % field for field in fields])
     lengths = [int(value) for name, value in fields if name == b"content-length"]
-    clear = len(lengths) == 1 and b"\0" not in lines and lines.count(b"\r") == lines.count(b"\n") == len(fields)
-    return lines, lengths[0] if clear else -1
+    clear = len(lengths) < 2 and b"\0" not in lines and lines.count(b"\r") == lines.count(b"\n") == len(fields)
+    return lines, next(iter(lengths), None) if clear else -1
 
 
 @lru_cache(maxsize=4096)  # most headers repeat

@@ -4,7 +4,7 @@ A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -19,6 +19,21 @@ from mockserver.core.rates import Standings
 
 def error_frame(failed: Reply, frames: int) -> Frame:
     return Frame(failed.body, part="finish")
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Where a request holds the texts that differ most from call to call: in the field `key` of its body.
+
+    `outline(value)` returns what else in that field matters (the roles of its messages), or None if it holds more than
+    texts. `call(sample, value)` returns the Call of a request whose body differs from that of `sample` in texts only.
+    `headers` returns the headers of a reply that name its request.
+    """
+
+    key: str
+    outline: Callable[[Json], Hashable]
+    call: Callable[[Call, Json], Call]
+    headers: Callable[[HttpRequest, Call | None], Headers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +59,7 @@ class Operation:
     params: Mapping[str, str] = field(default_factory=dict)
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
+    texts: Texts | None = None
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""

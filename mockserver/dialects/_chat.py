@@ -11,9 +11,10 @@ from pydantic import BeforeValidator, Field, TypeAdapter
 from pydantic_core import PydanticKnownError, to_json
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.dialects import Texts
 from mockserver.dialects._fields import (
     Object,
     body_shape,
@@ -216,6 +217,32 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
             store=chat.get("store") is True,
         ),
     )
+
+
+def _roles(messages: Json) -> tuple[str, ...] | None:
+    if type(messages) is not list or not messages:
+        return None
+    roles = []
+    for message in messages:
+        if type(message) is not dict or len(message) != 2 or message.get("role") not in _SPEAKERS:
+            return None
+        text = message.get("content")
+        if type(text) is not str or not text.strip():
+            return None
+        roles.append(message["role"])
+    return tuple(roles)
+
+
+def _with_messages(sample: Call, messages: Json) -> Call:
+    spoken = tuple([Message(message["role"], message["content"]) for message in messages])
+    return sample.saying("messages", messages, spoken)
+
+
+_SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
+
+
+def chat_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
+    return Texts("messages", _roles, _with_messages, headers)
 
 
 def max_tokens(chat: Body) -> int | None:

@@ -8,7 +8,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings, Success
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import chat_live_only, parse_chat
+from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, text_reply
 from mockserver.dialects._embeddings_moderations import embeddings, encoding_format, parse_embeddings
 from mockserver.dialects._errors import refuse
@@ -38,7 +38,9 @@ class OpenAIApi:
 
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
-            Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
+            Operation(
+                "chat", "POST", "/chat/completions", self._parse_chat, self._render_chat, texts=chat_texts(self.headers)
+            ),
             Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion),
             Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
         )

@@ -24,6 +24,7 @@ from mockserver.dialects._chat import (
     ResponseFormat,
     ToolMode,
     chat_call,
+    chat_texts,
     unmet_tool_choice,
 )
 from mockserver.dialects._embeddings_moderations import (
@@ -331,6 +332,7 @@ UNSUPPORTED = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
 
+_TEXTS = chat_texts(_headers)
 _RENDER_CHAT = chat_renderer(CHAT_LAYOUT, _headers, MODELS[0])
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 
@@ -338,8 +340,8 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/azure",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _RENDER_CHAT, QUERY),
-        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _RENDER_CHAT, QUERY),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
+        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("embeddings", "POST", "/models/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),

@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat import parse_chat
+from mockserver.dialects._chat import chat_texts, parse_chat
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -73,7 +73,11 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/crazyrouter/v1",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, chat_renderer(CHAT_LAYOUT, request_id_header)),
+        Operation(
+            *("chat", "POST", "/chat/completions", _parse_chat),
+            chat_renderer(CHAT_LAYOUT, request_id_header),
+            texts=chat_texts(request_id_header),
+        ),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

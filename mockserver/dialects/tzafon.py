@@ -23,6 +23,7 @@ from mockserver.dialects._chat import (
     ToolMode,
     ToolName,
     chat_call,
+    chat_texts,
 )
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -459,7 +460,9 @@ DIALECT = Dialect(
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
         Operation(
-            "chat", "POST", "/chat/completions", _parse_chat, chat_renderer(CHAT_LAYOUT, request_id_header, MODELS[0])
+            *("chat", "POST", "/chat/completions", _parse_chat),
+            chat_renderer(CHAT_LAYOUT, request_id_header, MODELS[0]),
+            texts=chat_texts(request_id_header),
         ),
         *STORED.operations(),
         *model_operations(NAME, request_id_header, _model),

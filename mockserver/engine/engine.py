@@ -236,6 +236,14 @@ class Engine:
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
         return joined(plans)
 
+    def constant_rule(self, call: Call) -> Rule | None:
+        """Return the rule that answers a call, if it is the first that matches and says the same to every call."""
+        if not self._repeats or self._counts_attempts:
+            return None
+        rule, groups = next(_holding(self, call, lost=False), _NO_RULE)
+        constant = rule is not None and rule.then.constant and not rule.counts and not isinstance(groups, RuleError)
+        return rule if constant else None
+
     def explain(self, call: Call) -> str:
         return report(nearest(answering(self.rules, call), call))
 
@@ -278,6 +286,9 @@ class Engine:
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         return Models(names, self.policy.clock.now())
+
+
+_NO_RULE: tuple[Rule | None, Mapping[str, str]] = (None, {})
 
 
 def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:

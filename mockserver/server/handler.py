@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from traceback import format_exception
@@ -18,7 +18,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome
+from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome, Success
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
 from mockserver.delivery.drive import (
@@ -44,6 +44,7 @@ from mockserver.server.access import against_scripts, check_key, check_model_all
 from mockserver.server.cassette_store import replayed
 from mockserver.server.client_environment import home
 from mockserver.server.control.requests import of_request
+from mockserver.server.fast_path import LESSON, Lesson
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import DEFAULT, Live, Prepared
 from mockserver.server.relay import Relay
@@ -182,7 +183,8 @@ class Handler:
         exchange.take(body)
         engine = live.namespaces.get(namespace).engine(live.engine)
         exchange.rules = engine.rules
-        key = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
+        lesson = scope.get("extensions", _NOTHING).get(LESSON)
+        key: Hashable = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
         prepared = live.memo.get(key, engine)
         if prepared is None:
             http, in_process = snapshot(scope, body, namespace), IN_PROCESS in scope.get("extensions", _NOTHING)
@@ -201,6 +203,9 @@ class Handler:
             if isinstance(prepared.plan.outcome, Forward):
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
+                if lesson is not None and not more:
+                    key = self._taught(lesson, http, prepared, engine)
+                prepared.made = prepared.again = None
                 live.memo.put(key, engine, prepared)
             return prepared
         await self._use(namespace)
@@ -212,6 +217,15 @@ class Handler:
         if prepared.kept is not None:
             await engine.memory.put(prepared.kept)
         return prepared
+
+    def _taught(self, lesson: Lesson, http: HttpRequest, prepared: Prepared, engine: Engine) -> Hashable:
+        """Teach the fast path an answer; return the key by which it finds that for an equal request."""
+        operation = self.operation(http.method)
+        fast_path, head, query = lesson
+        lane = fast_path.learn(head, http, (self.dialect.name, operation.name, query, operation.texts))
+        if prepared.made is not None:
+            fast_path.learn_answer(lane, http.body, prepared, engine)
+        return lane, http.body
 
     async def _use(self, namespace: str) -> None:
         """Note that a namespace is used, for which others may be forgotten: only once its request is let in."""
@@ -353,7 +367,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
 
 def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Prepared:
     dialect, live = handler.dialect, handler.live
-    outcome = plan.outcome
+    outcome, made, again = plan.outcome, None, None
     if isinstance(outcome, Forward):  # faults and timing do not apply to what is relayed
         return Prepared(replace(plan, faults=()), _NO_REPLY, call)
     pace = _pace(call, plan, live.engine.policy.seed)
@@ -367,7 +381,10 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         reply, pace = replayed(outcome, pace, live.settings.replay_speed)
     else:
         assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
-        reply = handler.operation(call.http.method).render(call, outcome)
+        render = handler.operation(call.http.method).render
+        reply = render(call, outcome)
+        if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule "):
+            made, again = outcome, partial(_rendered_again, render, call, outcome)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)
         reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)
@@ -377,7 +394,11 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         reply = joined(reply)
     elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_CACHED_TOKENS:
         reply = replace(reply, frames=ReplayedFrames(reply.frames))
-    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept)
+    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept, made=made, again=again)
+
+
+def _rendered_again(render: Callable[[Call, Success], Reply], call: Call, answer: Answer, prompt_tokens: int) -> Reply:
+    return joined(render(call, replace(answer, usage=replace(answer.usage, prompt=prompt_tokens))))
 
 
 def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:

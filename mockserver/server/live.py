@@ -20,7 +20,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
-from mockserver.core.plan import Plan, Stored
+from mockserver.core.plan import Answer, Plan, Stored
 from mockserver.core.protocols import Shelf, Store
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
@@ -79,6 +79,10 @@ class Prepared:
     kept: Stored | None = None  # stored each time
     charge: Charge | None = None  # drawn each time
     request: HttpRequest | None = None  # as it came, if the upstream is to reply
+    lines: bytes = b""  # the header lines of the reply, if they are known
+    prompt_tokens: int | None = None  # if the plan was made for another prompt
+    made: Answer | None = None  # of a rule, until the fast path has learned from it
+    again: Callable[[int], Reply] | None = None  # the reply to a prompt of so many tokens
 
 
 Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source

@@ -21,6 +21,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import DefaultDialect
+from mockserver.server.fast_path import FastPath
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
@@ -95,7 +96,9 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Config(
         with_cors(DefaultDialect(live, lifespan), live.settings.cors),
-        http=protocol_factory(refusal(live), unread=live.unsent),  # type: ignore[arg-type]  # a factory instead of a class
+        http=protocol_factory(
+            refusal(live), unread=live.unsent, fast_path=None if live.settings.cors else FastPath(live)
+        ),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",
         log_config=None,

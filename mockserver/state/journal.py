@@ -37,10 +37,9 @@ class Sums:
         if exchange.size:
             self.first += exchange.first
             self.firsts[bisect_left(BOUNDS, exchange.first)] += 1
-        usage = exchange.usage
-        if usage is not None:
-            self.prompt += usage.prompt
-            self.completion += usage.completion
+        prompt, completion = exchange.tokens
+        self.prompt += prompt
+        self.completion += completion
 
 
 class Tally:

@@ -10,6 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._chat import chat_texts
 from mockserver.dialects._completions import text_reply
 from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
@@ -167,7 +168,7 @@ DIALECT = Dialect(
     mounts=("/fireworks/inference/v1", "/fireworks/v1"),
     operations=(
         Operation("completions", "POST", "/completions", parse_completion, _render_completion),
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat),
+        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, texts=chat_texts(request_id_header)),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

@@ -80,16 +80,19 @@ class CompiledThen:
     order_dependent: tuple[str, ...] = ()
     answers: tuple[bool, ...] = (True,)
     generators: tuple[str, ...] = ()
+    constant: bool = False  # it gives every call the same draft, without faults
 
 
 def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
     leaves = [inner for _, inner in then.nested() if not inner.steps and not inner.one_of]
+    response = _response(then, context)
     return CompiledThen(
-        respond=_response(then, context).make,
+        respond=response.make,
         branches=tuple(_branches(then, context)),
         order_dependent=tuple(order_dependent(then)),
         answers=tuple(not leaf.model_fields_set <= {"timing", "faults"} for leaf in leaves),
         generators=tuple(_generate(leaf).kind for leaf in leaves if leaf.generate is not None),
+        constant=any(isinstance(known.outcome, Draft) and not known.faults for known in response.known),
     )
 
 

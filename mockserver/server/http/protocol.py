@@ -12,11 +12,13 @@ from math import inf
 from typing import Any
 
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
 from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, WIRE
 from mockserver.dialects import discover
+from mockserver.server.fast_path import LESSON, FastPath, parted
 from mockserver.server.http import parser
 from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Deadlines, DeadlineWatch, Refuse, RequestParser
 from mockserver.server.http.request_cycle import RequestCycle
@@ -63,9 +65,10 @@ def protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
+    fast_path: FastPath | None = None,
 ) -> Callable[..., "ConnectionProtocol"]:
     """What uvicorn takes as `http`: makes the protocol of each connection, all under one deadline watch."""
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent())
+    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), fast_path)
 
 
 class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
@@ -79,9 +82,11 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
-    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, **uvicorn: Any) -> None:
+    def __init__(
+        self, deadline_watch: DeadlineWatch, unread: Unsent, fast_path: FastPath | None, **uvicorn: Any
+    ) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self._unread = deadline_watch, unread
+        self.deadline_watch, self._unread, self._fast_path = deadline_watch, unread, fast_path
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -91,6 +96,46 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.lent = {WIRE: self, FAST_PATH: self}
         self.deadline_watch.enter(self)
         self.due = self.loop.time() + self.deadline_watch.deadlines.head
+
+    def data_received(self, data: bytes | memoryview) -> None:
+        """Answer a whole request on the fast path, if that knows it; else go the long way, and let it learn."""
+        fast_path = self._fast_path
+        if fast_path is None or self.stage != BETWEEN or self._running is not None or self._is_ending:
+            super().data_received(data)
+            return
+        data = bytes(data)
+        if fast_path.answer(data, self._write_whole):
+            return
+        before = self.cycle
+        super().data_received(data)
+        cycle = self._running
+        if cycle is None or cycle is before or cycle is not self.cycle or not self._is_plain(cycle):
+            return
+        if (request := parted(data)) is not None:
+            scope: Any = cycle.scope
+            scope["extensions"] = {**self.lent, LESSON: (fast_path, request[0], scope["query_string"])}
+
+    def _is_plain(self, cycle: RequestCycle) -> bool:
+        """Whether a request is whole and asks for nothing but an answer, after which the connection stays open."""
+        version, method = cycle.scope["http_version"], cycle.scope["method"]
+        complete = self.stage == BETWEEN and cycle.keep_alive and not cycle.waiting_for_100_continue
+        return complete and version == "1.1" and method != "HEAD" and not self.deaf
+
+    @property
+    def _is_ending(self) -> bool:
+        return self.deaf or self.half or self._leaving or self._stopping or self.flow.write_paused
+
+    def _write_whole(self, status: int, head: bytes, body: bytes) -> None:
+        """Write an answer; `head`: its header lines. Without a content-length it goes in one chunk."""
+        date = [b"%b: %b\r\n" % field for field in self.server_state.default_headers]
+        if b"content-length: " in head:
+            self.transport.write(b"".join((STATUS_LINE[status], *date, head, b"\r\n", body)))
+        else:
+            chunk = b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+            self.transport.write(b"".join((STATUS_LINE[status], *date, head, chunk)))
+        self.silent = False
+        self.server_state.total_requests += 1
+        self.due = self.deadline_watch.now + self.deadline_watch.deadlines.idle
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD

@@ -1,0 +1,249 @@
+"""Requests that are like earlier ones get, below ASGI, the bytes and journal rows that the handler would give them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.config.models_and_limits import KeySettings
+from mockserver.config.settings import Settings
+from mockserver.config.source import read
+from mockserver.server import fast_path
+from mockserver.server.fast_path import FastPath
+from mockserver.server.live import Sources, compiled, start
+from mockserver.server.run import Running
+from tests.kit.raw import Raw
+
+RULES = """
+version: 1
+rules:
+  - name: slow
+    when: {last_user: "*slow*"}
+    then: {text: "In a while.", timing: {first_token: 5ms}}
+  - name: weather
+    when: {last_user: "*weather*", operation: chat}
+    then: {tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
+  - name: twice
+    when: {last_user: "*twice*"}
+    times: 2
+    then: {text: "Counted."}
+  - name: repeat
+    when: {last_user: "*repeat*"}
+    then: {text: "You said: {{ last_user }}"}
+  - name: tilted
+    when: {last_user: "*tilted*"}
+    then: {text: "Broken.", faults: [{malformed_json: {}}]}
+  - name: failing
+    when: {last_user: "*failing*"}
+    then: {error: {status: 500}}
+  - name: polite
+    when: {system: "*polite*", last_user: {regex: "thanks|please"}}
+    then: {text: "With pleasure. 100 %s sure: ü"}
+  - name: hello
+    when: {last_user: "*hello*"}
+    then: {text: "Hello! How can I help you today?", headers: {x-made-by: "50%"}}
+"""
+TEXTS = (
+    *("hello 1", "hello there, 2", "say hello to the world, 3", "hello 4", "a weather report", "weather in Oslo?"),
+    *("weather here", "twice", "twice again", "twice and again", "twice, the last", "repeat 1", "repeat 2", "repeat 3"),
+    *("slow one", "slow two", "slow three", "tilted 1", "tilted 2", "tilted 3", "failing 1", "failing 2", "failing 3"),
+    *("nothing that a rule knows", "nothing else", "hello ü €", 'hello \\ud83d\\ude00 \\" \\n', "thanks", "oh please"),
+    *("please do", "hello " * 40, "hello " * 400, " ", "", "hello 1"),
+)
+MOUNTS: Mapping[str, str] = {
+    "openai": "/openai/v1/chat/completions",
+    "azure_openai": "/azure-openai/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+    "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
+    "crazyrouter": "/crazyrouter/v1/chat/completions",
+    "skytells": "/skytells/v1/chat/completions",
+    "tzafon": "/tzafon/v1/chat/completions",
+    "fireworks": "/fireworks/v1/chat/completions",
+}
+OPTIONS: Mapping[str, str] = {
+    "plain": "",
+    "streamed": ', "stream": true, "stream_options": {"include_usage": true}',
+    "limited": ', "max_tokens": 3, "temperature": 0.5',
+    "several": ', "n": 2, "seed": 7',
+    "tools": ', "tools": [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]',
+    "stored": ', "store": true',
+    "wrong": ', "temperature": "hot"',
+}
+# How many of the texts are answered on the fast path, at least: equal ones, and those like two earlier ones.
+ANSWERED: Mapping[tuple[str, str], int] = {
+    **{("any", name): 8 for name in ("plain", "streamed", "limited", "several", "tools")},
+    **{("any", name): 0 for name in ("stored", "wrong")},
+    **{("azure", name): 0 for name in ("streamed", "several")},  # which refuses these options
+    ("fireworks", "stored"): 8,  # which knows no such option
+}
+
+
+def request(path: str, text: str, options: str, system: str = "Be polite.") -> bytes:
+    body = (
+        f'{{"model": "gpt-4o", "messages": [{{"role": "system", "content": "{system}"}},'
+        f' {{"role": "user", "content": "{text}"}}]{options}}}'
+    ).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.fixture(scope="module")
+def rules_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rules") / "rules.yaml"
+    path.write_text(RULES)
+    return path
+
+
+@contextmanager
+def serving(rules_file: Path, **flags: Any) -> Iterator[Running]:
+    with Running(start(Sources((rules_file,), flags={"port": 0, **flags}))) as running:
+        yield running
+
+
+def exchanged(running: Running, requests: Sequence[bytes]) -> list[tuple[object, Mapping[str, object]]]:
+    """Each answer as it came, without its date, and its row of the journal."""
+    port = int(running.address.rpartition(":")[2])
+    with Raw(port) as raw:
+        answers = [answer_of(raw.send(each)) for each in requests]
+    running.settle()
+    return list(zip(answers, map(row_of, running.live.journal), strict=True))
+
+
+def answer_of(raw: Raw) -> object:
+    answer = raw.hear()
+    return answer.status, [field for field in answer.headers.items() if field[0] != "date"], answer.framed
+
+
+def row_of(row: Any) -> Mapping[str, object]:
+    names = ("seq", "method", "path", "dialect", "namespace", "query", "headers", "body", "received", "operation")
+    more = ("model", "status", "reply_headers", "source", "trace", "remarks", "faults", "usage", "size", "ended")
+    shown = {name: getattr(row, name) for name in (*names, *more)}
+    return {
+        **shown,
+        "headers": tuple(row.headers),
+        "sent": b"".join(data for _, data in row.sent),
+        "rules": len(row.rules),
+    }
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each request was answered on the fast path."""
+    noted = list[bool]()
+    answer = FastPath.answer
+
+    def noting(self: FastPath, data: bytes, write: Any) -> bool:
+        noted.append(answer(self, data, write))
+        return noted[-1]
+
+    monkeypatch.setattr(FastPath, "answer", noting)
+    return noted
+
+
+@pytest.mark.parametrize("dialect", MOUNTS)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_both_ways_give_the_same(
+    dialect: str, options: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [request(MOUNTS[dialect], text, OPTIONS[options]) for text in TEXTS]
+    with serving(rules_file) as running:
+        fast = exchanged(running, requests)
+    monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
+    with serving(rules_file) as running:
+        slow = exchanged(running, requests)
+    for text, one, other in zip(TEXTS, fast, slow, strict=True):
+        assert one == other, text
+    assert sum(answered) >= ANSWERED.get((dialect, options), ANSWERED["any", options])
+
+
+HELLO = [request(MOUNTS["openai"], f"hello, the {word} time", "") for word in ("first", "second", "third", "fourth")]
+
+
+def hello(raw: Raw, number: int) -> str:
+    answer = raw.send(HELLO[number]).hear()
+    content: str = answer.json["choices"][0]["message"]["content"] if answer.status == 200 else str(answer.status)
+    return content
+
+
+@contextmanager
+def learned(running: Running) -> Iterator[Raw]:
+    """A connection on which the next hello is answered on the fast path."""
+    with Raw(int(running.address.rpartition(":")[2])) as raw:
+        assert [hello(raw, number) for number in (0, 1, 2)] == [GREETING] * 3
+        yield raw
+
+
+GREETING = "Hello! How can I help you today?"
+
+
+def test_rules_and_settings_that_change_hold_at_once(rules_file: Path, answered: list[bool]) -> None:
+    with serving(rules_file) as running, learned(running) as raw:
+        assert answered == [False, False, True]
+        live, document = running.live, read(b'rules: [{when: {last_user: "*hello*"}, then: {text: "Later."}}]', "later")
+        live.namespaces.touch("default").rules = compiled([document], None)
+        assert (hello(raw, 3), hello(raw, 0)) == ("Later.", "Later.")
+        live.namespaces.touch("default").rules = ()
+        assert (hello(raw, 3), answered[-1]) == (GREETING, True)
+        live.settings = live.settings.model_copy(update={"keys": {"other": KeySettings()}})
+        assert (hello(raw, 3), hello(raw, 2)) == ("401", "401")
+        live.settings = Settings.model_validate({"limits": {"requests_per_minute": 2}})
+        assert [hello(raw, number) for number in range(4)] == [GREETING, GREETING, "429", "429"]
+
+
+def test_the_journal_of_the_fixture_keeps_what_was_asked(rules_file: Path, answered: list[bool]) -> None:
+    with serving(rules_file) as running:
+        running.live.journal.keeps_calls = True
+        with learned(running):
+            pass
+        running.settle()
+        for row, sent in zip(running.live.journal, HELLO, strict=False):
+            assert row.call is not None
+            assert sent.endswith(row.call.http.body)
+            assert row.call.last_user in sent.decode()
+            assert row.call.prompt_tokens == row.usage.prompt if row.usage else None
+    assert answered == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ([HELLO[3][:-20], HELLO[3][-20:]], [200]),  # in two packets
+        ([HELLO[3] + HELLO[2]], [200, 200]),  # two in one
+        ([HELLO[3].replace(b"Content-Length", b"CONTENT-LENGTH")], [200]),
+        ([HELLO[3].replace(b"Content-Length", b"Expect: 100-continue\r\nContent-Length")], [100, 200]),
+        ([HELLO[3].replace(b"localhost", b"local host")], [400]),
+        ([HELLO[3].replace(b"Content-Length: ", b"Content-Length: 0")], [200]),
+        ([HELLO[3].replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n")], [400]),
+        ([HELLO[3].replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n")], [400]),
+        ([HELLO[3].replace(b'"hello', b" hello")], [400]),
+        ([HELLO[3].replace(b"messages", b"massages")], [400]),
+        ([HELLO[3].replace(b'"role": "user"', b'"role": "uzer"')], [400]),
+    ],
+)
+def test_what_is_not_so_simple_goes_the_long_way(
+    sent: Sequence[bytes], status: Sequence[int], rules_file: Path, answered: list[bool]
+) -> None:
+    with serving(rules_file) as running, learned(running) as raw:
+        raw.send(*sent)
+        assert [raw.hear().status for _ in status] == status
+
+
+@pytest.mark.parametrize("closing", [b"HTTP/1.0", b"HTTP/1.1\r\nConnection: close"])
+def test_a_connection_that_is_to_close_closes(closing: bytes, rules_file: Path, answered: list[bool]) -> None:
+    with serving(rules_file) as running:
+        for each in HELLO:
+            with Raw(int(running.address.rpartition(":")[2])) as raw:
+                assert raw.send(each.replace(b"HTTP/1.1", closing)).rest().startswith(b"HTTP/1.1 200 ")
+    assert not any(answered)
+
+
+def test_what_is_learned_takes_little_memory(rules_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_path, "MAX_LEARNED", 50_000)
+    known = list[int]()
+    lane = FastPath.lane
+    monkeypatch.setattr(FastPath, "lane", lambda self, head: known.append(self._learned) or lane(self, head))
+    with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        for number in range(60):
+            assert raw.send(request(f"/openai/v1/chat/completions?n={number}", "hello", "")).hear().status == 200
+    assert max(known) <= 50_000 + fast_path.BARE + 1000

@@ -202,13 +202,13 @@ def _name_said(offered: OfferedTool, said: Said) -> float:
     return sum(shares) / whole * (_WEIGHTS["called a tool"] if said.exact & {"tool", "function"} else 1)
 
 
-def _description_said(offered: OfferedTool, received: Keys) -> float:
+def _description_said(offered: OfferedTool, heard: Keys) -> float:
     """What the text says of the description, of a short one as a share; at most a fixed weight."""
     own = [word for word in offered.description if not word.keys & offered.parameters]
     whole = sum(word.share for word in own)
-    score = _WEIGHTS["description"] * sum(word.share for word in offered.description if word.keys & received)
+    score = _WEIGHTS["description"] * sum(word.share for word in offered.description if word.keys & heard)
     if whole < _SHORT_DESCRIPTION:
-        met = sum(word.share for word in own if word.keys & received)
+        met = sum(word.share for word in own if word.keys & heard)
         score = max(score, _WEIGHTS["short description"] * met / max(1, whole))
     return min(_WEIGHTS["description at most"], score)
 
@@ -442,17 +442,17 @@ def denied(clause: Clause, offered: ToolIndex) -> Iterator[str]:
     yield from (each.tool.name for each in offered.named(clause.denied) if named_at(each, clause.denied) is not None)
 
 
-RawResponse = tuple[Clause, tuple[Tool, ...]]  # a clause, and the tools that it asks for
+Heard = tuple[Clause, tuple[Tool, ...]]  # a clause, and the tools that it asks for
 
 
 def _requests(text: str, found: Sequence[Clause], offered: ToolIndex) -> Iterator[ToolRequest]:
-    received = [each for sentence in _sentences(found) for each in _heard(sentence, offered)]
-    asking = [at for at, (_, tools) in enumerate(received) if tools]
+    heard = [each for sentence in _sentences(found) for each in _heard(sentence, offered)]
+    asking = [at for at, (_, tools) in enumerate(heard) if tools]
     for place, at in enumerate(asking):
         begin = at if place else max(0, at - _MOST_AROUND)
-        end = asking[place + 1] if place + 1 < len(asking) else min(len(received), at + _MOST_AROUND)
-        clause, tools = received[at]
-        written = _written(text, [clause for clause, _ in received[begin:end]])
+        end = asking[place + 1] if place + 1 < len(asking) else min(len(heard), at + _MOST_AROUND)
+        clause, tools = heard[at]
+        written = _written(text, [clause for clause, _ in heard[begin:end]])
         later = bool(place) and (clause.later or refers_back(clause.text))
         yield from (ToolRequest(tool, written, later) for tool in tools)
 
@@ -462,19 +462,19 @@ def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:
     return ([*found[one:other]] for one, other in pairwise((*begins, len(found))))
 
 
-def _heard(sentence: Sequence[Clause], offered: ToolIndex) -> list[RawResponse]:
+def _heard(sentence: Sequence[Clause], offered: ToolIndex) -> list[Heard]:
     """What a sentence asks for: by its clauses, or, where they are only items of a list, as a whole."""
-    received = [
+    heard = [
         (clause, named(clause, offered) or described(clause, offered, sentence[0], before))
         for before, clause in pairwise((sentence[0], *sentence))
     ]
     joined = " , ".join(clause.text for clause in sentence)
-    if len(received) > 1 and not any(tools for _, tools in received) and len(joined) <= _LONGEST_SENTENCE:
+    if len(heard) > 1 and not any(tools for _, tools in heard) and len(joined) <= _LONGEST_SENTENCE:
         idle = any(clause.idle for clause in sentence)
         written = " , ".join(clause.written for clause in sentence)
         whole = replace(sentence[0], text=joined, written=written, idle=idle)
-        received[0] = (sentence[0], described(whole, offered, whole, whole))
-    return received
+        heard[0] = (sentence[0], described(whole, offered, whole, whole))
+    return heard
 
 
 def named(clause: Clause, offered: ToolIndex) -> tuple[Tool, ...]:

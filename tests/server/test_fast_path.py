@@ -12,8 +12,9 @@ from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.server import fast_path
 from mockserver.server.fast_path import FastPath
-from mockserver.server.live import Sources, compiled, start
+from mockserver.server.live import start
 from mockserver.server.run import Running
+from mockserver.server.sources import Sources, compiled
 from tests.kit.raw import Raw
 
 RULES = """

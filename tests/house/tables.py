@@ -245,11 +245,11 @@ def _code(reply: Reply) -> str:
     """What a client can tell the failure by: its code or type, Azure's header, or what little there is."""
     body: Mapping[str, Any] = json.loads(reply.body)
     match body.get("error", body.get("detail")):
-        case {"code": int(), "type": kind}:  # the status again
+        case {"code": int(), "type": kind} | {"code": int(), "status": kind}:  # the status again
             return str(kind)
         case {"code": code, "type": kind}:
             return str(code or kind)
-        case {"code": code}:
+        case {"code": code} | {"type": code}:
             return str(code)
         case [{"type": kind}, *_]:
             return str(kind)

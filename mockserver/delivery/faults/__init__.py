@@ -308,7 +308,7 @@ class DropUsage:
         return with_true_length(_changed(told, lambda value: _all_removed(value, _USAGE)))
 
 
-_USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"), ("usageMetadata",))
+_USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"), ("message", "usage"), ("usageMetadata",))
 
 
 def _is_usage(action: Action) -> bool:

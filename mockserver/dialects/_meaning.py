@@ -69,6 +69,23 @@ _FIREWORKS = {
     "context_length_exceeded_behavior": "truncate",
     "response_format": {"type": "text"},
 }
+_GEMINI = {
+    "generationConfig": {
+        "temperature": 1,
+        "topP": 0.95,
+        "topK": 64,
+        "candidateCount": 1,
+        "presencePenalty": 0,
+        "frequencyPenalty": 0,
+        "responseMimeType": "text/plain",
+        "responseModalities": ["TEXT"],
+        "responseLogprobs": False,
+        "thinkingConfig": {"includeThoughts": False, "thinkingBudget": -1},
+    },
+    "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
+    "tools": [],
+    "safetySettings": [],
+}
 # The documented defaults by dialect and operation, with those of the keys of a table; of a field whose default depends
 # on other fields, a function of the body.
 DEFAULTS: Mapping[tuple[str, str], Fields] = {
@@ -84,6 +101,7 @@ DEFAULTS: Mapping[tuple[str, str], Fields] = {
     },
     ("fireworks", "chat"): {**_FIREWORKS, **_TOOLS},
     ("fireworks", "completions"): _FIREWORKS,
+    ("gemini", "chat"): _GEMINI,
     ("skytells", "chat"): {**_CHAT, "temperature": 0.7, "top_p": 0.95, "max_tokens": 8192},
     ("tzafon", "chat"): {**_CHAT, "top_logprobs": 0, "ignore_eos": False},
     ("tzafon", "responses"): {**_RESPONSES, "skip_special_tokens": True, "include_stop_str_in_output": False},

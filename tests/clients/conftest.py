@@ -33,7 +33,7 @@ def server(rules: str) -> Iterator[Served]:
 def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither proxies nor keys of this machine reach a client."""
     for name in list(os.environ):
-        if name.lower().endswith("_proxy") or name.startswith(("OPENAI_", "AZURE_")):
+        if name.lower().endswith("_proxy") or name.startswith(("OPENAI_", "AZURE_", "GOOGLE_", "GEMINI_")):
             monkeypatch.delenv(name)
 
 

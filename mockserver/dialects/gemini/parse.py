@@ -244,16 +244,27 @@ _BUDGETS = ((1024, "low"), (8192, "medium"))
 
 
 def _meaning(body: Body, model: str) -> dict[str, Json]:
+    """What would change the answer: schemas as text, as the order of their keys counts; no ids and no signatures."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
-    kept["contents"] = [{**content, "parts": list(map(_without_ids, content["parts"]))} for content in body["contents"]]
     kept["model"] = model
-    config = kept.get("generationConfig") or {}
-    for key in ("responseSchema", "responseJsonSchema"):
-        if key in config:
-            config = kept["generationConfig"] = {**config, key: to_json(config[key]).decode()}
+    kept["contents"] = [
+        {"role": content.get("role") or "user", "parts": list(map(_without_ids, content["parts"]))}
+        for content in body["contents"]
+    ]
+    if "systemInstruction" in kept:
+        kept["systemInstruction"] = kept["systemInstruction"].get("parts")
     if "tools" in kept:
         kept["tools"] = [to_json(tool).decode() for tool in kept["tools"]]
+    if "toolConfig" in kept:
+        kept["tool_choice"] = kept.pop("toolConfig")
+    config = dict(kept.get("generationConfig") or {})
+    form = {key: to_json(config.pop(key)).decode() for key in _FORM if key in config}
+    if form:
+        kept |= {"generationConfig": config, "response_format": form}
     return kept
+
+
+_FORM = ("responseSchema", "responseJsonSchema", "responseMimeType")
 
 
 def _without_ids(part: Body) -> Body:

@@ -9,7 +9,7 @@ from json import JSONDecoder, loads
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import excerpt, heading_of, pieces, singular, vocabulary
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, number_of, pieces, singular, vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     schema, before = counted(schema, _without_examples(text[:start]))
     schema, after = counted(schema, text[end:])
-    rest = matter(before + "\n" + after)
+    rest = without_json_orders(before + "\n" + after)
     return Described(schema, bool(_FENCED.search(text)), rest.replace(str(schema.get("title", "\n")), " "))
 
 
@@ -47,7 +47,7 @@ def counted(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], 
 
 
 def _of_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Json]:
-    number = min(_number_of(found["number"]), _MOST_COUNTED)
+    number = min(number_of(found["number"]), _MOST_COUNTED)
     return {**schema, "minItems": number, "maxItems": number}
 
 
@@ -58,7 +58,7 @@ def asks_for_json(text: str) -> bool:
     return bool(_ORDERED.search(text)) and not _ABOUT_JSON.search(text)
 
 
-def matter(text: str) -> str:
+def without_json_orders(text: str) -> str:
     """Return a text without the words that order JSON and without fences: they are no values."""
     return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
 
@@ -132,17 +132,14 @@ def _declared(text: str) -> _Found | None:
     return (_list_of(made) if is_listed and made is record else made), start, end
 
 
-def _number_of(word: str) -> int:
-    return int(word) if word.isdecimal() else int(heading_of("numbers")[word.lower()])
-
-
 def _list_in_words(text: str) -> _Found | None:
     """A list of what the words around `JSON array` name: "list 3 fruits as a JSON array"."""
-    found = _LISTED_AS_JSON.search(text) or _ARRAY.search(text)
+    listings = [*_LISTING.finditer(text)]
+    found = next((each for each in listings if each["number"] and each["as_json"]), None) or _ARRAY.search(text)
     if found is None:
         return None
-    noun = found["noun"] or next((each["noun"].strip() for each in _LISTING.finditer(text)), "") or "item"
-    noun = re.sub(r"(?i) names?$", "", noun)
+    noun = found["noun"] or next((each["noun"] for each in listings), "") or "item"
+    noun = re.sub(r"(?i) names?$", "", noun.strip())
     item = next((kind for word in reversed(noun.split()) if (kind := _of_type(singular(word.lower())))), None)
     named = {"type": "string", "title": singular(noun.split()[-1].lower())}
     schema = {**_list_of(item or named), "title": noun, "uniqueItems": item is None}
@@ -466,11 +463,11 @@ _SHOWN = lazy_pattern(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = lazy_pattern(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
 _JSON_WORD = lazy_pattern(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
 _MOST_COUNTED = 50
-_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fifteen", "twenty")
-_NUMBER_WORD = rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_NUMBER_WORD = rf"(?P<number>\d{{1,3}}|(?!an?\b|single\b|one\b)(?:{NUMBER_WORDS})\b)"
+_VERB_OF_LISTS = r"\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)"
 _COUNT = lazy_pattern(
-    rf"(?i)\b(?:list|give|make|generate|create|write|return|produce|suggest|provide|name|for|of|with|me|exactly|invent)"
-    rf"\s+{_NUMBER_WORD}\s+(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
+    rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|for|of|with|me|exactly|invent))\s+{_NUMBER_WORD}\s+"
+    r"(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?"
 )
 _ARRAY = lazy_pattern(
@@ -478,12 +475,8 @@ _ARRAY = lazy_pattern(
     rf"(?: {_NUMBER_WORD})? (?P<noun>[a-z][\w-]+(?: [\w-]+s\b)?))?"
 )
 _LISTING = lazy_pattern(
-    rf"(?i)\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)(?: me)?(?: all| the| some)*"
-    rf"(?: {_NUMBER_WORD})?(?P<noun>(?: [\w-]{{1,40}})?? [a-z]{{2,30}}s)\b"
-)
-_LISTED_AS_JSON = lazy_pattern(
-    rf"(?i)\b(?:list|give|name|suggest|generate)(?: me)? {_NUMBER_WORD}"
-    r" (?P<noun>[a-z]{2,30}s) (?:as|in) (?:valid )?json\b"
+    rf"(?i){_VERB_OF_LISTS}(?: me)?(?: all| the| some)*(?: {_NUMBER_WORD})?"
+    r"(?P<noun>(?: [\w-]{1,40})?? [a-z]{2,30}s)\b(?P<as_json> (?:as|in) (?:valid )?json\b)?"
 )
 _ORDERED_OBJECT = lazy_pattern(
     r"(?i)\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format|like)){0,5}"

@@ -15,7 +15,7 @@ from mockserver.model.fillers import phrase
 from mockserver.model.prose.generators import sentences, system, topic_of
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
-from mockserver.model.shapes import Described, asks_for_json, counted, described, matter
+from mockserver.model.shapes import Described, asks_for_json, counted, described, without_json_orders
 from mockserver.model.tools.decisions import chosen_values
 from mockserver.model.vocabulary import excerpt
 
@@ -52,7 +52,7 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
     if of_user is not None:
         return of_user
     of_system = described(system(call), json_anyway=anyway)
-    rest = matter(call.last_user) if asks_for_json(call.last_user) else call.last_user
+    rest = without_json_orders(call.last_user) if asks_for_json(call.last_user) else call.last_user
     if of_system is None:
         return None
     schema, rest = counted(of_system.schema, rest)

@@ -13,7 +13,7 @@ from mockserver.core.json import Json, compact, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.shapes import read, shape
 from mockserver.model.tools.pending_calls import ending_tools
-from mockserver.model.vocabulary import excerpt
+from mockserver.model.vocabulary import RULING, excerpt
 
 Step = tuple[str, str, str]  # the name of a tool, its input, and what was observed
 
@@ -37,7 +37,7 @@ def text_agent(call: Call) -> TextAgent | None:
     ):
         return None
     call = replace(call, messages=said, prompts=())
-    ruling = [each.text for each in said if each.role in _RULING]
+    ruling = [each.text for each in said if each.role in RULING]
     first = next((each.text for each in said if each.role == "user"), "")
     prompt = excerpt("\n".join((*ruling, first, call.last_user if call.last_user != first else "")), _LONGEST)
     return _of_labels(call, prompt) or _of_code(call, prompt)
@@ -104,7 +104,7 @@ def _transcript(call: Call, labels: Mapping[str, str], tools: Sequence[Tool]) ->
             and not message.text.lstrip().startswith(observed)
             and not _ASKED.search(message.text)
         )
-        if message.role not in _RULING:
+        if message.role not in RULING:
             lead = "Question: " if asks else f"{observed}: " if message.role == "tool" else ""
             texts.append(lead + excerpt(message.text, _LONGEST))
     names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
@@ -190,7 +190,7 @@ def _of_code(call: Call, prompt: str) -> TextAgent | None:
     request, steps = "", list[Step]()
     for at, message in enumerate(call.messages):
         last = call.messages[at - 1].text if at and call.messages[at - 1].role == "assistant" else ""
-        if message.role in _RULING or message.role == "assistant":
+        if message.role in RULING or message.role == "assistant":
             continue
         if (
             (opening in last and f"{end}(" not in last)
@@ -250,7 +250,6 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
 
 
 _LONGEST, _MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
-_RULING = ("system", "developer")
 _GAP = "\0"  # where a thought goes
 _SIGN = lazy_pattern(
     r"Action\W{1,4}Input|action_input|"

@@ -32,6 +32,21 @@ def excerpt(text: str, most: int = 10_000) -> str:
 
 
 _BLANKS = lazy_pattern(r"(\s{20})\s+")
+NUMBER_WORDS = (
+    "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three|seven|"
+    "eight|fifty|forty|four|five|nine|one|two|six|ten|an|a"
+)
+RULING = ("system", "developer")  # roles of messages whose orders hold for the whole conversation
+
+
+def number_of(word: str) -> int:
+    """Return what a number in digits or one of NUMBER_WORDS means."""
+    known = {"a": 1, "an": 1, "single": 1, "hundred": 100}
+    return (
+        int(word)
+        if word.isascii() and word.isdigit()
+        else known.get(word.lower()) or int(heading_of("numbers")[word.lower()])
+    )
 
 
 @cache

@@ -106,7 +106,7 @@ def _taken(ranked: Sequence[Candidate]) -> Mapping[str, Mention]:
 
 def _of_records(records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
     """The mentions in each record, with those outside of all records."""
-    places = [Mention("elsewhere", None, *place) for place, _ in records]
+    places = [Mention("record", None, *place) for place, _ in records]
     shared = [m for m in found if not any(map(m.overlaps, places))]
     return [
         (

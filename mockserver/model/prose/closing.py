@@ -1,4 +1,4 @@
-"""The word with which an agent ends its text once its work is done."""
+"""Sentences that only order how to reply: with which word an agent ends once its work is done, and in which form."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call, Message
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.prose.form import label_in, trigger_set, trigger_words
-from mockserver.model.vocabulary import excerpt
+from mockserver.model.prose.form import NUMBER, OF_LENGTH, label_in, trigger_set, trigger_words
+from mockserver.model.shapes import described
+from mockserver.model.vocabulary import RULING, excerpt
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def closing(call: Call) -> Closing:
     found: list[tuple[re.Match[str], bool]] = []
     messages = [*call.messages]
     asked = [at for at, message in enumerate(messages) if message.role == "user"]
-    ruling = [at for at, message in enumerate(messages) if message.role in ("system", "developer")]
+    ruling = [at for at, message in enumerate(messages) if message.role in RULING]
     for at in sorted({*ruling[:_MOST_INSTRUCTIONS], *ruling[-_MOST_INSTRUCTIONS:], *asked[:1], *asked[-1:]}):
         for order in _orders(messages[at]):
             found.append((order, at in asked[-1:]))
@@ -90,4 +91,61 @@ _APPROVING = lazy_pattern(r"(?i)\b(?:feedback|satisf\w+|approv\w+|addressed|corr
 _IDLE = lazy_pattern(
     r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|thank you|great|good|perfect|"
     r"otherwise|the|with|task|working|work|keep|on|next|step|and|all)\b\W*)*"
+)
+
+
+def without_form(call: Call) -> Call:
+    """Return the call without the sentences of the user that only order a form: they are no requests and no values."""
+    names = [tool.name for tool in call.tools]
+    asked = closing(call).call.messages
+    messages = (
+        replace(before, text=_formless(before.text, after.text, names)) if before.role == "user" else before
+        for before, after in zip(call.messages, asked, strict=True)
+    )
+    return replace(call, messages=tuple[Message, ...](messages))
+
+
+def _formless(text: str, without_closing: str, names: list[str]) -> str:
+    def blank(found: re.Match[str]) -> str:
+        return found[0] if any(name in found[0] for name in names) else f"{found['before']} "
+
+    stripped = _FORM_SENTENCE.sub(blank, without_closing)
+    if stripped == text or _TWO_LETTERS.search(stripped):
+        return stripped
+    shape = described(text) if "{" in text else None
+    rests = (shape.rest if shape else "", _FORM.sub(blank, text))
+    return next(filter(_TWO_LETTERS.search, rests), text)
+
+
+_TWO_LETTERS = lazy_pattern(r"[^\W_]{2}")
+_TRUTH = r"[\"'`“]?(?:yes|no|true|false)[\"'`”]?"
+_OPTION = r"[\"'`“]?(?-i:[A-Z][A-Z_]*|\d{1,2})[\"'`”]?"
+_SO_LONG = (
+    rf"(?:(?:exactly|about|around|at most|at least|only|just|no more than|less than|fewer than|under|up to)\s+){{0,2}}"
+    rf"{NUMBER}[ -]{OF_LENGTH % ''}"
+)
+_ANY_FORM = (
+    rf"(?:(?:(?:an?|the|one|valid|plain|raw|single|strict|proper)\s+){{0,3}}"
+    r"(?:json|xml|ya?ml|csv|html|markdown|latex|plain text)\b(?!\s+files?\b)"
+    rf"|{_TRUTH}\s*(?:/|\||,?\s*or\b)\s*{_TRUTH}(?!\w)"
+    rf"|{_OPTION}(?:\s*[,/|]\s*{_OPTION}){{0,12}},?(?:\s*[/|]\s*|\s+or\s+){_OPTION}(?!\w)"
+    rf"|{_SO_LONG}|(?:the\s+|an?\s+|one\s+)?(?:letters?|numbers?|digits?|words?)\b(?!\s+(?:of|for)\b)"
+    r"|(?<=in )(?:(?:upper|lower)[- ]?case|capitals|capital letters|caps|english|german|french|spanish|italian)\b"
+    r"|(?:(?<=as )|(?<=in ))an? (?:\w+ )?(?:table|list|checklist)\b"
+    r"|(?:briefly|concisely|shortly|in short|in brief)\b|[{<\[])"
+)
+_ORDERED_FORM = (
+    r"(?:(?:reply|respond|answer|output|return|print|write|say|give|format|present|provide|state)"
+    r"(?:\s+(?:me|back|it|(?:your|the|an?|this|each)\s+(?:final\s+|whole\s+)?(?:answers?|reply|response|outputs?|results?)))?"
+    rf"(?:\s+(?:only|just|simply|exactly|strictly|either|always|with|in|as|using)\b){{0,4}}:?\s+{_ANY_FORM}"
+    rf"|(?:in\s+|use\s+|using\s+)?{_SO_LONG}(?=\s*(?:[.!?\n]|$|please\b|only\b))"
+    r"|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise|terse)\b)"
+)
+_FORM = lazy_pattern(
+    r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))"
+    rf"(?:(?:and|then|please|but|just|finally|now|always|also|so|only)[, ]{{1,2}}){{0,4}}{_ORDERED_FORM}"
+)
+_FORM_SENTENCE = lazy_pattern(
+    rf"{_FORM.pattern}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like|options?)\b[^.!?:\n]{{0,20}}:"
+    r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
 )

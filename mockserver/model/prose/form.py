@@ -15,7 +15,7 @@ from mockserver.model.fillers import capitalized, english, note, pick
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.topic import SENTENCE, Topic
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.vocabulary import singular
+from mockserver.model.vocabulary import NUMBER_WORDS, number_of, singular
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 
@@ -73,20 +73,14 @@ def length_of(order: str) -> Length | None:
     return None
 
 
-def number_of(word: str) -> int:
-    return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
-
-
-_ONE_TO_FIFTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-_NUMBERS = {name: number for number, name in enumerate(_ONE_TO_FIFTEEN.split(), 1)}
-_NUMBERS |= {"a": 1, "an": 1, "single": 1, "twenty": 20, "thirty": 30, "fifty": 50, "a hundred": 100, "hundred": 100}
-NUMBER = rf"(?:[0-9]{{1,4}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
+OF_LENGTH = (
+    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different|"
+    r"bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|"
+    r"paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
+)
 _LENGTH = lazy_pattern(
-    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -])"
-    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different|bullet(?=[ -])"
-    r"|more|or|less|fewer|english|long)[ -]){0,2}"
-    r"(?P<unit>words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|"
-    r"points?|items)\b"
+    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){OF_LENGTH % '(?P<unit>'})"
 )
 _BOUNDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most", "within": "most"}
 _BOUNDS |= {"up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}

@@ -19,6 +19,7 @@ from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, two_of, word
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
+from mockserver.model.vocabulary import RULING
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -87,7 +88,7 @@ def topic_of(call: Call) -> Topic:
 
 
 def system(call: Call) -> str:
-    return "\n".join([message.text for message in call.messages if message.role in ("system", "developer")])
+    return "\n".join([message.text for message in call.messages if message.role in RULING])
 
 
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:

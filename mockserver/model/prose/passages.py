@@ -22,7 +22,7 @@ from mockserver.model.prose.topic import (
     language_of,
     stop_words,
 )
-from mockserver.model.vocabulary import excerpt, stem, vocabulary, words
+from mockserver.model.vocabulary import RULING, excerpt, stem, vocabulary, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _statements(call: Call) -> Iterator[_Statement]:
             continue
         text = excerpt(message.text, _MAX_TEXT)
         read += len(text)
-        by_system = message.role in ("system", "developer")
+        by_system = message.role in RULING
         for found in SENTENCE.finditer(_LABELLED.sub(r"\n\g<0>", text)):
             said = _LABEL.sub("", found[0].strip(), count=1).strip()
             if _is_statement(said) and not (by_system and _YOURS.search(said)):

@@ -14,7 +14,7 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.reply_form import without_reply_form
+from mockserver.model.prose.closing import without_form
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read
 from mockserver.model.tools.choosing import best, properties_of
@@ -39,7 +39,7 @@ def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     mode, offered = call.tool_choice.mode, _offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
-    call = without_reply_form(call)
+    call = without_form(call)
     found = () if mode == "named" else tuple(_next(call, pending_calls(call, offered), seed))
     if not found and mode != "auto":
         found = tuple(_demanded(call, offered, seed))
@@ -64,9 +64,7 @@ def with_earlier_results(call: Call, seed: Seed) -> Call:
     """Return the call, with results of earlier turns after a message that asks for them again."""
     if call.tool_choice.mode != "auto" or not tool_calls(call) or call.messages[-1].role != "user":
         return call
-    pending = [
-        each for each in pending_calls(without_reply_form(call), _offered(call)) if each.tool.kind in CLIENT_KINDS
-    ]
+    pending = [each for each in pending_calls(without_form(call), _offered(call)) if each.tool.kind in CLIENT_KINDS]
     uses = [(each, tool_use(each.tool, each.said, seed)) for each in pending]
     found = [old for each, use in uses if (old := earlier_call(call, each, use.call))]
     if not found:

@@ -12,7 +12,7 @@ from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.form import trigger_set, trigger_words
 from mockserver.model.prose.formats import options_in
 from mockserver.model.tools.choosing import best, tool_requests
-from mockserver.model.vocabulary import excerpt, parts, vocabulary
+from mockserver.model.vocabulary import RULING, excerpt, parts, vocabulary
 
 Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lists, and the names in its list
 Reply = tuple[str, str]  # who replied ("" for nobody known), and the text
@@ -30,7 +30,7 @@ def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             found[name] = _next(call, [option for option in options if option not in ends], ends[0])
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
             if rules is None:
-                said = (each.text for each in call.messages if each.role in _RULING)
+                said = (each.text for each in call.messages if each.role in RULING)
                 rules = [*_lists(about), *_lists("\n".join(said))]
             own = (names for _, names in _lists(str(inner.get("description") or "")))
             if names := next(own, None) or _listed_for(name, rules):
@@ -62,7 +62,7 @@ def _reasoned(call: Call, name: str, asked: Json, root: Mapping[str, Json]) -> J
 
 def next_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
-    ruling = (each for each in call.messages if each.role in _RULING or each.text == call.last_user)
+    ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
     ends = (excerpt(each.text) for each in (*call.messages[-1:], *ruling))
     ends = (text for text in ends if not trigger_set("next_speaker").isdisjoint(trigger_words(text)))
     order, names = next(((text, names) for text in ends if (names := _roles(text))), ("", []))
@@ -177,7 +177,7 @@ def _fitting(text: str, names: Sequence[str], call: Call) -> str | None:
 
 def _hints(call: Call, names: Sequence[str]) -> dict[str, str]:
     """What instructions say of names: `- coder: writes code`."""
-    rules = excerpt("\n".join(each.text for each in call.messages if each.role in _RULING or each is call.messages[0]))
+    rules = excerpt("\n".join(each.text for each in call.messages if each.role in RULING or each is call.messages[0]))
     found = ((name, re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w){_SAYS}", rules)) for name in names)
     return {name: hint[1] for name, hint in found if hint}
 
@@ -188,7 +188,7 @@ def _conversation(call: Call, workers: Sequence[str], end: str) -> tuple[str, li
     for message in call.messages[-_MOST_MESSAGES:]:
         decision = _decision(message, workers)
         who = _author(message, workers) or asked
-        if message.role in _RULING:
+        if message.role in RULING:
             continue
         if decision:
             asked = decision
@@ -244,7 +244,6 @@ def _listed_for(name: str, lists: Sequence[Listed]) -> list[str] | None:
 
 _MOST_PROPERTIES, _MOST_OPTIONS, _MOST_MESSAGES = 50, 50, 200
 _LONGEST_NAME, _LONGEST_REQUEST = 60, 1_500  # characters
-_RULING = ("system", "developer")
 _DEFINITION = lazy_pattern(r"#/(\$defs|definitions)/([^/]{1,200})")
 _ENDING_ONLY = vocabulary(
     "finish finished end done stop complete completed terminate exit final finalize quit conclude"

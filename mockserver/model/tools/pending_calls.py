@@ -28,7 +28,7 @@ from mockserver.model.tools.choosing import (
     tool_requests,
     unquoted,
 )
-from mockserver.model.vocabulary import Keys, ends, is_verb, keys, stem, weight, words
+from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, weight, words
 
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
 
@@ -86,7 +86,7 @@ def _pair(sentence: str, joint: re.Match[str], found: Sequence[Tool]) -> Pair:
 def _sentences(call: Call) -> Iterator[str]:
     left = _LONGEST_SYSTEM
     for message in call.messages:
-        if message.role in ("system", "developer") and left > 0:
+        if message.role in RULING and left > 0:
             text = ends(message.text, _LONGEST_END, _LONGEST_END)[:left]
             left -= len(text)
             yield from filter(str.strip, _END.split(unquoted(text)))

@@ -9,7 +9,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
-from mockserver.model.reply_form import without_reply_form
+from mockserver.model.prose.closing import without_form
 from tests.kit.calls import call
 
 TEXT = {"type": "string"}
@@ -61,14 +61,14 @@ def test_a_form_is_no_argument(form: str) -> None:
     ],
 )
 def test_requests_stay(said: str) -> None:
-    assert without_reply_form(asked(said)).last_user == said
+    assert without_form(asked(said)).last_user == said
 
 
 def test_a_text_that_is_all_form_keeps_what_it_asks_for() -> None:
-    assert without_reply_form(asked("Respond in JSON with the weather in Oslo")).last_user.strip() == (
+    assert without_form(asked("Respond in JSON with the weather in Oslo")).last_user.strip() == (
         "with the weather in Oslo"
     )
-    assert without_reply_form(asked("Answer in one word.")).last_user == "Answer in one word."
+    assert without_form(asked("Answer in one word.")).last_user == "Answer in one word."
 
 
 def test_json_takes_numbers_of_results() -> None:

@@ -76,8 +76,9 @@ def length_of(order: str) -> Length | None:
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
 OF_LENGTH = (
     r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different|"
-    r"bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|"
-    r"paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
+    r"bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s"
+    r"(?:words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|paragraphs?|"
+    r"bullets?(?:[ -]points?)?|points?|items)\b"
 )
 _LENGTH = lazy_pattern(
     rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){OF_LENGTH % '(?P<unit>'})"

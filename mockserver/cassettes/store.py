@@ -30,7 +30,7 @@ from mockserver.cassettes.format import HEAD, EpisodeDocument, ReadPosition, doc
 from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
-from mockserver.core.episode import Episode
+from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import parsed
 from mockserver.core.seed import monotonic, wall
 
@@ -250,7 +250,6 @@ def _is_part(tail: bytes, document: bytes) -> bool:
 
 
 MAX_SIZE = 50_000_000  # bytes of a cassette
-SUFFIX = ".yaml"
 _MAX_NAMES = 10  # of cassettes in a message
 
 

@@ -29,7 +29,6 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.delivery.script import sse
-from mockserver.server.control.requests import of_request
 from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
 from mockserver.server.handler import Handler
 from mockserver.server.live import Live, start
@@ -133,6 +132,8 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
     first call.
     """
+    from mockserver.server.control.requests import of_request  # needs Starlette's responses
+
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)

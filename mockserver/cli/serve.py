@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import click
 
-from mockserver.cassettes.redaction.find import environment_secrets
-from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.cli.options import GroupedCommand, rules_argument, setting_flags, sources
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
@@ -27,6 +26,9 @@ from mockserver.server.control.requests import of_row
 from mockserver.server.live import Live, start
 from mockserver.server.routes import bare
 from mockserver.server.sources import Sources
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
 
 
 @click.command(cls=GroupedCommand)
@@ -181,5 +183,8 @@ class RedactingFormatter(logging.Formatter):
         return lines(_environment_secrets().text(super().formatException(ei)))
 
 
-def _environment_secrets() -> Secrets:
+def _environment_secrets() -> "Secrets":
+    from mockserver.cassettes.redaction.find import environment_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.redact import secrets_of
+
     return secrets_of((), more=environment_secrets(os.environ))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from mockserver.core.http import Headers
 
+SUFFIX = ".yaml"  # of a cassette's file
 RecordedEvent = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with its end
 
 

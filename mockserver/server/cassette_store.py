@@ -1,6 +1,7 @@
 """The cassettes of a folder in one run of a server: loaded once, replayed, recorded into, watched for changes.
 
-Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to.
+Threads load and record, one at a time. Recorded requests are parsed by the dialect that they were sent to. What reads
+and compares cassettes is imported when one is first used: most servers have none.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -8,16 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from threading import RLock
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
-from mockserver.cassettes.match import EpisodeIndex, miss_report
-from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
 from mockserver.config.errors import CassetteError, Mistake, RuleError
 from mockserver.config.recording import MatchSettings
 from mockserver.config.source import Document
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.episode import SUFFIX, Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Lookup, Store
@@ -29,6 +28,10 @@ from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.sources import cassettes_in, rules_in
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.match import EpisodeIndex
+    from mockserver.cassettes.store import CassetteFile
 
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
@@ -57,15 +60,17 @@ class CassetteStore:
             self._stamps.setdefault(_plain(name), file.stamp)
             return file.exists
 
-    def get(self, name: str) -> EpisodeIndex | None:
+    def get(self, name: str) -> "EpisodeIndex | None":
         return self._loaded.get(_plain(name))
 
     @property
     def sizes(self) -> Mapping[str, int]:
         return {index.file: index.size for index in self._loaded.values()}
 
-    def load(self, name: str, *, new: bool = False) -> EpisodeIndex:
+    def load(self, name: str, *, new: bool = False) -> "EpisodeIndex":
         """A cassette, read unless it is loaded; `new`: a missing one is empty. Raises CassetteError."""
+        from mockserver.cassettes.match import EpisodeIndex
+
         name = _plain(name)
         with self._lock:
             if name not in self._loaded:
@@ -93,6 +98,8 @@ class CassetteStore:
             return names
 
     def missing(self, name: str, cure: str = _RECORD) -> str:
+        from mockserver.cassettes.store import absent
+
         message = absent(self._folder, name)
         return f"{message} {cure[0].upper()}{cure[1:]}" if message.endswith("?") else f"{message}; {cure}"
 
@@ -129,7 +136,9 @@ class CassetteStore:
         self._loaded[name] = self._loaded[name].again(now)
         return next(number for number, each in enumerate(now, 1) if each is episode)
 
-    def _file(self, name: str) -> CassetteFile:
+    def _file(self, name: str) -> "CassetteFile":
+        from mockserver.cassettes.store import CassetteFile, named
+
         path = named(self._folder, _plain(name))  # each time: the path may be a link to elsewhere by now
         return self._files.setdefault(path, CassetteFile(path))
 
@@ -171,7 +180,7 @@ class Player:
     worded: Callable[[str], str] = str
 
     @property
-    def loaded(self) -> EpisodeIndex | None:
+    def loaded(self) -> "EpisodeIndex | None":
         return None if self.choice.name is None else self.cassettes.get(self.choice.name)
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
@@ -194,6 +203,8 @@ class Player:
             return Lookup(reply, reply.source, cacheable=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
+        from mockserver.cassettes.match import miss_report
+
         return self._unmatched(await on_thread(partial(miss_report, library, call)), choice.name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
@@ -204,6 +215,8 @@ class Player:
         if record == "all":
             self.cassettes.renew(name)
         library = self.cassettes.load(name, new=record != "none")
+        if self.keeping is not None:
+            _ = self.keeping.scrubber  # made now, not by the first call
         return replace(self, choice=CassetteChoice(name, record, fresh or not library.size))
 
     async def save(self, cassette: str, episode: Episode) -> str:
@@ -220,7 +233,7 @@ class Player:
             return self._unmatched(why, str(choice.name))
         return Lookup(Forward(choice.name), "forwarded")
 
-    async def _library(self, choice: CassetteChoice) -> EpisodeIndex:
+    async def _library(self, choice: CassetteChoice) -> "EpisodeIndex":
         name = str(choice.name)
         library = self.cassettes.get(name)
         if library is not None:
@@ -230,7 +243,7 @@ class Player:
     def _unmatched(self, why: str, cassette: str) -> Lookup:
         return Lookup(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")
 
-    def _wanted(self, library: EpisodeIndex, call: Call) -> tuple[Call, str]:
+    def _wanted(self, library: "EpisodeIndex", call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""
         if self.keeping is not None:
             sent = sent_of(call.http)

@@ -33,7 +33,7 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, CassetteStore, Player, check, file_of
 from mockserver.server.limits import Charge, Limiter, Unsent
-from mockserver.server.recorder import recording_policy
+from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.in_memory import MAX_NAMESPACES, MemoryBuckets, MemoryShelf, MemoryStore
@@ -260,7 +260,7 @@ def player(sources: Sources, settings: Settings, before: "Live | None" = None) -
     if before is not None and before.settings.cassettes == settings.cassettes:
         cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=recording_policy(settings, sources.environ))
+    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=RecordingPolicy(settings, sources.environ))
     return made.chosen(settings.cassette, settings.record, fresh=fresh)
 
 

@@ -6,10 +6,9 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from mockserver.cassettes.redaction.detect import leaks
-from mockserver.cassettes.redaction.find import environment_secrets
-from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
@@ -23,26 +22,35 @@ from mockserver.core.text import printable
 from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.server.snapshot import Decoding, codings_of
 
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Redactor
 
-@dataclass(frozen=True, slots=True)
+
 class RecordingPolicy:
-    """How recordings are redacted, and live requests before they are looked up."""
+    """How recordings are redacted, and live requests before they are looked up.
 
-    scrubber: Redactor
-    allowed: tuple[str, ...] = ()
+    What redacts has a hundred patterns and is imported when first used: most servers have no cassette.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings, self._environ = settings, environ
+
+    @cached_property
+    def scrubber(self) -> "Redactor":
+        from mockserver.cassettes.redaction.find import environment_secrets
+        from mockserver.cassettes.redaction.redact import Redactor
+
+        settings = self._settings
+        compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
+        return Redactor(settings.scrub, environment_secrets(self._environ), settings.allow_secrets, compared)
 
     def kept(self, episode: Episode) -> Episode:
+        from mockserver.cassettes.redaction.detect import leaks
+
         kept = self.scrubber.episode(episode)
-        if found := leaks(kept, self.allowed):
+        if found := leaks(kept, self._settings.allow_secrets):
             raise CassetteError(*map(str, found))
         return kept
-
-
-def recording_policy(settings: Settings, environ: Mapping[str, str]) -> RecordingPolicy:
-    compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-    return RecordingPolicy(
-        Redactor(settings.scrub, environment_secrets(environ), settings.allow_secrets, compared), settings.allow_secrets
-    )
 
 
 def misconfiguration(reply: Recorded, call: Call) -> str | None:

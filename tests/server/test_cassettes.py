@@ -29,7 +29,7 @@ from mockserver.server.cassette_store import (
     sent_of,
 )
 from mockserver.server.live import start
-from mockserver.server.recorder import recording_policy
+from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
 from mockserver.state.in_memory import MemoryStore
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
@@ -326,7 +326,7 @@ def test_a_named_cassette_is_never_recorded() -> None:
 
 def test_live_requests_are_redacted_before_they_are_looked_up() -> None:
     settings = read('settings: {scrub: [{regex: sk-secret, with: "<scrubbed>"}]}', "r")
-    keeping = recording_policy(assemble({}, {}, [settings]), {})
+    keeping = RecordingPolicy(assemble({}, {}, [settings]), {})
     made = player(folder(chat=[episode(chat("my key is <scrubbed>"), "1"), *TWICE]), keeping=keeping)
     known, other, missed = got(made, asked("my key is sk-secret"), asked("two", "mine"), asked("the key sk-secret"))
     assert (known, other) == ("1", "2")

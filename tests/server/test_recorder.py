@@ -15,7 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
-from mockserver.server.recorder import Recorder, Take, misconfiguration, recording_policy
+from mockserver.server.recorder import Recorder, RecordingPolicy, Take, misconfiguration
 
 Log = pytest.LogCaptureFixture
 JSON = (b"content-type", b"application/json")
@@ -258,18 +258,18 @@ def episode(answer: str, **headers: str) -> Episode:
 
 def test_credentials_of_the_request_and_the_environment_are_redacted() -> None:
     answer = f"{ENVIRON['MOCKSERVER_UPSTREAM_KEY_OPENAI']} abcdef-123456"
-    found = recording_policy(Settings(), ENVIRON).kept(episode(answer, authorization="Bearer abcdef-123456"))
+    found = RecordingPolicy(Settings(), ENVIRON).kept(episode(answer, authorization="Bearer abcdef-123456"))
     assert (found.reply.body, found.request.headers) == (b"<API_KEY> <API_KEY>", ())
 
 
 def test_what_looks_like_a_secret_is_not_recorded_unless_allowed() -> None:
     with pytest.raises(CassetteError, match="allow_secrets"):
-        recording_policy(Settings(), {}).kept(episode(LEAK))
-    allowing = recording_policy(Settings(allow_secrets=("sk-proj-*",)), {})
+        RecordingPolicy(Settings(), {}).kept(episode(LEAK))
+    allowing = RecordingPolicy(Settings(allow_secrets=("sk-proj-*",)), {})
     assert allowing.kept(episode(LEAK)).reply.body == LEAK.encode()
 
 
 def test_headers_that_are_compared_are_kept() -> None:
-    policy = recording_policy(Settings(match={"also": ("header.x-tenant",)}), {})
+    policy = RecordingPolicy(Settings(match={"also": ("header.x-tenant",)}), {})
     found = policy.kept(episode("a", **{"x-tenant": "blue", "x-other": "red"}))
     assert found.request.headers == (("x-tenant", "blue"),)

@@ -11,7 +11,7 @@ import click
 from mockserver import __version__
 from mockserver.cassettes.convert import ADDRESSES, DialectRoutes, Imported, har, import_file
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
-from mockserver.cassettes.store import SUFFIX, CassetteFile
+from mockserver.cassettes.store import CassetteFile
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, rules_file
 from mockserver.cli.cassette.episodes import line
 from mockserver.cli.cassette.folder import (
@@ -26,7 +26,7 @@ from mockserver.cli.cassette.folder import (
 from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call
-from mockserver.core.episode import Episode, header_value
+from mockserver.core.episode import SUFFIX, Episode, header_value
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure

@@ -13,16 +13,16 @@ import click
 
 from mockserver.cassettes.redaction.detect import leaks as find_leaks
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named, names
+from mockserver.cassettes.store import CassetteFile, absent, named, names
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.types import seconds
-from mockserver.core.episode import Episode
+from mockserver.core.episode import SUFFIX, Episode
 from mockserver.core.json import Json
 from mockserver.core.text import one_line, plural, printable, truncate
 from mockserver.dialects import discover
-from mockserver.server.recorder import recording_policy
+from mockserver.server.recorder import RecordingPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
 
 
 def redactor(settings: Settings) -> Redactor:
-    return recording_policy(settings, os.environ).scrubber
+    return RecordingPolicy(settings, os.environ).scrubber
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import OTHER, Call
@@ -47,6 +47,9 @@ from mockserver.server.explain import (
 )
 from mockserver.server.live import Live
 from mockserver.server.snapshot import query_from
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
 
 _SAID = 1_001  # characters of a message that a summary shows
 _RETRIES = RETRIES.encode()
@@ -126,7 +129,7 @@ async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     return {"asked": _asked(call, of_row(row)), **await on_thread(partial(_why, row, call))}
 
 
-def _asked(call: Call, secrets: Secrets) -> dict[str, Json]:
+def _asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
     def said(text: str) -> str:  # masked before it is cut, which could halve a key
         return truncate(secrets.text(text), _SAID)
 
@@ -158,7 +161,7 @@ def _why(row: Exchange, call: Call) -> dict[str, Json]:
     }
 
 
-def _reply(row: Exchange, secrets: Secrets) -> dict[str, Json]:
+def _reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.size)
     head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
     if not row.streams:

@@ -4,12 +4,11 @@ import json
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from starlette.responses import Response, StreamingResponse
 
-from mockserver.cassettes.redaction.find import environment_secrets
-from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.config.errors import Mistake
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
@@ -17,6 +16,9 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.server.live import ALL, Live
 from mockserver.server.snapshot import decoded, query_from
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,10 @@ def _quoted(word: str) -> str:
     return json.dumps(word[:60])
 
 
-def of_row(row: Exchange, *, body: bool = True) -> Secrets:
+def of_row(row: Exchange, *, body: bool = True) -> "Secrets":
     """The credentials of a row's request and of the server's environment; `body`: also those of the body."""
     sent = plain(request_of(row)).body if body else b""
-    return secrets_of(tuple(row.headers), row.query, sent, environment_secrets(os.environ))
+    return _secrets(tuple(row.headers), row.query, sent)
 
 
 def request_of(row: Exchange) -> HttpRequest:
@@ -131,12 +133,19 @@ def plain(http: HttpRequest) -> HttpRequest:
         return http
 
 
-def of_request(http: HttpRequest) -> Secrets:
+def of_request(http: HttpRequest) -> "Secrets":
     query = urlencode(http.query, errors="surrogateescape").encode()
-    return secrets_of(http.headers, query, plain(http).body, environment_secrets(os.environ))
+    return _secrets(http.headers, query, plain(http).body)
 
 
-def masked(value: Json, secrets: Secrets) -> Json:
+def _secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes) -> "Secrets":
+    from mockserver.cassettes.redaction.find import environment_secrets  # slow: a hundred patterns
+    from mockserver.cassettes.redaction.redact import secrets_of
+
+    return secrets_of(headers, query, body, environment_secrets(os.environ))
+
+
+def masked(value: Json, secrets: "Secrets") -> Json:
     """A value with every text in it masked, names included; it is no deeper than a request may be."""
     match value:
         case str():

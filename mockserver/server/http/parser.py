@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from mockserver.cassettes.redaction.redact import secrets_of
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
 from mockserver.server.http.request_cycle import RequestCycle
@@ -80,6 +79,8 @@ def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> by
 def path_of(target: bytes, headers: Fields) -> str:
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
+    from mockserver.cassettes.redaction.redact import secrets_of  # only for the journal's rows of bad requests
+
     return secrets_of(tuple(headers), query).text(path) if path.startswith("/") else "/"
 
 

@@ -112,7 +112,7 @@ def exchanged(running: Running, requests: Sequence[bytes]) -> list[tuple[object,
 
 
 def answer_of(raw: Raw) -> object:
-    answer = raw.hear()
+    answer = raw.receive()
     return answer.status, [field for field in answer.headers.items() if field[0] != "date"], answer.framed
 
 
@@ -162,7 +162,7 @@ HELLO = [request(MOUNTS["openai"], f"hello, the {word} time", "") for word in ("
 
 
 def hello(raw: Raw, number: int) -> str:
-    answer = raw.send(HELLO[number]).hear()
+    answer = raw.send(HELLO[number]).receive()
     content: str = answer.json["choices"][0]["message"]["content"] if answer.status == 200 else str(answer.status)
     return content
 
@@ -227,7 +227,7 @@ def test_what_is_not_so_simple_goes_the_long_way(
 ) -> None:
     with serving(rules_file) as running, learned(running) as raw:
         raw.send(*sent)
-        assert [raw.hear().status for _ in status] == status
+        assert [raw.receive().status for _ in status] == status
 
 
 @pytest.mark.parametrize("closing", [b"HTTP/1.0", b"HTTP/1.1\r\nConnection: close"])
@@ -246,5 +246,5 @@ def test_what_is_learned_takes_little_memory(rules_file: Path, monkeypatch: pyte
     monkeypatch.setattr(FastPath, "lane", lambda self, head: known.append(self._learned) or lane(self, head))
     with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
         for number in range(60):
-            assert raw.send(request(f"/openai/v1/chat/completions?n={number}", "hello", "")).hear().status == 200
+            assert raw.send(request(f"/openai/v1/chat/completions?n={number}", "hello", "")).receive().status == 200
     assert max(known) <= 50_000 + fast_path.BARE + 1000

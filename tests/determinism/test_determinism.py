@@ -72,6 +72,7 @@ def test_stated_defaults_change_no_byte(path: str, stated: Mapping[str, object],
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # it may install an environment first
 @pytest.mark.parametrize("version", others())
 def test_another_interpreter(golden: Answers, version: str) -> None:
     assert_same(asked_by(environment(version), {"PYTHONHASHSEED": "random"}), golden)

@@ -10,6 +10,7 @@ from mockserver.config.errors import ConfigError, RuleError
 from mockserver.dialects import discover
 from mockserver.reports.calls import error_message
 from mockserver.rules.load import load
+from mockserver.server.explain import usual_request
 from mockserver.server.routes import bare, places
 from mockserver.server.unreachable import unreachable
 from mockserver.testing import MockServer, MockServerWarning
@@ -255,15 +256,11 @@ def test_an_unmatched_request_can_get_another_error() -> None:
     assert (got.json["code"], got.json["error"], got.json["status"]) == ("NotImplemented", "Not Implemented", 501)
     with pytest.raises(ConfigError, match=re.escape('must be generate or error, not "501"; write {status: 501}')):
         app("settings: {unmatched: '501'}")
-    for dialect in discover().values():
-        path = "/responses" if dialect.name == "tzafon" else "/chat/completions"
-        path = f"/openai/v1{path}" if dialect.name == "azure_openai" else path
-        asked = body if dialect.name != "tzafon" else {"model": "m", "input": "x"}
-        if dialect.name == "anthropic":
-            path, asked = "/v1/messages", {**body, "max_tokens": 9}
+    for dialect in discover():
+        asked = usual_request(dialect, "chat", "m", "x")
         server = app("rules: []", unmatched={"status": 501, "code": "no_rule", "message": "none"})
-        got = server.ask(f"{dialect.mounts[0]}{path}?api-version=2024-05-01-preview", asked)
-        assert (got.status, "none" in got.body.decode()) == (501, True), dialect.name
+        got = server.ask(asked.path, asked.body)
+        assert (got.status, "none" in got.body.decode()) == (501, True), dialect
 
 
 def test_the_rules_of_a_file_say_whether_they_may_stub(tmp_path: Path) -> None:

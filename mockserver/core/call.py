@@ -132,6 +132,7 @@ class Options:
     ignore_eos: bool = False  # generate up to the token limit
     echo: int = 0  # how many of the prompt's last tokens to repeat
     stop: tuple[str, ...] = ()
+    prefill: str = ""  # how the answer begins, which it does not repeat
     logprobs: int | None = None  # alternatives per token; None: no log probabilities
     dimensions: int | None = None  # of an embedding
     seed: int | None = None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Text, ToolUse
+from mockserver.core.plan import Part, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
@@ -22,7 +22,7 @@ from mockserver.model.prose.generators import (
     text_on,
     topic_of,
 )
-from mockserver.model.prose.passages import facts, passage, results_text
+from mockserver.model.prose.passages import citation, facts, passage, results_text
 from mockserver.model.structured import json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent
 from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
@@ -46,8 +46,15 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     uses = tool_uses(remaining, seed)
     if any(map(waits, uses)):
         return DraftChoice((*thoughts, *uses))
+    if (quoted := citation(call)) is not None:
+        return DraftChoice((*thoughts, *uses, quoted))
     answer = _OF_FORMAT.get(call.options.response_format, reply)(with_earlier_results(remaining, seed), seed, options)
-    return DraftChoice((*thoughts, *uses, *answer.parts))
+    return DraftChoice((*thoughts, *uses, *(_continued(part, call.options.prefill) for part in answer.parts)))
+
+
+def _continued(part: Part, prefill: str) -> Part:
+    begins = prefill and isinstance(part, Text) and part.text.startswith(prefill.strip())
+    return replace(part, text=part.text[len(prefill.strip()) :]) if begins and isinstance(part, Text) else part
 
 
 def _of_agent(agent: TextAgent, seed: Seed, options: Mapping[str, Json]) -> str:

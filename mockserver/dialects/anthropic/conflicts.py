@@ -159,11 +159,16 @@ def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int,
         yield role, blocks
 
 
-def _of_prefill(messages: list[Body]) -> Messages:
+def prefill(messages: list[Body]) -> str:
+    """The beginning of the answer that the client has written."""
     if not messages or messages[-1]["role"] != "assistant":
-        return
+        return ""
     content = messages[-1]["content"]
-    text = content if isinstance(content, str) else content[-1].get("text", "") if content else ""
+    return str(content if isinstance(content, str) else content[-1].get("text", "") if content else "")
+
+
+def _of_prefill(messages: list[Body]) -> Messages:
+    text = prefill(messages)
     if text != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
 

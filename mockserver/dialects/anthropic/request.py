@@ -19,7 +19,8 @@ from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects._chat import schema_as_text, with_ordinals
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import clip, read_object
-from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format
+from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
+from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
 from mockserver.dialects.anthropic.models import MESSAGES, Body, family, refuse, validate
 from mockserver.dialects.anthropic.tools import SCHEMAS, usable_schema
 
@@ -56,7 +57,7 @@ def _call(http: HttpRequest, body: Body) -> Call:
     tools = tuple(_tools(body.get("tools") or ()))
     choice = body.get("tool_choice") or {"type": "auto" if tools else "none"}
     form = output_format(body)
-    thread = body.get("thread") or {}
+    thread, citable = body.get("thread") or {}, citable_places(body["messages"])
     return Call(
         dialect=NAME,
         operation="chat",
@@ -64,7 +65,10 @@ def _call(http: HttpRequest, body: Body) -> Call:
         http=http,
         meaning=_meaning(body),
         raw=body,
-        messages=(*_system(body.get("system")), *(said for each in body["messages"] for said in _messages(each))),
+        messages=(
+            *_system(body.get("system")),
+            *(said for each in body["messages"] for said in _messages(each, citable)),
+        ),
         tools=tools,
         tool_choice=ToolChoice(_MODES[choice["type"]], (choice["name"],) if choice["type"] == "tool" else ()),
         stream=body.get("stream") is True,
@@ -77,6 +81,7 @@ def _call(http: HttpRequest, body: Body) -> Call:
             parallel_tool_calls=not choice.get("disable_parallel_tool_use"),
             max_tokens=body.get("max_tokens"),
             stop=tuple(body.get("stop_sequences") or ()),
+            prefill=prefill(body["messages"]),
             effort=_effort(body),
             response_format="json_schema" if form else "text",
             schema=usable_schema(form["schema"]) if form else None,
@@ -100,24 +105,24 @@ def blocks_of(message: Body) -> list[Body]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _messages(message: Body) -> Iterator[Message]:
+def _messages(message: Body, citable: Citable) -> Iterator[Message]:
     """The results of a turn, each as a message, then what else it says."""
     blocks, role = blocks_of(message), message["role"]
     for block in blocks:
         if block["type"] == "tool_result":
-            text, parts = _content(block.get("content") or "")
+            text, parts = _content(block.get("content") or "", citable)
             yield Message("tool", text, parts, tool_call_id=block["tool_use_id"])
     rest = [block for block in blocks if block["type"] not in _NOT_SAID]
     if rest or not blocks:
-        text, parts = _content([block for block in rest if block["type"] != "tool_use"])
+        text, parts = _content([block for block in rest if block["type"] != "tool_use"], citable)
         yield Message(role, text, parts, tool_calls=tuple(_tool_calls(rest)))
 
 
-def _content(content: str | list[Body]) -> tuple[str, tuple[Body, ...]]:
+def _content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Body, ...]]:
     if isinstance(content, str):
         return content, ()
     texts = (block["text"] for block in content if block["type"] == "text")
-    return "".join(texts), tuple(_part(block) for block in content if block["type"] != "text")
+    return "".join(texts), tuple(_part(block, citable) for block in content if block["type"] != "text")
 
 
 def _tool_calls(blocks: Iterable[Body]) -> Iterator[ToolCall]:
@@ -126,7 +131,7 @@ def _tool_calls(blocks: Iterable[Body]) -> Iterator[ToolCall]:
             yield ToolCall(block["id"], block["name"], to_json(block["input"]).decode())
 
 
-def _part(block: Body) -> Body:
+def _part(block: Body, citable: Citable) -> Body:
     """An image or a document as chats have it; other blocks as they are."""
     match block:
         case {"type": "image", "source": source}:
@@ -134,7 +139,10 @@ def _part(block: Body) -> Body:
             return {"type": "image_url", "image_url": {key: place[key] for key in ("url", "file_id") if key in place}}
         case {"type": "document", "source": source}:
             named = {"filename": block["title"]} if block.get("title") else {}
-            return {"type": "file", "file": {**named, **_file(source)}}
+            return {"type": "file", "file": {**named, **_file(source), **citable.get(id(block), {})}}
+        case {"type": "search_result", "content": content}:
+            text = "".join(inner["text"] for inner in content)
+            return {"type": "file", "file": {"filename": block["title"], "text": text, **citable.get(id(block), {})}}
     return block
 
 
@@ -150,14 +158,7 @@ def _file(source: Body) -> Body:
             return {"file_url": source["url"]}
         case "file":
             return {"file_id": source["file_id"]}
-    return {"text": source_text(source)}
-
-
-def source_text(source: Body) -> str:
-    """The text of a document; empty where only its bytes are known."""
-    if source["type"] == "text":
-        return str(source["data"])
-    return _content(source["content"])[0] if source["type"] == "content" else ""
+    return {"text": "".join(source_texts(source))}
 
 
 def part_tokens(part: Body) -> int:

@@ -11,6 +11,7 @@ from itertools import islice
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
+from mockserver.core.plan import Text
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -45,6 +46,21 @@ def passage(call: Call, about: Topic) -> str | None:
         return name
     found = _best(said, sentences, yes=about.kind == "yes")
     return _unknown(call) if found is None else _answer(about, found)
+
+
+def citation(call: Call) -> Text | None:
+    """Quote the sentence of a document that fits the question best, if there are places of it that can be cited."""
+    files = (part.get("file") for message in call.messages for part in message.parts)
+    places = (file.get("citable") for file in files if isinstance(file, Mapping))
+    citable = next((found for found in places if isinstance(found, tuple) and found), None)  # no client sends a tuple
+    if citable is None:
+        return None
+    asked = _keys(call.last_user[:_MOST_ASKED])
+    best = max(citable, key=lambda place: len(asked & _keys(place["cited_text"])))
+    return Text(best["cited_text"], annotations=(best,))
+
+
+_MOST_ASKED = 2000  # characters
 
 
 def _ends_as_question(about: Topic) -> bool:

@@ -27,6 +27,7 @@ from mockserver.model.tools.pending_calls import (
     earlier_call,
     ending_call,
     ending_tools,
+    gives_final_answer,
     pending_calls,
     same_arguments,
 )
@@ -41,8 +42,8 @@ def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
         return ()
     call = without_form(call)
     found = () if mode == "named" else tuple(_next(call, pending_calls(call, offered), seed))
-    if not found and mode != "auto":
-        found = tuple(_demanded(call, offered, seed))
+    if not found:
+        found = tuple(_final(call, offered, seed) if mode == "auto" else _demanded(call, offered, seed))
     return found if call.options.parallel_tool_calls else tuple(_up_to_one(found))
 
 
@@ -123,6 +124,15 @@ def _seed_of(seed: Seed, at: int) -> Seed:
 
 def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
     return any(use.call.name == made.name and same_arguments(use.call.arguments, made.arguments) for use in uses)
+
+
+def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+    """A call of the tool that gives the final answer, where there is one: clients wait for it, not for a text."""
+    tool = next((tool for tool in offered if gives_final_answer(tool)), None)
+    if tool is not None and all(made.name != tool.name for made in recent_tool_calls(call)):
+        use = _use(call, ending_call(call, tool), seed)
+        if use is not None:
+            yield use
 
 
 def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:

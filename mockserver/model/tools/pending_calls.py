@@ -168,6 +168,11 @@ def ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
 
 
+def gives_final_answer(tool: Tool) -> bool:
+    """Whether the tool says that what it gets is the answer."""
+    return "final" in words(tool.name) and _ENDS.search(tool.description[:_LONGEST]) is not None
+
+
 def _begins_with_verb(tool: Tool) -> bool:
     first = words(tool.name)[0]
     return is_verb(first) or first in ("book", "order", "multiply", "divide", "query", "reserve")

@@ -1,5 +1,6 @@
 """Each feature of Anthropic's messages, plain and streamed: by the types of its client, and the same in both ways."""
 
+import json
 from functools import cache
 from typing import Any
 
@@ -119,3 +120,59 @@ def test_the_bare_path_is_anthropics() -> None:
     assert server().ask("/v1/messages", request("text")).json["type"] == "message"
     assert server().ask("/v1/messages/count_tokens", {"model": "m", "messages": []}).json["type"] == "error"
     assert server().ask("/v1/models", method="GET").json["object"] == "list"  # OpenAI's
+
+
+FACTS = "The grass is green. The sky is blue.\nWater is wet."
+ENABLED = {"citations": {"enabled": True}}
+WHOLE = {"type": "text", "media_type": "text/plain", "data": FACTS}
+BLOCKS = {
+    "type": "content",
+    "content": [{"type": "text", "text": "Grass is green."}, {"type": "text", "text": "A blue sky."}],
+}
+FOUND = {"type": "search_result", "source": "https://a.example", "title": "Sky", "content": BLOCKS["content"]}
+CITED = {
+    "text": (
+        {"type": "document", "source": WHOLE, "title": "Facts", **ENABLED},
+        {"type": "char_location", "cited_text": "The sky is blue.", "document_index": 1, "document_title": "Facts"}
+        | {"start_char_index": 20, "end_char_index": 36, "file_id": None},
+    ),
+    "blocks": (
+        {"type": "document", "source": BLOCKS, **ENABLED},
+        {"type": "content_block_location", "cited_text": "A blue sky.", "document_index": 1, "document_title": None}
+        | {"start_block_index": 1, "end_block_index": 2, "file_id": None},
+    ),
+    "search result": (
+        {**FOUND, **ENABLED},
+        {"type": "search_result_location", "cited_text": "A blue sky.", "source": "https://a.example", "title": "Sky"}
+        | {"search_result_index": 0, "start_block_index": 1, "end_block_index": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize(("block", "citation"), CITED.values(), ids=CITED.keys())
+def test_documents_are_cited(block: Json, citation: Json) -> None:
+    silent = {"type": "document", "source": {"type": "url", "url": "https://example.org"}}
+    content = [silent, block, {"type": "text", "text": "What colour is the sky?"}]
+    body = request("generated", messages=[{"role": "user", "content": content}])
+    plain = check_message(server().ask(PATH, body).body)
+    assert plain["content"] == [{"citations": [citation], "type": "text", "text": citation["cited_text"]}]
+    assert accumulated(server().ask(PATH, {**body, "stream": True}).body) == plain
+
+
+def test_an_answer_goes_on_from_its_beginning() -> None:
+    asked = {"role": "user", "content": "Give me JSON with a name and an age."}
+    texts = [
+        server().ask(PATH, request("generated", messages=said)).json["content"][0]["text"]
+        for said in ([asked], [asked, {"role": "assistant", "content": "{"}])
+    ]
+    assert json.loads(texts[0]).keys() == json.loads("{" + texts[1]).keys() == {"name", "age"}
+
+
+def test_a_tool_for_the_final_answer_is_called_without_being_forced() -> None:
+    about = "The final response which ends this conversation"
+    tool = {"name": "final_result", "description": about, "input_schema": TOOLS["tools"][0]["input_schema"]}
+    asked = [{"role": "user", "content": "Where were the Olympics of 2012?"}]
+    found = server().ask(PATH, request("generated", messages=asked, tools=[tool])).json["content"]
+    assert [block["type"] for block in found] == ["tool_use"]
+    found = server().ask(PATH, request("generated", messages=asked, tools=TOOLS["tools"])).json["content"]
+    assert [block["type"] for block in found] == ["text"]

@@ -9,109 +9,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.yaml_reader import parse
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
-from mockserver.core.http import Headers, is_loopback
+from mockserver.core.http import Headers
 from mockserver.core.json import Json, parsed
-
-
-@dataclass(frozen=True, slots=True)
-class DialectRoutes:
-    """What importing needs to know of the dialects.
-
-    `mounts`: the paths of each; `operation`: what a method and path reach; `decode`: a body without its content
-    codings, which raises ValueError if they cannot be undone.
-    """
-
-    mounts: Mapping[str, tuple[str, ...]]
-    operation: Callable[[str, str], str | None]
-    decode: Callable[[Headers, bytes], bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class LocalTarget:
-    dialect: str
-    path: str
-    query: str
-    operation: str
-
-
-def dialect_of(url: str, routes: DialectRoutes) -> str | None:
-    """The dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").lower()
-    if is_loopback(host) or not host:
-        path = _without_namespace(parts.path)
-        if path.startswith(_AZURE_OPENAI):
-            return "azure_openai"
-        mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
-        return next(mounted, "openai" if path.startswith("/v1/") else None)
-    for pattern, path, dialect in _HOSTS:
-        if pattern.fullmatch(host) and parts.path.startswith(path):
-            return dialect
-    return None
-
-
-def dialect_at(host: str) -> str | None:
-    """The first dialect of a host in lower case; None if it belongs to no known provider."""
-    return next((dialect for pattern, _, dialect in _HOSTS if pattern.fullmatch(host)), None)
-
-
-def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> LocalTarget | None:
-    """What a URL of this dialect means here, or None if the dialect has no such operation."""
-    parts = urlsplit(url)
-    segments = unquote(_without_namespace(parts.path)).split("/")[1:]
-    tails = ["/".join(segments[at:]) for at in range(len(segments))]
-    for path in (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect]):
-        if operation := routes.operation(method, path):
-            return LocalTarget(dialect, path, parts.query, operation)
-    return None
-
-
-def _without_namespace(path: str) -> str:
-    return _NAMESPACE.sub("/", path, count=1)
-
-
-_NAMESPACE = re.compile(r"^/ns/[^/]+/")
-_AZURE_OPENAI = "/azure/openai/"  # where azure and azure_openai have the same address
-# Hosts, the start of the path if a host serves several dialects, and the dialect.
-_HOSTS = tuple(
-    (re.compile(host), path, dialect)
-    for host, path, dialect in (
-        (r"(?:[a-z]{2}\.)?api\.openai\.com", "/", "openai"),
-        (r"[^.]+\.openai\.azure\.(?:com|us|cn)", "/", "azure_openai"),
-        (r"[^.]+\.(?:cognitiveservices|services\.ai)\.azure\.com", "/openai/", "azure_openai"),
-        (r"[^.]+\.services\.ai\.azure\.com", "/", "azure"),
-        (r"models\.inference\.ai\.azure\.com", "/", "azure"),
-        (r"(?:[^.]+\.)+(?:inference|models|inference\.ml)\.(?:ai\.)?azure\.com", "/", "azure"),
-        (r"models\.github\.ai", "/", "azure"),
-        (r"api\.fireworks\.ai", "/", "fireworks"),
-        (r"api\.(?:tzafon|lightcone)\.ai", "/", "tzafon"),
-        (r"api\.skytells\.ai", "/", "skytells"),
-        (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
-        (r"api\.anthropic\.com", "/", "anthropic"),
-        (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
-    )
-)
-
-# The servers of providers, by the mount of their dialect. The name of an Azure resource is unknown here.
-ADDRESSES: Mapping[str, str] = {
-    "/openai/v1": "https://api.openai.com/v1",
-    "/azure-openai": "https://resource.openai.azure.com",
-    "/azure": "https://resource.services.ai.azure.com",
-    "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
-    "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
-    "/tzafon/v1": "https://api.tzafon.ai/v1",
-    "/skytells/v1": "https://api.skytells.ai/v1",
-    "/crazyrouter/v1": "https://crazyrouter.com/v1",
-    "/gemini": "https://generativelanguage.googleapis.com",
-    "/anthropic": "https://api.anthropic.com",
-    "/v1": "https://api.openai.com/v1",
-}
-
 
 FORMATS = "vcrpy cassettes (YAML or JSON) and HAR files"
 

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mockserver.cassettes.redaction.find import environment_secrets
-from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.http import HttpRequest
@@ -17,6 +15,9 @@ from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Usage
 from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
 
 MAX_LISTED = 20  # calls
 MAX_REJECTED = 5  # calls shown with the error they got
@@ -159,8 +160,11 @@ class ReceivedCall:
         return tuple(rule for rule in self.row.rules if isinstance(rule, Rule))
 
     @property
-    def secrets(self) -> Secrets:
+    def secrets(self) -> "Secrets":
         """Its credentials and those of the environment, which reports mask."""
+        from mockserver.cassettes.redaction.find import environment_secrets  # slow: a hundred patterns
+        from mockserver.cassettes.redaction.redact import secrets_of
+
         return secrets_of(tuple(self.row.headers), self.row.query, self.row.body, environment_secrets(os.environ))
 
     @property
@@ -193,7 +197,7 @@ def call_name(call: ReceivedCall) -> str:
     return f"{shown(call.secrets.text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
 
 
-def masked(text: str, secrets: Secrets) -> str:
+def masked(text: str, secrets: "Secrets") -> str:
     """A name or a path on one line, cut, without credentials."""
     return one_line(truncate(secrets.text(text[:_MAX_SCANNED])))
 

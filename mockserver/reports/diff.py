@@ -4,11 +4,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from unicodedata import category, east_asian_width
 
-from mockserver.cassettes.redaction.find import is_secret_header, mask
-from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
@@ -16,6 +14,9 @@ from mockserver.core.text import one_line, shown, up_to
 from mockserver.reports.calls import masked
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
 from mockserver.rules.nearest import MOST_LINES, closeness, lines
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
 
 MAX_TEXT = 60  # characters of a text in a comparison
 CONTEXT = 20  # characters before the first difference, if a text is cut
@@ -222,7 +223,7 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
-def request_lines(call: Call, secrets: Secrets) -> Iterator[str]:
+def request_lines(call: Call, secrets: "Secrets") -> Iterator[str]:
     """A request: provider, operation, model, then the conversation; a long one is cut in the middle."""
     told = [f"{call.dialect} {call.operation} {masked(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
@@ -239,7 +240,7 @@ def request_lines(call: Call, secrets: Secrets) -> Iterator[str]:
             yield f"  ... {skipped} more messages"
 
 
-def condition_lines(found: Iterable[ConditionResult], secrets: Secrets) -> Iterator[str]:
+def condition_lines(found: Iterable[ConditionResult], secrets: "Secrets") -> Iterator[str]:
     """The conditions that hold and those that do not, with what differs; of very many the misses first."""
     every = tuple(found)
     if len(every) > MOST_LINES:
@@ -261,20 +262,24 @@ def _failed(found: Sequence[ConditionResult]) -> int:
 
 
 def is_secret(result: ConditionResult) -> bool:
+    from mockserver.cassettes.redaction.find import is_secret_header  # slow: a hundred patterns
+
     return result.field == "key" or is_secret_header(result.field.removeprefix("header."))
 
 
 def _hidden(result: ConditionResult) -> ConditionResult:
+    from mockserver.cassettes.redaction.find import mask
+
     wanted, there = (mask(each) if isinstance(each, str) else each for each in (result.expected, result.actual))
     return replace(result, expected=wanted if isinstance(wanted, str | bool) else "...", actual=there)
 
 
-def _redacted(result: ConditionResult, secrets: Secrets) -> ConditionResult:
+def _redacted(result: ConditionResult, secrets: "Secrets") -> ConditionResult:
     expected, actual = (map_texts(value, secrets.text) for value in (result.expected, result.actual))
     return replace(result, expected=expected, actual=actual)
 
 
-def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:
+def _message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
     role = one_line(message.role)
     if message.role == "tool" and message is call.messages[-1]:
         result = last_tool_result(call)

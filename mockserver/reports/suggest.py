@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.exchange import ConditionResult
@@ -22,6 +22,9 @@ from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.match.fields import path_without_mount
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
 
 MAX_WHOLE = 60  # characters of a text that a condition states whole
 _MAX_END = 40  # characters of each end of a longer text
@@ -49,7 +52,7 @@ class Suggestion:
         yield from (f"  {line}" for line in rule_in_yaml(self.when, self.then))
 
 
-def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestion | None:
+def suggestion(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggestion | None:
     """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
     specific, operation = _specific(call, secrets, lost=lost), {"operation": call.operation}
     general = {"model": _exact(call.model), **operation} if _clean(call.model, secrets) else operation
@@ -61,7 +64,7 @@ def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestio
     return None
 
 
-def change(near: Near, call: Call, secrets: Secrets) -> str | None:
+def change(near: Near, call: Call, secrets: "Secrets") -> str | None:
     """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
     rule, failed, when = near.rule, [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if not failed and rule.times is not None:
@@ -84,7 +87,7 @@ def _is_unrelated(result: ConditionResult) -> bool:
     return result.field in _FREE_TEXT and difference(result) is None and not loosened(result)
 
 
-def _matching(result: ConditionResult, stated: Json, secrets: Secrets) -> Json:
+def _matching(result: ConditionResult, stated: Json, secrets: "Secrets") -> Json:
     actual: Json = result.actual
     if more := loosened(result):
         table = stated if isinstance(stated, Mapping) else {result.predicate: stated}
@@ -103,7 +106,7 @@ def _matching(result: ConditionResult, stated: Json, secrets: Secrets) -> Json:
     return None
 
 
-def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
+def _specific(call: Call, secrets: "Secrets", *, lost: bool) -> When:
     """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
     if call.operation not in (*GENERATIVE, *DOCUMENT_OPERATIONS):
@@ -138,7 +141,7 @@ def _tools(names: tuple[str, ...]) -> Json:
     return names[0] if len(names) == 1 else list(names)
 
 
-def _text(text: str, secrets: Secrets) -> Json:
+def _text(text: str, secrets: "Secrets") -> Json:
     """A condition for a text: the whole, both ends if it is long, or a part of it; None if too little is left."""
     found = _pieces(text, secrets)
     if found == [text]:
@@ -159,12 +162,12 @@ def _end(text: str) -> str:
     return _beginning(text[-MAX_WHOLE:][::-1])[::-1]
 
 
-def _pieces(text: str, secrets: Secrets) -> list[str]:
+def _pieces(text: str, secrets: "Secrets") -> list[str]:
     """The text between its credentials and lone surrogates, which no file can contain."""
     return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
 
 
-def _clean(text: str, secrets: Secrets) -> bool:
+def _clean(text: str, secrets: "Secrets") -> bool:
     return _pieces(text, secrets) == [text]
 
 
@@ -186,7 +189,7 @@ def _matches(when: Mapping[str, Json], call: Call) -> bool:
         return False
 
 
-def _tool(call: Call, secrets: Secrets) -> str | None:
+def _tool(call: Call, secrets: "Secrets") -> str | None:
     """The tool to call: the first, unless the call has the result of one."""
     expected = call.tools and last_tool_result(call) is None and call.operation in _WITH_TOOLS
     return call.tools[0].name if expected and _clean(call.tools[0].name, secrets) else None

@@ -20,7 +20,7 @@ from threading import get_ident
 from types import FrameType
 from typing import Any
 
-from mockserver.cassettes.convert import dialect_at
+from mockserver.cassettes.addresses import dialect_at
 from mockserver.config.errors import ConfigError
 from mockserver.dialects import discover
 from mockserver.reports.failures import Problem, problem

@@ -11,10 +11,11 @@ RARE = (
     "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken"
     " mockserver.model.arguments mockserver.model.auto mockserver.model.schema"
 )
+CASSETTES = "mockserver.cassettes.match mockserver.cassettes.store mockserver.cassettes.redaction.find"
 ALSO = {
     "--help": "asyncio pydantic regex starlette uvicorn mockserver.server",
-    "check rules.yaml": "uvicorn watchfiles multiprocessing mockserver.testing",
-    "ask hello": "uvicorn watchfiles multiprocessing mockserver.testing",
+    "check rules.yaml": f"uvicorn asyncio starlette watchfiles mockserver.testing mockserver.server.live {CASSETTES}",
+    "ask hello": f"uvicorn watchfiles multiprocessing mockserver.testing {CASSETTES}",
 }
 
 
@@ -25,7 +26,7 @@ def test_a_command_imports_only_what_it_needs(command: str) -> None:
 
 
 def test_testing_imports_only_what_it_needs() -> None:
-    assert imported("import mockserver.testing", f"{RARE} uvicorn watchfiles multiprocessing") == []
+    assert imported("import mockserver.testing", f"{RARE} uvicorn watchfiles multiprocessing {CASSETTES}") == []
 
 
 def test_what_was_imported_is_seen() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path, PurePath
 import click
 
 from mockserver import __version__
-from mockserver.cassettes.convert import ADDRESSES, DialectRoutes, Imported, har, import_file
+from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
+from mockserver.cassettes.convert import Imported, har, import_file
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
 from mockserver.cassettes.store import CassetteFile
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, rules_file

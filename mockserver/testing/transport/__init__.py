@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from starlette.types import ASGIApp, Scope
 
-from mockserver.cassettes.convert import DialectRoutes, dialect_of, local_target
+from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
 from mockserver.core.action import Head
 from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall

@@ -4,7 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from mockserver.cassettes.convert import ADDRESSES, har, import_file
+from mockserver.cassettes.addresses import ADDRESSES
+from mockserver.cassettes.convert import har, import_file
 from mockserver.core.episode import Recorded
 from mockserver.dialects import discover
 from tests.cassettes.convert.kit import KNOWN

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.convert import dialect_of, local_target
+from mockserver.cassettes.addresses import dialect_of, local_target
 from tests.cassettes.convert.kit import KNOWN
 
 PLACES = [

@@ -239,7 +239,7 @@ def _notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mapping[str
     at = 0
     for part in choice.parts:
         if isinstance(part, Text):
-            yield from ((note, part.text, at) for note in part.annotations)
+            yield from (({**note, **(note.get("url_citation") or {})}, part.text, at) for note in part.annotations)
         at += len(list(_parts(part, options)))
 
 

@@ -42,6 +42,7 @@ from tests.dialects.features import (
     spoken,
     text_request,
 )
+from tests.dialects.gemini import features as gemini
 from tests.kit.asgi import app
 
 GOLDEN = Path(__file__).with_name("golden.json")
@@ -59,7 +60,7 @@ class Request:
 def requests() -> tuple[Request, ...]:
     """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
-    return (*ruled, *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
+    return (*ruled, *_of_gemini(), *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 
 
 def rules() -> str:
@@ -127,6 +128,14 @@ def _of(dialect: str) -> Iterator[Request]:
     yield Request(f"{dialect} models", f"{root}/models", method="GET")
     yield Request(f"{dialect} info", f"{root}/info?api-version=2024-05-01-preview", method="GET")
     yield Request(f"{dialect} unknown path", f"{root}/chat/complete")
+
+
+def _of_gemini() -> Iterator[Request]:
+    for name in (*gemini.names(), *FAILURES):
+        for kind, url in (("", gemini.URL), (" streamed", gemini.STREAM_URL)):
+            yield Request(f"gemini {name}{kind}", url.format(model=name), _json(gemini.request(name)))
+    yield Request("gemini models", "/gemini/v1beta/models", method="GET")
+    yield Request("gemini unknown path", "/gemini/v1beta/model")
 
 
 def _of_texts() -> Iterator[Request]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,9 +39,22 @@ class Speaker:
 
     def parse(self, body: Any = None, *, strict: bool = False, headers: Any = HEADERS, query: Any = None) -> Call:
         """A parsed chat; a mapping without messages gets some."""
+        if self.dialect.name == "gemini":
+            return self._parse_gemini(body, strict=strict, headers=headers, query=query)
         if isinstance(body, dict):
             body = {"model": "gpt-x", "messages": [USER], **NEEDED.get(self.dialect.name, {}), **body}
         return self.operation("chat").parse(self.request(body, headers=headers, query=query), strict)
+
+    def _parse_gemini(self, body: Any, *, strict: bool, headers: Any, query: Any) -> Call:
+        """The same where the path names the model, and says whether to stream."""
+        asked = dict(body) if isinstance(body, dict) else {}
+        model, stream = asked.pop("model", "gpt-x"), asked.pop("stream", False)
+        if isinstance(body, dict):
+            body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], **asked}
+        path = f"/gemini/v1beta/models/{model}:{'streamGenerateContent' if stream else 'generateContent'}"
+        http = self.request(body, headers=headers, query={"alt": "sse"} if query is None else query)
+        params = {"version": "v1beta", "parent": "models", "model": model}
+        return self.operation("chat").parse(replace(http, path=path, path_params=params), strict)
 
     def responses(self, body: Any = None, *, strict: bool = False) -> Call:
         """A parsed Responses request."""

@@ -40,10 +40,11 @@ def test_another_media_type(anyone: Any) -> None:
         assert reply.status == 422
         assert json.loads(reply.body)["detail"][0]["input"] == CHAT.decode() + "}"
         return
-    assert reply.status == (400 if anyone.dialect.name == "tzafon" else 415)
+    assert reply.status == (400 if anyone.dialect.name in ("gemini", "tzafon") else 415)
     assert b"Invalid Content-Type header (text/plain), expected application/json." in reply.body
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}])
 def test_the_media_type_may_be_absent(anyone: Any, headers: dict[str, str]) -> None:
-    assert anyone.parse(CHAT + b"}", headers=headers).last_user == "hi"
+    chat = b'{"contents":{"parts":{"text":"hi"}}' if anyone.dialect.name == "gemini" else CHAT
+    assert anyone.parse(chat + b"}", headers=headers).last_user == "hi"

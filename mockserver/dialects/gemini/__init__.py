@@ -90,7 +90,9 @@ def _modality(part: Mapping[str, Json]) -> str:
 _MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
 
 
-def _json(http: HttpRequest, status: int, body: Mapping[str, Json], headers: Headers = (), *, tokens: int = 0) -> Reply:
+def _json(  # size: as json_reply
+    http: HttpRequest, status: int, body: Mapping[str, Json], headers: Headers = (), *, tokens: int = 0
+) -> Reply:
     indent = None if http.query.get("prettyPrint") == "false" else 2
     own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else (*JSON_TYPE, _TIER)
     return json_reply(status, body, merge_headers(own, headers), tokens=tokens, indent=indent)

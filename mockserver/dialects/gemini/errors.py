@@ -1,6 +1,6 @@
 """Errors as `google.rpc.Status`: code, message, status and details."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from mockserver.core.call import Call
@@ -62,7 +62,7 @@ def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Facts:
     metric, quota = _METRICS[kind]
     return {
         "model": call.model if call is not None else "",
-        "verb": http.path.rpartition(":")[2] if ":" in http.path else "generateContent",
+        "verb": http.path.rpartition(":")[2].replace("streamG", "g") if ":" in http.path else "generateContent",
         "version": http.path_params.get("version", "v1beta"),
         "metric": f"{SERVICE}/generate_content_free_tier_{metric}",
         "quota": quota.format("Day" if window == "day" else "Minute"),
@@ -87,7 +87,15 @@ def _details(variant: str, failure: Failure, message: str, facts: Facts) -> Deta
         case "rate_limit" | "over_limit" | "quota":
             return [_HELP, _quota_failure(facts), *_retry_info(failure)]
     stated: Details = failure.details.get("google") or []
-    return [*stated, *_retry_info(failure)]
+    return [*stated, *_stated(failure, message), *_retry_info(failure)]
+
+
+def _stated(failure: Failure, message: str) -> Iterator[dict[str, Json]]:
+    """Yield where a code and a parameter go that a rule states."""
+    if isinstance(failure.code, str):
+        yield _error_info(failure.code, service=SERVICE)
+    if failure.param is not None:
+        yield {"@type": f"{TYPES}BadRequest", "fieldViolations": [{"field": failure.param, "description": message}]}
 
 
 def _error_info(reason: str, **metadata: Json) -> dict[str, Json]:

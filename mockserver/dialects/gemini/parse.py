@@ -14,8 +14,7 @@ from mockserver.dialects._parse import read_object
 from mockserver.dialects.gemini import proto
 from mockserver.dialects.gemini.checks import check_generate, check_values, is_newer
 from mockserver.dialects.gemini.errors import TYPES
-from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
-from mockserver.dialects.gemini.schemas import json_schema, ordered_schema
+from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE, json_schema, ordered_schema
 
 Body = Mapping[str, Json]
 NAME = "gemini"

@@ -75,7 +75,8 @@ _ORDER = lazy_pattern(
 )
 _DONE = (
     r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*|"
-    r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy)"
+    r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy|"
+    r"(?:has|have) been \w+)"
 )
 WHEN_DONE = lazy_pattern(
     r"(?i)\b(?:after|once) you(?:'ve| have)?\b|"

@@ -62,7 +62,7 @@ def length_of(order: str) -> Length | None:
     for found in _LENGTH.finditer(order):
         before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
         lead = order[max(0, found.start() - 2) : found.start()].rstrip(" ")
-        starts = not before and (not lead or lead[-1] in ".!?;:,\n)—-")
+        starts = not before and (not lead or lead[-1] in ".!?;:,\n()—-")
         is_last = _END.match(order, found.end()) is not None
         unit = singular(found["unit"].split()[0].lower()).partition("-")[0]
         if unit == "word" and found["number"].lower() in ("a", "an") and before[-1:] != ["in"]:
@@ -152,7 +152,7 @@ def kind_of_writing(text: str) -> re.Match[str] | None:
 _WRITING = lazy_pattern(
     r"(?i)\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|quer(?:y|ies)|"
     r"regex(?:es)?|regular "
-    r"expressions?|one-liners?|algorithms?|commands?|components?|unit tests?|dockerfile|endpoints?|"
+    r"expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|unit tests?|dockerfile|endpoints?|"
     r"decorators?)(?! of\b)"
     r"|in (?:python|javascript|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|"
     r"c)(?=[\s.?!,:]|$))"
@@ -174,7 +174,7 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
         return None
     number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
     if not counted and not points:
-        number = max(rng.randrange(3, 6), len(request.facts))
+        number = len(request.facts) or rng.randrange(3, 6)
     items = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
     items += _items(counted["noun"].lower() if counted and not items else "", number, rng)[
         : max(0, number - len(items))
@@ -290,9 +290,10 @@ _NUMBER_ALONE = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"-?\d+(?:[.,]\d+)*")
 _LABEL = lazy_pattern(
-    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide)\b"
+    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide|be)\b"
     r"(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase|"
-    r"following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?[<\[{])"
+    r"following|template|prefix)\b)*:?\s*"
+    r"(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"
     r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
 )
 _TAGS = lazy_pattern(
@@ -300,5 +301,5 @@ _TAGS = lazy_pattern(
     r"reasoning|"
     r"thoughts?|plan|explain|show|analy[sz]e|reflect)\b[^.\n]{0,60}?"
     r"\b(?:in|inside|within|between|with|using)\s+(?:the\s+|these\s+|an?\s+)?"
-    r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
+    r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}(?:and\s+)?</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
 )

@@ -7,6 +7,7 @@ import ast
 import json
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
@@ -274,9 +275,11 @@ def _judged(said: str, request: Request) -> bool | None:
 
 def _lettered(text: str) -> dict[str, str]:
     """The options of a text by their letters, `A) red B) green`, if they begin with A and miss none."""
-    found = [(each[1] or each[2], each[3].strip(" ,;\t")) for each in _LETTERED.finditer(text)]
-    letters = "".join(letter for letter, _ in found)
-    return {letter: _CONJUNCTION.sub("", line) for letter, line in found} if "ABCDEFGH".startswith(letters) else {}
+    found = [((each[1] or each[2])[0], each[3].strip(" ,;\t")) for each in _LETTERED.finditer(text)]
+    letters = "".join(letter for letter, _ in found).upper()
+    first = max(letters.rfind("A"), 0)
+    run = {letter: _CONJUNCTION.sub("", line) for letter, line in found[first:]}
+    return run if "ABCDEFGH".startswith(letters[first:]) else {}
 
 
 def options_in(text: str) -> tuple[list[str], str]:
@@ -336,8 +339,8 @@ _HEADED = lazy_pattern(
 )
 _BULLETS = lazy_pattern(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
 _LETTERED = lazy_pattern(
-    r"(?m)(?:^[ \t]*\(?([A-H])[).:]|(?<=[\s,;?!.:])\(?([A-H])\))[ \t]+([^\n]{1,200}?)(?=[,;?!.]?\s+\(?[A-H]\)|"
-    r"[?!.]\s|[?!.]?$)"
+    r"(?m)(?:^[ \t]*\(?([A-Ha-h])[).:]|(?<=[\s,;?!.:])\(?([A-H][).]|[a-h]\)))[ \t]+([^\n]{1,200}?)"
+    r"(?=[,;?!.]?\s+\(?(?:[A-H][).]|[a-h]\))\s|[?!.]\s|[?!.]?$)"
 )
 _CONJUNCTION = lazy_pattern(r"(?i),? (?:or|and)$")
 _LETTER_ALONE = lazy_pattern(r"(?i)\bletters?\b")
@@ -399,18 +402,21 @@ def coded(request: Request, rng: Random) -> str | None:
 def _command(said: str) -> str:
     spoken = {stem(word) for word in words(said)}
     table = word_lists("english")["commands"]
-    fitness = {command: len(spoken & {stem(word) for word in known.split()}) for command, known in table.items()}
+    stems = {command: {stem(word) for word in known.split()} for command, known in table.items()}
+    held = Counter(word for known in stems.values() for word in known)
+    fitness = {command: sum(1 / held[word] for word in known & spoken) for command, known in stems.items()}
     best = max(fitness, key=lambda command: fitness[command])
     if not fitness[best]:
         return f"echo {json.dumps(' '.join(said.split())[:100])}"
     path, quoted, kind = _PATH.search(said), _QUOTED_WORD.search(said), _KIND_OF_FILE.search(said)
-    named = {"path": path[0] if path else "file.txt", "word": quoted[1] if quoted else "text"}
+    named = {"path": path[0] if path else "file.txt", "word": quoted[1] or quoted["named"] if quoted else "text"}
     return str(best).format(**named, kind=kind[1].lower() if kind else "txt")
 
 
 _MAKING = lazy_pattern(
     r"(?i)\W*(?:(?:please|now|then|and|can you|could you|would you|i want you to|help me)\s+){0,3}"
-    r"(?:write|create|implement|generate|make|build|code|develop|program|give me|show me|provide|i need|what is the)\b"
+    r"(?:write|create|implement|generate|make|build|code|develop|program|give me|show me|provide|i need|"
+    r"what(?:'s| is) the)\b"
 )
 _CODE_ALONE = lazy_pattern(
     r"(?i)\b(?:only|just|solely|nothing but)\b[^.\n]{0,30}\b(?:code|commands?|scripts?)\b|\b(?:code|command) only\b"

@@ -97,7 +97,7 @@ def _roles(text: str) -> list[str]:
     names = options_in(text)[0]
     if end and not any(_is_end(name, ("next",)) for name in names):
         listed = next((names for _, names in _lists(text)), [])
-        joined = _BEFORE_END.search(text)
+        joined = _BEFORE_END.search(text) or _BRACKETED.search(text)
         names = listed or (re.split(r",? or |, ?", joined[1]) if joined else [])
         names = [*dict.fromkeys((*names, end[0]))] if asks and names else []
     return names
@@ -254,9 +254,10 @@ _ACHIEVED = ("satisfied", "complete", "completed", "done", "finished", "solved",
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _TURN = lazy_pattern(
     r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?|members?|"
-    r"experts?|specialists?|assistants?|team|speaks?)\b|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\bnext\b"
+    r"experts?|specialists?|assistants?|team|speaks?)\b|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
 )
 _END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
+_BRACKETED = lazy_pattern(r"\[((?:[\w-]+, ?)+[\w-]+)\]")
 _BEFORE_END = lazy_pattern(rf"((?:(?!next\b)[\w-]+, ?)*[\w-]+),? or {_END.pattern}")
 _SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b)\s*([^\n]{3,300})"
 _INTRODUCED = lazy_pattern(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")

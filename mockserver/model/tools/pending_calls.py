@@ -149,7 +149,7 @@ _CONDITION = lazy_pattern(
 )
 _JOINT = lazy_pattern(r"\b(?:before|after)\b", re.IGNORECASE)
 _HANDING_OVER = lazy_pattern(
-    r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,20}?\b(?:to|back)\b"
+    r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
 )
 _OBLIGATION = lazy_pattern(
     r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|every|step\s*\d|shall)\b",

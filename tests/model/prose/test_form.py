@@ -29,6 +29,8 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
     [
         ("Answer with A, B, C or D. 2+2=? A) 3 B) 4 C) 5 D) 6", "B"),
         ("Which is larger, A) cat or B) dog? Answer with the letter only.", "[AB]"),
+        ("Select the right option and give only its letter. 9-3=? A. 5 B. 6 C. 7", "B"),
+        ("Which is a mammal?\na) trout\nb) whale\nReply with the letter.", "[ab]"),
         ("Answer true or false: 2+2=5", "false"),
         ("True or false: 3*3 = 9", "True"),
         ("Answer yes or no: is 7 greater than 3?", "yes"),
@@ -38,6 +40,7 @@ def answered(text: str, *, rules: str = "", result: str = "") -> str:
         ("Max 3 words: what is rain?", r"(?:\S+ ){0,2}\S+\."),
         ("Think in <thinking> tags and then answer in <answer> tags: 2+2?", r"<thinking>.+</thinking>\n<answer>.+"),
         ("What is 12*12? End with FINAL ANSWER: followed by the answer.", r"12\*12 = 144\n\nFINAL ANSWER: 144"),
+        ("What is 7*8? Your last line must be 'RESULT: <answer>'.", r".* = 56\n\nRESULT: 56"),
         ("Who wrote Faust? Begin your answer with 'Response:'", "Response: .+"),
         ("Write a python function that adds two numbers", r"```python\ndef add_two_numbers\(.*\n```"),
         ("Give me a shell command to count the lines in a.txt. Only the command.", r"wc -l a\.txt"),
@@ -57,6 +60,7 @@ def test_an_answer_looks_as_ordered(text: str, pattern: str) -> None:
     [
         ("list all files", "ls -la"),
         ("find all json files here", "find . -name '*.json'"),
+        ("compress logs.txt", "tar -czf archive.tar.gz logs.txt"),
         ("frobnicate the gizmo", 'echo "frobnicate the gizmo"'),
     ],
 )

@@ -4,7 +4,7 @@ The model has types and bounds as OpenAI publishes them; `chat_conflicts` says w
 the part forms of look-alikes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter
@@ -219,12 +219,13 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     )
 
 
-def _roles(messages: Json) -> tuple[str, ...] | None:
+def roles_of(messages: Json, allowed: Collection[str]) -> tuple[str, ...] | None:
+    """The roles of messages that have a role and a text, and nothing else; None if there are others."""
     if type(messages) is not list or not messages:
         return None
     roles = []
     for message in messages:
-        if type(message) is not dict or len(message) != 2 or message.get("role") not in _SPEAKERS:
+        if type(message) is not dict or len(message) != 2 or message.get("role") not in allowed:
             return None
         text = message.get("content")
         if type(text) is not str or not text.strip():
@@ -234,15 +235,15 @@ def _roles(messages: Json) -> tuple[str, ...] | None:
 
 
 def _with_messages(sample: Call, messages: Json) -> Call:
-    spoken = tuple([Message(message["role"], message["content"]) for message in messages])
-    return sample.saying("messages", messages, spoken)
+    said = tuple([Message(message["role"], message["content"]) for message in messages])
+    return sample.saying("messages", messages, said)
 
 
 _SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
 
 
 def chat_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("messages", _roles, _with_messages, headers)
+    return Texts("messages", lambda messages: roles_of(messages, _SPEAKERS), _with_messages, headers)
 
 
 def max_tokens(chat: Body) -> int | None:

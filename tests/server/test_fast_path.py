@@ -61,7 +61,10 @@ MOUNTS: Mapping[str, str] = {
     "skytells": "/skytells/v1/chat/completions",
     "tzafon": "/tzafon/v1/chat/completions",
     "fireworks": "/fireworks/v1/chat/completions",
+    "anthropic": "/anthropic/v1/messages",
+    "gemini": "/gemini/v1beta/models/gemini-2.5-flash:generateContent",
 }
+GEMINI_STREAM = "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent"
 OPTIONS: Mapping[str, str] = {
     "plain": "",
     "streamed": ', "stream": true, "stream_options": {"include_usage": true}',
@@ -76,15 +79,47 @@ ANSWERED: Mapping[tuple[str, str], int] = {
     **{("any", name): 8 for name in ("plain", "streamed", "limited", "several", "tools")},
     **{("any", name): 0 for name in ("stored", "wrong")},
     **{("azure", name): 0 for name in ("streamed", "several")},  # which refuses these options
-    ("fireworks", "stored"): 8,  # which knows no such option
+    **{(name, "stored"): 8 for name in ("fireworks", "gemini")},  # which know no such option
+    **{("gemini", name): 7 for name in ("plain", "streamed", "limited", "tools")},  # without a system prompt
+    ("gemini", "several"): 0,  # log probabilities differ for each prompt
 }
 
 
-def request(path: str, text: str, options: str, system: str = "Be polite.") -> bytes:
-    body = (
-        f'{{"model": "gpt-4o", "messages": [{{"role": "system", "content": "{system}"}},'
-        f' {{"role": "user", "content": "{text}"}}]{options}}}'
-    ).encode()
+OTHER_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "anthropic": {
+        "plain": "",
+        "streamed": ', "stream": true',
+        "limited": ', "temperature": 0.5',
+        "several": ', "stop_sequences": ["help"], "thinking": {"type": "enabled", "budget_tokens": 1024}',
+        "tools": ', "tools": [{"name": "get_weather", "input_schema": {"type": "object"}}]',
+        "stored": ', "thread": {"type": "create"}',
+        "wrong": ', "top_k": "many"',
+    },
+    "gemini": {
+        "plain": "",
+        "streamed": "",
+        "limited": ', "generation_config": {"maxOutputTokens": 3}',
+        "several": ', "generationConfig": {"candidateCount": 2, "responseLogprobs": true}',
+        "tools": ', "tools": [{"functionDeclarations": [{"name": "get_weather"}]}]',
+        "stored": ', "systemInstruction": {"parts": [{"text": "Be polite"}]}',
+        "wrong": ', "generationConfig": {"topK": "many"}',
+    },
+}
+CHAT = (
+    '{{"model": "gpt-4o",'
+    ' "messages": [{{"role": "system", "content": "Be polite."}}, {{"role": "user", "content": {}}}]{}}}'
+)
+BODIES: Mapping[str, str] = {
+    "anthropic": (
+        '{{"model": "claude-sonnet-5-5", "max_tokens": 2000, "system": "Be polite.",'
+        ' "messages": [{{"role": "user", "content": {}}}]{}}}'
+    ),
+    "gemini": '{{"contents": [{{"role": "user", "parts": [{{"text": {}}}]}}]{}}}',
+}
+
+
+def request(path: str, text: str, options: str) -> bytes:
+    body = BODIES.get(path.split("/")[1], CHAT).format(f'"{text}"', options).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -147,7 +182,9 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_both_ways_give_the_same(
     dialect: str, options: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    requests = [request(MOUNTS[dialect], text, OPTIONS[options]) for text in TEXTS]
+    path = GEMINI_STREAM if (dialect, options) == ("gemini", "streamed") else MOUNTS[dialect]
+    more = OTHER_OPTIONS.get(dialect, OPTIONS)[options]
+    requests = [request(path, text, more) for text in TEXTS]
     with serving(rules_file) as running:
         fast = exchanged(running, requests)
     monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)

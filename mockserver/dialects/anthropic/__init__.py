@@ -13,12 +13,13 @@ from mockserver.dialects.anthropic.replies import (
     credential,
     error_event,
     fail,
+    headers,
     rate_limit_headers,
     render_count,
     render_message,
     render_models,
 )
-from mockserver.dialects.anthropic.request import NAME, messages_call, parse_messages
+from mockserver.dialects.anthropic.request import NAME, messages_call, parse_messages, texts
 
 
 def _parse_count(http: HttpRequest, strict: bool) -> Call:
@@ -44,7 +45,16 @@ DIALECT = Dialect(
     mounts=("/anthropic",),
     bare=("/v1/messages",),
     operations=(
-        Operation("chat", "POST", "/v1/messages", parse_messages, render_message, error=error_event, body=_ask),
+        Operation(
+            "chat",
+            "POST",
+            "/v1/messages",
+            parse_messages,
+            render_message,
+            error=error_event,
+            body=_ask,
+            texts=texts(headers),
+        ),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),
         Operation("models", "GET", "/v1/models", _parse_models, render_models),

@@ -21,7 +21,7 @@ from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
-from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_vertex, parse_count, parse_generate
 from mockserver.wire.gemini import (
     GeminiOptions,
     array_frames,
@@ -150,6 +150,7 @@ DIALECT = Dialect(
             params=USUAL_PARAMS,
             streams=False,
             body=_usual_body,
+            texts=TEXTS,
         ),
         Operation(
             "chat",
@@ -162,6 +163,7 @@ DIALECT = Dialect(
             params=USUAL_PARAMS,
             streams=True,
             body=_usual_body,
+            texts=TEXTS,
         ),
         Operation(
             "input_tokens",

@@ -1,7 +1,7 @@
 """A Gemini request as a Call: the conversation, its tools, and what is asked of the answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 
 from pydantic_core import to_json
 
@@ -9,6 +9,7 @@ from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
+from mockserver.dialects import Texts
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects.gemini import proto
@@ -101,6 +102,30 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
             schema=schema,
         ),
     )
+
+
+def _roles(contents: Json) -> tuple[Json, ...] | None:
+    """The roles of contents that are one text each; None if there are others."""
+    found = []
+    for content in contents if type(contents) is list else ():
+        match content:
+            case {"role": "user" | "model" as role, "parts": [{"text": str(text), **more}], **others}:
+                if more or others or not text.strip():
+                    return None
+                found.append(role)
+            case _:
+                return None
+    return tuple(found) or None
+
+
+def _with_contents(sample: Call, contents: Json) -> Call:
+    system = takewhile(lambda message: message.role == "system", sample.messages)
+    said = [Message(_SPEAKERS[content["role"]], content["parts"][0]["text"]) for content in contents]
+    return sample.saying("contents", contents, (*system, *said))
+
+
+_SPEAKERS = {"user": "user", "model": "assistant"}
+TEXTS = Texts("contents", _roles, _with_contents, lambda http, call: ())
 
 
 def _part_tokens(part: Mapping[str, Json]) -> int:

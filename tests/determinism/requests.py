@@ -27,6 +27,8 @@ import yaml
 
 from mockserver.dialects import discover
 from tests.determinism.unruled import unruled
+from tests.dialects.anthropic.features import FEATURES as MESSAGE_FEATURES
+from tests.dialects.anthropic.features import request as message_request
 from tests.dialects.features import (
     FAILURES,
     FEATURES,
@@ -45,6 +47,7 @@ from tests.dialects.features import (
 from tests.dialects.gemini import features as gemini
 from tests.kit.asgi import app
 
+_MESSAGES = "anthropic"
 GOLDEN = Path(__file__).with_name("golden.json")
 
 
@@ -60,7 +63,7 @@ class Request:
 def requests() -> tuple[Request, ...]:
     """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
-    return (*ruled, *_of_gemini(), *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
+    return (*ruled, *_of_gemini(), *_of_messages(), *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 
 
 def rules() -> str:
@@ -75,7 +78,8 @@ def rules() -> str:
         for name, feature in features.items()
         if feature.then is not None
     ]
-    listed += [{"name": name, "when": {"model": name}, "then": then} for name, then in FAILURES.items()]
+    thens = {f"{_MESSAGES} {name}": then for name, (then, _) in MESSAGE_FEATURES.items() if then} | {**FAILURES}
+    listed += [{"name": name, "when": {"model": name}, "then": then} for name, then in thens.items()]
     return yaml.safe_dump({"version": 1, "rules": listed}, sort_keys=False)
 
 
@@ -150,6 +154,19 @@ def _of_responses() -> Iterator[Request]:
         url = RESPONSE_URLS[dialect]
         yield Request(f"{dialect} response {name}", url, _json(response_request(name)))
         yield Request(f"{dialect} response {name} streamed", url, _json(response_request(name, stream=True)))
+
+
+def _of_messages() -> Iterator[Request]:
+    url = "/anthropic/v1/messages"
+    for name in MESSAGE_FEATURES:
+        body = message_request(name, model=f"{_MESSAGES} {name}")
+        yield Request(f"{_MESSAGES} {name}", url, _json(body))
+        yield Request(f"{_MESSAGES} {name} streamed", url, _json({**body, "stream": True}))
+    for name in FAILURES:
+        yield Request(f"{_MESSAGES} {name}", url, _json(message_request("text", model=name)))
+    for name, body in _INVALID.items():
+        yield Request(f"{_MESSAGES} {name}", url, body)
+    yield Request(f"{_MESSAGES} models", "/anthropic/v1/models?limit=3", method="GET")
 
 
 def _of_documents() -> Iterator[Request]:

@@ -296,7 +296,7 @@ def test_other_hosts(server: MockServer, host: str | bytes | None) -> None:
 
 def test_how_to_go_on(server: MockServer) -> None:
     texts = []
-    for host in ("api.openai.com", "mine.openai.azure.com", "crazyrouter.com", "api.anthropic.com"):
+    for host in ("api.openai.com", "mine.openai.azure.com", "crazyrouter.com", "api.mistral.ai"):
         with pytest.raises(BlockedConnectionError) as raised:
             socket.getaddrinfo(host, None)
         texts.append(str(raised.value).split("\n  ")[1:])
@@ -316,7 +316,7 @@ def test_how_to_go_on(server: MockServer) -> None:
         [
             "if its client speaks OpenAI's API: set its URL to mockserver.base_url()",
             "else: replace the client in the test, as no dialect of mockserver serves this provider",
-            'to let it connect: allow_hosts=["api.anthropic.com"]',
+            'to let it connect: allow_hosts=["api.mistral.ai"]',
         ],
     ]
 

@@ -129,15 +129,10 @@ class Handler:
         call: Call | None = None
         settings, engine = self.live.settings, self.live.engine_of(http.namespace)  # a reload is for the next request
         try:
-            if not self.operations and (self.refusal or not engine.stubs or is_control(http.path)):
+            if not self.operations and _never_stubbed(self, http, engine):
                 return elsewhere(self, http)
             operation, key = self.operation(http.method), self.dialect.credential(http)
-            try:
-                check_key(key, settings.keys)
-            except Failure:
-                if self.operations or is_stubbed(http, self.dialect.name, engine.rules):
-                    raise
-                return elsewhere(self, http)
+            check_key(key, settings.keys)
             parse = lambda: operation.parse(_plain(http, settings.max_body, take), settings.strict)  # noqa: E731
             call = await _run(parse, large=len(http.body) > LARGE)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
@@ -288,6 +283,15 @@ class Handler:
             return False
         _note(prepared, (), exchange)
         return True
+
+
+def _never_stubbed(handler: Handler, http: HttpRequest, engine: Engine) -> bool:
+    """Whether no rule answers this request to a path that no dialect knows, not even one that wants another key."""
+    if handler.refusal or not engine.stubs or is_control(http.path):
+        return True
+    keys, key = handler.live.settings.keys, handler.dialect.credential(http)
+    admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
+    return not admitted and not is_stubbed(http, handler.dialect.name, engine.rules)
 
 
 def elsewhere(handler: Handler, http: HttpRequest, call: Call | None = None, report: Json = None) -> Prepared:

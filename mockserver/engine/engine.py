@@ -49,7 +49,7 @@ from mockserver.engine.counters import (
     ids_counter,
 )
 from mockserver.engine.lint import impossible, is_plain
-from mockserver.engine.memory import LOOK_UPS, Memory, following
+from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following
 from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
@@ -199,6 +199,10 @@ class Engine:
             return Plan(await self._outcome(call, _SILENCE), "generated")
         if call.operation == "compact_response":
             return await self._generated(call, overrides)
+        if call.operation in KEPT:
+            made = await self._outcome(call, _SILENCE)
+            assert isinstance(made, Answer)  # noqa: S101  # of a draft
+            return Plan(await self.memory.keep(call, made), "generated")
         if call.operation == "create_batch":
             return Plan(await self._batch(call), "generated")
         if call.operation not in LOOK_UPS:
@@ -343,7 +347,7 @@ def _misses_path(near: Near) -> bool:
 
 _COMPARED, _NEAREST = 24, 3  # rules at a path that no dialect knows
 _CATALOGUE = ("models", "model", "delete_model", "info")
-_UNLIMITED = (*LOOK_UPS, "create_batch", OTHER)
+_UNLIMITED = (*LOOK_UPS, *KEPT, "create_batch", OTHER)
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 

@@ -41,9 +41,17 @@ LOOK_UPS: Mapping[str, str] = {
     "delete_batch": "create_batch",
     "cancel_batch": "create_batch",
     "batch_results": "create_batch",
+    **dict.fromkeys(
+        ("cached_contents", "cached_content", "update_cached_content", "delete_cached_content"), "create_cached_content"
+    ),
+    **dict.fromkeys(("files", "file", "delete_file"), "create_file"),
 }
-_LISTS = ("stored_chats", "batches")
-_CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat", "delete_batch", "cancel_batch")
+KEPT = ("create_cached_content", "create_file")  # what they are about is kept, and nothing is said
+_LISTS = ("stored_chats", "batches", "cached_contents", "files")
+_CHANGING = (
+    *("delete_response", "cancel_response", "update_chat", "delete_chat", "delete_batch", "cancel_batch"),
+    *("update_cached_content", "delete_cached_content", "delete_file"),
+)
 _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
 _BARE = 3500  # bytes of an answer and its call without any text
 
@@ -58,7 +66,9 @@ class Memory:
     async def resumed(self, call: Call) -> Call | Failure | None:
         """Return the call with the conversation it continues in front, or None if that is unknown."""
         thread = call.operation == "chat"
-        stored = await self._found(call, "chat" if thread else "responses", call.previous_response_id or "")
+        name = call.previous_response_id or ""
+        stored = await self._found(call, "chat" if thread else "responses", name)
+        stored = stored or await self._found(call, "create_cached_content", name)
         if stored is None:
             return None
         if stored.gone:
@@ -135,11 +145,14 @@ class Memory:
         match call.operation:
             case "delete_batch" if stored.polls:
                 return stored
-            case "delete_response" | "delete_chat" | "delete_batch":
+            case "delete_response" | "delete_chat" | "delete_batch" | "delete_cached_content" | "delete_file":
                 call = replace(stored.call, raw={}, messages=())
                 return await self._change(Stored(call, replace(stored.answer, choices=()), gone=True, size=_BARE))
             case "update_chat":
                 raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
+                return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
+            case "update_cached_content":
+                raw = {**stored.call.raw, **call.raw}
                 return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
             case "batch" if stored.polls:  # it has ended when somebody looks
                 return await self._change(replace(stored, polls=0))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
+from math import fsum
 from typing import NamedTuple
 
 from pydantic_core import to_json
@@ -286,7 +287,7 @@ def _segment(note: Mapping[str, Json], text: str, at: int) -> Object:
 
 def _logprobs(logprobs: Sequence[Logprob], options: GeminiOptions) -> Object:
     chosen = [_token(logprob.token, logprob.logprob) for logprob in logprobs]
-    total = sum(logprob.logprob for logprob in logprobs)
+    total = fsum(logprob.logprob for logprob in logprobs)  # the same under every Python
     result: Object = {"chosenCandidates": chosen, "logProbabilitySum": total}
     if options.alternatives:
         top = [logprob.top or ((logprob.token, logprob.logprob),) for logprob in logprobs]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any
 
 import httpx
@@ -313,3 +314,44 @@ def test_the_environment_leads_it_here(server: Served, monkeypatch: pytest.Monke
     monkeypatch.setenv("GEMINI_API_KEY", "k")
     with genai.Client() as client:
         assert client.models.generate_content(model=FLASH, contents="hello").text == "Hello! How can I help you today?"
+
+
+def test_cached_contents(client: genai.Client) -> None:
+    config = types.CreateCachedContentConfig(
+        contents=["The sea is wide. " * 50], system_instruction="Be brief.", ttl="600s", display_name="sea"
+    )
+    made = client.caches.create(model=FLASH, config=config)
+    assert made.name
+    assert made.name.startswith("cachedContents/")
+    assert [each.name for each in client.caches.list()] == [made.name]
+    changed = client.caches.update(name=made.name, config=types.UpdateCachedContentConfig(ttl="60s"))
+    assert made.expire_time
+    assert changed.expire_time
+    assert (made.expire_time - changed.expire_time).total_seconds() == 540
+    used = types.GenerateContentConfig(cached_content=made.name)
+    usage = client.models.generate_content(model=FLASH, contents="hello", config=used).usage_metadata
+    assert usage
+    assert made.usage_metadata
+    assert usage.cached_content_token_count
+    assert abs(usage.cached_content_token_count - (made.usage_metadata.total_token_count or 0)) < 5
+    client.caches.delete(name=made.name)
+    with pytest.raises(errors.ClientError, match="CachedContent not found") as caught:
+        client.caches.get(name=made.name)
+    assert caught.value.code == 403
+
+
+def test_files(client: genai.Client) -> None:
+    config = types.UploadFileConfig(mime_type="text/plain", display_name="Sea", name="my-file")
+    file = client.files.upload(file=BytesIO(b"The sea."), config=config)
+    assert (file.name, file.display_name, file.size_bytes, file.state) == (
+        *("files/my-file", "Sea", 8),
+        types.FileState.ACTIVE,
+    )
+    assert file.uri
+    assert client.files.get(name="my-file").uri == file.uri
+    assert [each.name for each in client.files.list()] == ["files/my-file"]
+    part = types.Part.from_uri(file_uri=file.uri, mime_type="text/plain")
+    assert client.models.generate_content(model=FLASH, contents=["hello", part]).text
+    client.files.delete(name="my-file")
+    with pytest.raises(errors.ClientError, match="You do not have permission to access the File my-file"):
+        client.files.get(name="my-file")

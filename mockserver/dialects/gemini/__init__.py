@@ -6,6 +6,7 @@ Not like OpenAI: the model is in the path, bodies are proto JSON, a stream is ma
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic_core import from_json, to_json
 
@@ -22,6 +23,7 @@ from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
 from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
     array_frames,
@@ -47,6 +49,10 @@ EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposit
 def _render(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     options = _options(call)
+    if call.previous_response_id is not None and not outcome.usage.cached:
+        cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
+        outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
+        options = replace(options, cached=cached)
     if not call.stream:
         return _json(call.http, 200, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     if _wants_events(call.http):
@@ -176,6 +182,7 @@ DIALECT = Dialect(
         ),
         *embedding_operations(_MODEL, _json),
         *model_operations(_json),
+        *stored_operations(_json),
     ),
     credential=credential,
     fail=_fail,

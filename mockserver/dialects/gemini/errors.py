@@ -28,8 +28,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         failure = replace(failure, message=message)
-    if variant == "bad_token":
-        failure = replace(failure, status=failure.status or 401)
+    if variant in _VARIANT_STATUSES:
+        failure = replace(failure, status=failure.status or _VARIANT_STATUSES[variant])
     resolved = ERRORS.resolve(replace(failure, details={**facts, **failure.details}), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
@@ -49,6 +49,8 @@ def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
         return "bad_token"
     if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
         return "no_publisher_model" if vertex else "no_model"
+    if reason == "not_found" and call is not None and call.operation in _OBJECTS:
+        return _OBJECTS[call.operation]
     if reason in _QUOTAS and vertex:
         return "vertex_quota"
     if reason == "unsupported":
@@ -62,6 +64,7 @@ def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Facts:
     metric, quota = _METRICS[kind]
     return {
         "model": call.model if call is not None else "",
+        "id": call.id.removeprefix("files/") if call is not None else "",
         "verb": http.path.rpartition(":")[2].replace("streamG", "g") if ":" in http.path else "generateContent",
         "version": http.path_params.get("version", "v1beta"),
         "metric": f"{SERVICE}/generate_content_free_tier_{metric}",
@@ -127,6 +130,12 @@ _HELP = {
             "url": "https://ai.google.dev/gemini-api/docs/rate-limits",
         }
     ],
+}
+_VARIANT_STATUSES = {"bad_token": 401, "no_cache": 403, "no_file": 403}
+# What is not found by the operations that look it up, and its variant.
+_OBJECTS = {
+    **dict.fromkeys(("cached_content", "update_cached_content", "delete_cached_content"), "no_cache"),
+    **dict.fromkeys(("file", "delete_file"), "no_file"),
 }
 _QUOTAS = ("rate_limit", "over_limit", "quota")
 # The metric and the quota of what is limited; {} is the window.
@@ -202,6 +211,8 @@ VARIANTS: Mapping[str, str] = {
         "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
         "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
     ),
+    "no_cache": _NO_CACHE,
+    "no_file": "You do not have permission to access the File {id} or it may not exist.",
     "no_model": "Model is not found: models/{model} for api version {version}",
     "no_publisher_model": (
         "Publisher Model `publishers/google/models/{model}` was not found or your project does not have access to it. "

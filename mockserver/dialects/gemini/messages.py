@@ -238,6 +238,20 @@ COUNT_TOKENS = message(
         "instances": Repeated(VALUE),
     },
 )
+CACHED_CONTENT = message(
+    "CachedContent",
+    **each(STRING, "name", "model", "displayName", "kmsKeyName"),
+    contents=Repeated(CONTENT),
+    systemInstruction=CONTENT,
+    tools=Repeated(TOOL),
+    toolConfig=TOOL_CONFIG,
+    ttl=DURATION,
+    expireTime=TIMESTAMP,
+)
+CREATE_FILE = message(
+    "CreateFileRequest",
+    file=message("File", **each(STRING, "name", "displayName", "mimeType", "uri"), sizeBytes=INT64, source=VALUE),
+)
 TASK = enum(
     "TaskType",
     *("TASK_TYPE_UNSPECIFIED", "RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT", "SEMANTIC_SIMILARITY", "CLASSIFICATION"),

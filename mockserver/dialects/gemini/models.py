@@ -2,6 +2,7 @@
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
@@ -10,6 +11,7 @@ from mockserver.core.plan import Failure, Models, Success
 from mockserver.dialects import Operation
 
 NAME = "gemini"
+Entry = TypeVar("Entry")
 Render = Callable[[HttpRequest, int, Mapping[str, Json]], Reply]
 USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
 USUAL_PAGE, LARGEST_PAGE = 50, 1000
@@ -37,8 +39,8 @@ def _parse(http: HttpRequest, strict: bool) -> Call:
     return Call(NAME, "model" if model else "models", model, http, {"model": model})
 
 
-def page_of(http: HttpRequest, names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, Json]]:
-    """The names of the page that is asked for, and the token of the next one. Raises Failure for a bad query."""
+def page_of(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
+    """The entries of the page that is asked for, and the token of the next one. Raises Failure for a bad query."""
     size = http.query.get("pageSize") or str(USUAL_PAGE)
     try:
         start = int(urlsafe_b64decode(http.query.get("pageToken", ""))) if http.query.get("pageToken") else 0

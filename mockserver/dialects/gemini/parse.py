@@ -90,6 +90,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
+        previous_response_id=body.get("cachedContent") or None,
         part_tokens=_part_tokens,
         options=Options(
             n=config.get("candidateCount") or 1,

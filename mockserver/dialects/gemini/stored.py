@@ -1,0 +1,198 @@
+"""Cached contents and files: created, listed, looked up, changed and deleted.
+
+What a resumable upload has begun with is in its address, so that no state is needed until it ends.
+"""
+
+import json
+from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from mockserver.core.call import Call, IdShape, Options, Page
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json, compact
+from mockserver.core.plan import Failure, Listing, Stored, Success
+from mockserver.dialects import Operation
+from mockserver.dialects.gemini.checks import check_values
+from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
+from mockserver.dialects.gemini.models import page_of
+from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read
+
+Body = Mapping[str, Json]
+Render = Callable[[HttpRequest, int, Body], Reply]
+CACHE_IDS, FILE_IDS = IdShape("cachedContents/", 40, "hex"), IdShape("files/", 12, "hex")
+USUAL_TTL, FILE_TTL = 3600.0, 172_800.0  # seconds
+_ALL = Page(limit=1 << 30, backwards=True)  # the rendering cuts it
+_CACHES, _FILES = "/{version:version}/cachedContents", "/{version:version}/files"
+_UPLOAD = "/upload/{version:version}/files"
+_USUAL = {"version": "v1beta"}
+
+
+def stored_operations(render: Render) -> tuple[Operation, ...]:
+    def of(name: str, method: str, path: str, parse: Any, shown: Callable[[Call, Success], Body]) -> Operation:
+        return Operation(
+            name, method, path, parse, lambda call, outcome: render(call.http, 200, shown(call, outcome)), params=_USUAL
+        )
+
+    def uploaded(call: Call, outcome: Success) -> Reply:
+        return _uploaded(call, outcome, render)
+
+    one_cache, one_file = f"{_CACHES}/{{id}}", f"{_FILES}/{{id}}"
+    return (
+        of("create_cached_content", "POST", _CACHES, _parse_cache, _cache),
+        of("update_cached_content", "PATCH", one_cache, _parse_update, _cache),
+        of("cached_contents", "GET", _CACHES, _look_up("cached_contents"), _list_of("cachedContents", _cache_body)),
+        of("cached_content", "GET", one_cache, _look_up("cached_content", CACHE_IDS), _cache),
+        of("delete_cached_content", "DELETE", one_cache, _look_up("delete_cached_content", CACHE_IDS), _nothing),
+        Operation("create_file", "POST", _UPLOAD, _parse_upload, uploaded, params=_USUAL),
+        Operation("create_file", "POST", _FILES, _parse_upload, uploaded, params=_USUAL),
+        of("files", "GET", _FILES, _look_up("files"), _list_of("files", _file_body)),
+        of("file", "GET", one_file, _look_up("file", FILE_IDS), _file),
+        of("delete_file", "DELETE", one_file, _look_up("delete_file", FILE_IDS), _nothing),
+    )
+
+
+def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, bool], Call]:
+    def parse(http: HttpRequest, strict: bool) -> Call:
+        name = "" if shape is None else shape.prefix + http.path_params["id"]
+        return Call(NAME, operation, "", http, {"id": name}, id=name, page=_ALL)
+
+    return parse
+
+
+def _parse_cache(http: HttpRequest, strict: bool) -> Call:
+    body = read(http, CACHED_CONTENT)
+    if not body.get("model"):
+        raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
+    asked = {**body, "contents": body.get("contents") or []}
+    if asked["contents"]:
+        check_values("CreateCachedContentRequest.cached_content", asked, vertex=is_vertex(http))
+    model = str(body["model"]).rpartition("/")[2]
+    call = generate_call(
+        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content"
+    )
+    return replace(call, ids=CACHE_IDS, options=Options())
+
+
+def _parse_update(http: HttpRequest, strict: bool) -> Call:
+    body = read(http, CACHED_CONTENT)
+    changed: dict[str, Json] = {key: body[key] for key in ("ttl", "expireTime") if key in body}
+    return replace(_look_up("update_cached_content", CACHE_IDS)(http, strict), raw=changed)
+
+
+def _parse_upload(http: HttpRequest, strict: bool) -> Call:
+    """A file of which there is only metadata, the beginning of an upload, or a piece of one."""
+    described = http.query.get("upload_id")
+    if described is None:
+        file = (read(http, CREATE_FILE).get("file") or {}) if http.body else {}
+        size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
+        raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
+        began = "start" in (http.header("x-goog-upload-command") or "")
+        return _file_call(http, raw, "input_tokens" if began else "create_file")
+    file = _described(described)
+    raw = {**file, "sha256Hash": b64encode(sha256(http.body).hexdigest().encode()).decode()}
+    whole = "finalize" in (http.header("x-goog-upload-command") or "finalize")
+    return _file_call(http, raw, "create_file" if whole else "input_tokens")
+
+
+def _described(upload: str) -> dict[str, Json]:
+    try:
+        file = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
+    except (ValueError, RecursionError):
+        file = None
+    if not isinstance(file, dict):
+        raise Failure("bad_parameter", "Invalid upload id.")
+    return file
+
+
+def _file_call(http: HttpRequest, raw: Body, operation: str) -> Call:
+    name = raw.get("name")
+    named = f"files/{name.rpartition('/')[2]}" if isinstance(name, str) and name else ""
+    return Call(NAME, operation, "", http, dict(raw), raw, ids=FILE_IDS, id=named)
+
+
+def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
+    http, stored = call.http, _stored(outcome)
+    if call.operation == "create_file":
+        reply = render(http, 200, {"file": _file_body(call, stored)})
+        return replace(reply, headers=(*reply.headers, ("x-goog-upload-status", "final")))
+    headers = [("x-goog-upload-status", "active"), ("content-length", "0")]
+    if "upload_id" not in http.query:
+        described = urlsafe_b64encode(compact(dict(call.raw)).encode()).decode().rstrip("=")
+        address = f"http://{http.header('host') or 'localhost'}{_space(http)}{quote(http.path)}"
+        headers.append(("x-goog-upload-url", f"{address}?upload_id={described}&upload_protocol=resumable"))
+    return Reply(200, tuple(headers))
+
+
+def _space(http: HttpRequest) -> str:
+    return "" if http.namespace == "default" else f"/ns/{quote(http.namespace)}"
+
+
+def _stored(outcome: Success) -> Stored:
+    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    return outcome
+
+
+def _nothing(call: Call, outcome: Success) -> Body:
+    return {}
+
+
+def _list_of(key: str, shown: Callable[[Call, Stored], Body]) -> Callable[[Call, Success], Body]:
+    def body(call: Call, outcome: Success) -> Body:
+        assert isinstance(outcome, Listing)  # noqa: S101
+        entries, token = page_of(call.http, outcome.entries)
+        return {key: [shown(call, entry) for entry in entries], **token} if entries else {}
+
+    return body
+
+
+def _cache(call: Call, outcome: Success) -> Body:
+    return _cache_body(call, _stored(outcome))
+
+
+def _cache_body(call: Call, stored: Stored) -> Body:
+    raw, created = stored.call.raw, stored.answer.created
+    seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
+    return {
+        "name": stored.answer.id,
+        "model": f"models/{stored.call.model}",
+        "createTime": _moment(created),
+        "updateTime": _moment(created),
+        "expireTime": raw.get("expireTime") or _moment(created + seconds),
+        "displayName": raw.get("displayName", ""),
+        "usageMetadata": {"totalTokenCount": stored.answer.usage.prompt},
+    }
+
+
+def _file(call: Call, outcome: Success) -> Body:
+    return _file_body(call, _stored(outcome))
+
+
+def _file_body(call: Call, stored: Stored) -> Body:
+    raw, created, name = stored.call.raw, stored.answer.created, stored.answer.id
+    front = call.http.path.replace("/upload/", "/").partition("/files")[0]
+    body = {
+        "name": name,
+        "displayName": raw.get("displayName"),
+        "mimeType": raw.get("mimeType"),
+        "sizeBytes": str(raw.get("sizeBytes", 0)),
+        "createTime": _moment(created),
+        "updateTime": _moment(created),
+        "expirationTime": _moment(created + FILE_TTL),
+        "sha256Hash": raw.get("sha256Hash"),
+        "uri": f"http://{call.http.header('host') or 'localhost'}{front}/{name}",
+        "state": "ACTIVE",
+        "source": "UPLOADED",
+    }
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(min(seconds, _LAST_MOMENT), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_LAST_MOMENT = 253_402_300_799.0  # of the year 9999

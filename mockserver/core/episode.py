@@ -57,13 +57,17 @@ class Episode:
         return wire_format(self.dialect, self.operation)
 
 
-# The wire formats of chats that are not OpenAI's, by dialect.
-_OF_CHATS = {"anthropic": "messages", "gemini": "contents"}
+# The wire formats of operations that most dialects answer in another, by dialect.
+_FORMATS = {
+    ("anthropic", "chat"): "messages",
+    ("anthropic", "completions"): "completion",
+    ("gemini", "chat"): "contents",
+}
 
 
 def wire_format(dialect: str, operation: str) -> str:
     """The format of the answers: for most operations their name, as dialects agree on it."""
-    return _OF_CHATS.get(dialect, operation) if operation == "chat" else operation
+    return _FORMATS.get((dialect, operation), operation)
 
 
 def header_value(headers: Headers, name: str) -> str:

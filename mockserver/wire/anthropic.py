@@ -235,6 +235,35 @@ def events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
     yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 
 
+def completion(answer: Answer) -> dict[str, Json]:
+    """An answer of the API before messages: one text."""
+    choice = answer.choices[0]
+    return _completion(answer, "".join(part.text for part in choice.parts if isinstance(part, Text | Refusal)), choice)
+
+
+def _completion(answer: Answer, text: str, ended: Choice | None = None) -> dict[str, Json]:
+    body = {"type": "completion", "id": answer.id, "completion": text, "stop_reason": None, "model": answer.model}
+    if ended is None:
+        return body
+    cut = ended.finish == "length"
+    return {
+        **body,
+        "stop_reason": "max_tokens" if cut else "stop_sequence",
+        **({} if cut else {"stop": ended.stop or _TURN}),
+    }
+
+
+def completion_events(answer: Answer) -> Iterator[Frame]:
+    for part in answer.choices[0].parts:
+        if isinstance(part, Text | Refusal):
+            for piece, weight in weighed(tokens_of(part, answer.tokenizer), part.chunks):
+                yield Frame(to_json(_completion(answer, piece)), "completion", weight)
+    yield Frame(to_json(_completion(answer, "", answer.choices[0])), "completion", part="finish")
+
+
+_TURN = "\n\nHuman:"
+
+
 def _frame(event: str, body: Body, part: str, tokens: int = 0) -> Frame:
     return Frame(to_json({"type": event, **body}), event, tokens, part)
 

@@ -18,6 +18,7 @@ from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, EMBEDDI
 from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
+from mockserver.dialects.anthropic.complete import COMPLETE
 from mockserver.dialects.anthropic.models import COUNT, MESSAGES
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
@@ -146,7 +147,7 @@ BODIES: Mapping[str, Mapping[str, tuple[TypeAdapter[Any], ...]]] = {
         "embeddings": (EMBEDDING,),
         "moderations": (MODERATION,),
     },
-    "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,)},
+    "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,), "completions": (COMPLETE,)},
     "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
     "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
     "tzafon": {

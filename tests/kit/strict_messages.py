@@ -104,9 +104,20 @@ def check_results(body: bytes) -> list[Json]:
     return [json.loads(line) for line in body.splitlines()]
 
 
+def check_completion(body: bytes) -> Json:
+    """Return the text completion, or what a stream of it adds up to."""
+    lines = [line.removeprefix(b"data: ") for line in body.splitlines() if line[:1] == b"{" or line[:6] == b"data: "]
+    pieces = [json.loads(line) for line in lines]
+    assert {piece["type"] for piece in pieces} == {"completion"}
+    assert [piece["stop_reason"] for piece in pieces[:-1]] == [None] * (len(pieces) - 1)
+    assert pieces[-1]["stop_reason"] in ("stop_sequence", "max_tokens")
+    return {**pieces[-1], "completion": "".join(piece["completion"] for piece in pieces)}
+
+
 CHECKS: Mapping[str, Callable[[bytes], object]] = {
     "chat": check_message,
     "input_tokens": lambda body: _COUNT.validate_json(body, strict=True),
+    "completions": check_completion,
     "create_batch": _BATCH.validate_json,
     "batch": _BATCH.validate_json,
     "cancel_batch": _BATCH.validate_json,

@@ -7,7 +7,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_object
-from mockserver.dialects.anthropic import batches
+from mockserver.dialects.anthropic import batches, complete
 from mockserver.dialects.anthropic.models import COUNT
 from mockserver.dialects.anthropic.replies import (
     credential,
@@ -57,6 +57,7 @@ DIALECT = Dialect(
         ),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),
+        complete.operation(),
         Operation("models", "GET", "/v1/models", _parse_models, render_models),
         Operation("model", "GET", "/v1/models/{model:path}", _parse_models, render_models),
     ),

@@ -302,5 +302,6 @@ _HEAD: dict[str, Type] = {
     "messages": list_of(RequestMessage),
 }
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
-MESSAGES = TypeAdapter(closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST))
+MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
+MESSAGES = TypeAdapter(MessagesBody)
 COUNT = TypeAdapter(closed_shape(**_HEAD, **_COUNTED))

@@ -22,7 +22,8 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers, request_hex, with_headers
+from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
+from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_headers
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.wire.anthropic import MessageOptions, events, message
 
@@ -49,7 +50,7 @@ def render_message(call: Call, outcome: Success) -> Reply:
 def _message_reply(call: Call, answer: Answer) -> Reply:
     options = message_options(call)
     if call.stream:
-        return Reply(200, merge_headers(_STREAM_HEADERS, answer.headers), frames=events(answer, options))
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=events(answer, options))
     return json_reply(200, message(answer, options), answer.headers, tokens=answer.weight)
 
 
@@ -201,7 +202,7 @@ def rate_limit_headers(standings: Standings) -> Headers:
 
 
 _KINDS = ("input-", "output-")
-_STREAM_HEADERS = STREAM_HEADERS[:2]
+STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
 _LARGEST_PAGE = 1000
 _BLOCKED = "Output blocked by content filtering policy"
 _OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")

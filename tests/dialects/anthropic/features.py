@@ -136,6 +136,9 @@ def bodies(operation: str) -> Iterator[Json]:
         body = request(name)
         if operation == "chat":
             yield from (body, {**body, "stream": True})
+        elif operation == "completions":
+            prompt = f"\n\nHuman: {PROMPT}\n\nAssistant:"
+            yield {"model": name, "prompt": prompt, "max_tokens_to_sample": 9, "stream": name < "g"}
         elif operation == "create_batch":
             yield {"requests": [{"custom_id": name, "params": body}]}
         else:

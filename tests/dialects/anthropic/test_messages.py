@@ -8,7 +8,7 @@ import pytest
 
 from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOOLS, bodies, request, rules
 from tests.kit.asgi import App, app
-from tests.kit.strict_messages import accumulated, check_message, events
+from tests.kit.strict_messages import accumulated, check_completion, check_message, events
 
 PATH = "/anthropic/v1/messages"
 Json = Any
@@ -176,3 +176,16 @@ def test_a_tool_for_the_final_answer_is_called_without_being_forced() -> None:
     assert [block["type"] for block in found] == ["tool_use"]
     found = server().ask(PATH, request("generated", messages=asked, tools=TOOLS["tools"])).json["content"]
     assert [block["type"] for block in found] == ["text"]
+
+
+def test_text_completions() -> None:
+    prompt = "Be kind.\n\nHuman: Hi\n\nAssistant: Hello.\n\nHuman: Go on\n\nAssistant:"
+    rule = {"when": {"last_user": "Go on", "system": "Be kind.", "turn": 1}, "then": {"text": "One two. Three."}}
+    told = app(json.dumps({"rules": [rule]}))
+    body = {"model": "claude-2", "prompt": prompt, "max_tokens_to_sample": 99, "stop_sequences": [" Three"]}
+    plain = check_completion(told.ask("/anthropic/v1/complete", body).body)
+    assert (plain["completion"], plain["stop_reason"], plain["stop"]) == ("One two.", "stop_sequence", " Three")
+    assert check_completion(told.ask("/anthropic/v1/complete", {**body, "stream": True}).body) == plain
+    cut = told.ask("/anthropic/v1/complete", {**body, "max_tokens_to_sample": 1}).json
+    assert (cut["completion"], cut["stop_reason"]) == ("One", "max_tokens")
+    assert told.ask("/anthropic/v1/complete", {"model": "m"}).json["error"]["message"] == "prompt: Field required"

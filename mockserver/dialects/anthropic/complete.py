@@ -1,0 +1,75 @@
+"""Anthropic's text completions (`POST /v1/complete`), from before messages: a prompt holds the whole conversation."""
+
+import re
+from collections.abc import Iterator
+
+from pydantic import TypeAdapter
+
+from mockserver.core.call import Call, IdShape, Message, Options
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Success
+from mockserver.dialects import Operation
+from mockserver.dialects._fields import closed_shape, fields_of, integer
+from mockserver.dialects._meaning import fields_with_meaning
+from mockserver.dialects._parse import read_object
+from mockserver.dialects._reply import json_reply, merge_headers, with_headers
+from mockserver.dialects.anthropic.models import MessagesBody, validate
+from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, headers
+from mockserver.dialects.anthropic.request import NAME
+from mockserver.wire.anthropic import completion, completion_events
+
+COMPLETE = TypeAdapter(
+    closed_shape(
+        **fields_of(MessagesBody, "model"),
+        prompt=str,
+        max_tokens_to_sample=integer(1),
+        **fields_of(MessagesBody, "stop_sequences", "temperature", "top_p", "top_k", "metadata", "stream"),
+    )
+)
+_TURN = re.compile(r"\n\n(Human|Assistant):")
+_ROLES = {"Human": "user", "Assistant": "assistant"}
+
+
+def operation() -> Operation:
+    return Operation("completions", "POST", "/v1/complete", _parse, _render, error=error_event, body=_ask)
+
+
+def _ask(text: str) -> dict[str, Json]:
+    return {"prompt": f"\n\nHuman: {text}\n\nAssistant:", "max_tokens_to_sample": 1024}
+
+
+def _parse(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    validate(COMPLETE, body)
+    return Call(
+        dialect=NAME,
+        operation="completions",
+        model=body["model"],
+        http=http,
+        meaning=fields_with_meaning(body, NAME, "completions"),
+        raw=body,
+        messages=tuple(_messages(body["prompt"])),
+        stream=body.get("stream") is True,
+        ids=IdShape("compl_01", 22, "base58"),
+        options=Options(max_tokens=body["max_tokens_to_sample"], stop=tuple(body.get("stop_sequences") or ())),
+    )
+
+
+def _messages(prompt: str) -> Iterator[Message]:
+    """The turns of a prompt; what stands before the first is for the system, the last may be empty."""
+    before, *turns = _TURN.split(prompt)
+    if before.strip():
+        yield Message("system" if turns else "user", before.strip())
+    for label, text in zip(turns[::2], turns[1::2], strict=True):
+        if text.strip():
+            yield Message(_ROLES[label], text.strip())
+
+
+def _render(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    if call.stream:
+        reply = Reply(200, merge_headers(STREAM_HEADERS, outcome.headers), frames=completion_events(outcome))
+    else:
+        reply = json_reply(200, completion(outcome), outcome.headers, tokens=outcome.weight)
+    return with_headers(reply, headers(call.http, call))

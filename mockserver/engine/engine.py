@@ -204,7 +204,7 @@ class Engine:
             assert isinstance(made, Answer)  # noqa: S101  # of a draft
             return Plan(await self.memory.keep(call, made), "generated")
         if call.operation == "create_batch":
-            return Plan(await self._batch(call), "generated")
+            return Plan(await _batch(self, call), "generated")
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
                 return Plan(Failure("unmatched", **{"message": self.explain(call), **self.policy.error}), "unmatched")
@@ -216,19 +216,6 @@ class Engine:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return replace(await self._generated(call, overrides), cacheable=False)
-
-    async def _batch(self, call: Call) -> Stored:
-        """Answer each call of a batch, and keep the results for when they are looked up."""
-        results = list[tuple[Call, Outcome]]()
-        for asked in call.batch:
-            if isinstance(asked, Failure):
-                results.append((call, asked))
-            elif isinstance(asked, Call):
-                results.append((asked, (await self._part(asked, asked)).outcome))
-            await asyncio.sleep(0)
-        outcome = await self._outcome(call, _SILENCE)
-        assert isinstance(outcome, Answer)  # noqa: S101  # of a draft
-        return await self.memory.keep_batch(call, outcome, tuple(results))
 
     async def _of_each(self, call: Call, asked: Call) -> Plan:
         """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
@@ -309,6 +296,20 @@ def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, 
             return
         if groups is not None:
             yield rule, groups
+
+
+async def _batch(engine: Engine, call: Call) -> Stored:
+    """Answer each call of a batch, and keep the results for when they are looked up."""
+    results = list[tuple[Call, Outcome]]()
+    for asked in call.batch:
+        if isinstance(asked, Failure):
+            results.append((call, asked))
+        elif isinstance(asked, Call):
+            results.append((asked, (await engine._part(asked, asked)).outcome))
+        await asyncio.sleep(0)
+    outcome = await engine._outcome(call, _SILENCE)
+    assert isinstance(outcome, Answer)  # noqa: S101  # of a draft
+    return await engine.memory.keep_batch(call, outcome, tuple(results))
 
 
 async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:

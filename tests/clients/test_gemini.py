@@ -165,6 +165,30 @@ def test_answers_of_a_schema(client: genai.Client, form: dict[str, Any]) -> None
     )
 
 
+def test_a_schema_that_requires_nothing_gets_what_is_not_nullable(client: genai.Client) -> None:
+    person = {
+        "type": "OBJECT",
+        "properties": {"name": {"type": "STRING"}, "nick": {"type": "STRING", "nullable": True}},
+    }
+    schema = {"type": "ARRAY", "items": person, "minItems": 1}
+    config = types.GenerateContentConfig(response_mime_type="application/json", response_schema=schema)
+    answer = client.models.generate_content(model=FLASH, contents="Some people, please.", config=config)
+    assert {tuple(each) for each in json.loads(answer.text or "")} <= {("name",), ("name", "nick")}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"result": "rain"}, {"output": "rain"}, {"return_value": "rain"}, {"name": "look", "content": "rain"}],
+)
+def test_results_are_unwrapped(client: genai.Client, result: dict[str, str]) -> None:
+    turns = [
+        types.UserContent("Look at the sky in Oslo."),
+        types.ModelContent(types.Part.from_function_call(name="look", args={"city": "Oslo"})),
+        types.UserContent(types.Part.from_function_response(name="look", response=result)),
+    ]
+    assert client.models.generate_content(model=FLASH, contents=turns).text == "Look (Oslo): rain."
+
+
 def test_an_enum(client: genai.Client) -> None:
     schema = {"type": "STRING", "enum": ["red", "blue"]}
     config = types.GenerateContentConfig(response_mime_type="text/x.enum", response_schema=schema)

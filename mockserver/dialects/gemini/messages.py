@@ -301,6 +301,24 @@ def json_schema(schema: Schema) -> Json:
     return made
 
 
+def answer_schema(schema: Schema) -> Json:
+    """The JSON Schema of an answer: it has all properties, but those that are nullable or left out of `required`."""
+    return json_schema(_complete(schema))
+
+
+def _complete(schema: Schema) -> Schema:
+    made = dict(schema)
+    for key in schema.keys() & {"properties", "defs"}:
+        made[key] = {name: _complete(inner) for name, inner in schema[key].items()}
+    if "items" in schema:
+        made["items"] = _complete(schema["items"])
+    if "anyOf" in schema:
+        made["anyOf"] = list(map(_complete, schema["anyOf"]))
+    if "properties" in schema:
+        made.setdefault("required", [name for name, inner in schema["properties"].items() if not inner.get("nullable")])
+    return made
+
+
 def ordered_schema(schema: Json) -> Json:
     """A JSON Schema whose properties have the order that its `propertyOrdering` says."""
     if isinstance(schema, list):

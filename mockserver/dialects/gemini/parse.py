@@ -15,7 +15,7 @@ from mockserver.dialects._parse import read_object
 from mockserver.dialects.gemini import proto
 from mockserver.dialects.gemini.checks import check_generate, check_values, is_newer
 from mockserver.dialects.gemini.errors import TYPES
-from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE, json_schema, ordered_schema
+from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE, answer_schema, json_schema, ordered_schema
 
 Body = Mapping[str, Json]
 NAME = "gemini"
@@ -197,17 +197,18 @@ def _result(result: Body, pending: list[ToolCall]) -> Message:
     if call is not None:
         pending.remove(call)
     parts = tuple(chain.from_iterable(map(_neutral, result.get("parts") or ())))
-    text, of_call = _said(result.get("response") or {}), named or "" if call is None else call.id
+    text, of_call = _said(name, result.get("response") or {}), named or "" if call is None else call.id
     return Message("tool", text, parts=parts, tool_call_id=of_call, name=name)
 
 
-def _said(response: Body) -> str:
-    """The value of a function, which its client wraps: `{"result": ...}`."""
-    value = next(iter(response.values())) if len(response) == 1 and next(iter(response)) in _WRAPPED else response
+def _said(name: str, response: Body) -> str:
+    """The value of a function, which its client wraps: `{"result": ...}`, or with its name once more."""
+    wrapped = {key: value for key, value in response.items() if (key, value) != ("name", name)}
+    value = next(iter(wrapped.values())) if len(wrapped) == 1 and next(iter(wrapped)) in _WRAPPED else response
     return value if isinstance(value, str) else compact(value)
 
 
-_WRAPPED = ("result", "output")
+_WRAPPED = ("result", "output", "return_value", "content")
 
 
 def _tools(body: Body) -> Iterator[Tool]:
@@ -249,7 +250,7 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
 
 def _format(config: Body) -> tuple[str, Json]:
     if "responseSchema" in config:
-        return "json_schema", json_schema(config["responseSchema"])
+        return "json_schema", answer_schema(config["responseSchema"])
     if "responseJsonSchema" in config:
         return "json_schema", ordered_schema(config["responseJsonSchema"])
     return ("json_object" if config.get("responseMimeType") == "application/json" else "text"), None

@@ -149,7 +149,11 @@ def in_format(request: Request, rng: Random) -> str | None:
 
 def greeted(request: Request, rng: Random) -> str | None:
     greetings = english("greetings")
-    return greetings[rng.randrange(len(greetings))] if _GREETING.fullmatch(request.text[:80]) else None
+    return greetings[rng.randrange(len(greetings))] if is_greeting(request.text) else None
+
+
+def is_greeting(text: str) -> bool:
+    return _GREETING.fullmatch(text[:80]) is not None
 
 
 _GREETING = lazy_pattern(

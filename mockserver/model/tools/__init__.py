@@ -15,6 +15,7 @@ from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.closing import without_form
+from mockserver.model.prose.formats import is_greeting
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read
 from mockserver.model.tools.choosing import best, properties_of
@@ -23,11 +24,11 @@ from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.pending_calls import (
     CLIENT_KINDS,
     PendingCall,
+    answering_tools,
     calls_of,
     earlier_call,
     ending_call,
     ending_tools,
-    gives_final_answer,
     pending_calls,
     same_arguments,
 )
@@ -127,10 +128,10 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 
 
 def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """A call of the tool that gives the final answer, where there is one: clients wait for it, not for a text."""
-    tool = next((tool for tool in offered if gives_final_answer(tool)), None)
-    if tool is not None and all(made.name != tool.name for made in recent_tool_calls(call)):
-        use = _use(call, ending_call(call, tool), seed)
+    """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
+    tools, made = answering_tools(offered), {old.name for old in recent_tool_calls(call)}
+    if tools and made.isdisjoint(tool.name for tool in tools) and not is_greeting(call.last_user):
+        use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
         if use is not None:
             yield use
 
@@ -159,9 +160,14 @@ def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     work = [tool for tool in offered if tool.name not in names]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
-    said, counts = mentions(call.last_user), Counter(made)
-    mentioned = sorted(ending[:_MOST_TRIED], key=lambda tool: -said.evidence(properties_of(tool)))
+    counts = Counter(made)
+    mentioned = _mentioned_most(ending[:_MOST_TRIED], call.last_user)
     return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: counts[tool.name])
+
+
+def _mentioned_most(tools: Sequence[Tool], text: str) -> list[Tool]:
+    said = mentions(text)
+    return sorted(tools, key=lambda tool: -said.evidence(properties_of(tool)))
 
 
 _MOST_TRIED = 64  # tools that are tried one by one where a call is demanded

@@ -168,9 +168,22 @@ def ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
     return said or (shapes if any(not _SHAPE.fullmatch(tool.name) for tool in tools) else ())
 
 
-def gives_final_answer(tool: Tool) -> bool:
-    """Whether the tool says that what it gets is the answer."""
-    return "final" in words(tool.name) and _ENDS.search(tool.description[:_LONGEST]) is not None
+def answering_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools that take the answer itself: those that say so, or a lone class that is no action."""
+    said = tuple(tool for tool in tools if tool.kind == "function" and _takes_the_answer(tool))
+    return said or (tuple(tools) if len(tools) == 1 and _is_shape(tools[0]) else ())
+
+
+def _takes_the_answer(tool: Tool) -> bool:
+    named = words(tool.name)
+    return "final" in named or (named in _WHOLE and _ENDS.search(tool.description[:_LONGEST]) is not None)
+
+
+def _is_shape(tool: Tool) -> bool:
+    """Whether a tool is named as a class, and described as a thing, as those that are made of types."""
+    about = words(tool.description[:_LONGEST])
+    acts = about and (is_verb(about[0]) or _ACTS.search(tool.description[:_LONGEST]))
+    return bool(_SHAPE.fullmatch(tool.name) and properties_of(tool) and not _begins_with_verb(tool) and not acts)
 
 
 def _begins_with_verb(tool: Tool) -> bool:
@@ -194,6 +207,7 @@ _ENDS = lazy_pattern(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
 )
 _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
+_ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,3 +225,30 @@ def test_other_texts_stay_what_they_are(said: list[Message]) -> None:
 def test_without_tools_nothing_is_a_call() -> None:
     said = (ASKED, Message("assistant", QUOTED), OBSERVED)
     assert with_quoted_calls(call(*said)).messages == said
+
+
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+}
+ADA = "Ada Lovelace is 36 years old."
+
+
+@pytest.mark.parametrize(
+    ("text", "offered", "called"),
+    [
+        (ADA, [Tool("final_result", "A person.", PERSON)], ["final_result"]),
+        (ADA, [Tool("answer", "Provides the final answer.", PERSON), OFFERED[2]], ["answer"]),
+        (ADA, [Tool("Person", "A person.", PERSON)], ["Person"]),
+        ("hello", [Tool("final_result", "A person.", PERSON)], []),
+        ("hello", [Tool("Person", "A person.", PERSON)], []),
+        (ADA, [Tool("Person", "A person.", PERSON), OFFERED[2]], []),
+        (ADA, [Tool("Calculator", "Useful for math.", PERSON)], []),
+        (ADA, [Tool("Wikipedia", "Search for people.", PERSON)], []),
+    ],
+)
+def test_tools_that_take_the_answer_need_not_be_forced(text: str, offered: list[Tool], called: list[str]) -> None:
+    turn = replace(call(text), tools=tuple(offered), tool_choice=ToolChoice("auto"))
+    assert [made.name for made in uses(turn, Seed(1))] == called
+    assert [[made.name for made in each] for each in rounds(turn)] == [called] * bool(called)

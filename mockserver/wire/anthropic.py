@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 
@@ -185,6 +185,15 @@ def _hosted(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]
             yield {"type": kind, "tool_use_id": last, **body, **called}
         case "redacted_thinking" | "container_upload" | "compaction" | "fallback" as kind:
             yield {"type": kind, **body}
+
+
+def compacted(answer: Answer, options: MessageOptions) -> tuple[Answer, MessageOptions]:
+    """The answer as the summary of its conversation: one block; what it cost stands apart from the usage."""
+    text = "".join(part.text for part in answer.choices[0].parts if isinstance(part, Text))
+    block = Item("compaction", {"content": text, "encrypted_content": _sealed(text)})
+    cost = {"type": "compaction", **_input_tokens(answer.usage), "output_tokens": answer.usage.completion}
+    silent = replace(answer, choices=(Choice((block,), "compaction"),), usage=Usage())
+    return silent, replace(options, usage={**options.usage, "iterations": [cost]})
 
 
 def _search_result(url: str) -> Body:

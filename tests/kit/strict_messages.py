@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from anthropic.types import Message, MessageTokensCount, RawMessageStreamEvent
@@ -12,7 +13,7 @@ from pydantic_core import from_json
 from tests.dialects.invariants import has_shape
 
 Json = Any
-_MESSAGE, _EVENT = TypeAdapter(Message), TypeAdapter[Any](RawMessageStreamEvent)
+_MESSAGE = TypeAdapter(Message)
 _COUNT, _BATCH = TypeAdapter(MessageTokensCount), TypeAdapter(MessageBatch)
 _RESULT = TypeAdapter(MessageBatchIndividualResponse)
 _DELTAS = {"text": ("text_delta", "citations_delta"), "thinking": ("thinking_delta", "signature_delta")}
@@ -28,7 +29,12 @@ def check_message(body: bytes) -> Json:
     return found
 
 
-def events(stream: bytes) -> Iterator[Json]:
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def events(stream: bytes, kind: Any = RawMessageStreamEvent) -> Iterator[Json]:
     """The JSON of each event. Raises unless the framing is exact and each event is one by the client's types."""
     assert stream.endswith(b"\n\n"), "the last event has no end"
     assert b"\r" not in stream
@@ -40,7 +46,7 @@ def events(stream: bytes) -> Iterator[Json]:
         if found["type"] == "ping":
             assert data == b'{"type": "ping"}'
         else:
-            _EVENT.validate_json(data)
+            _adapter(kind).validate_json(data)
         yield found
 
 

@@ -72,6 +72,9 @@ def _empty(body: Body) -> Messages:
 
 
 def _of_tools(body: Body) -> Messages:
+    for at, tool in enumerate(body.get("tools") or ()):
+        if tool.get("allowed_domains") and tool.get("blocked_domains"):
+            yield f"tools.{at}: Only one of `allowed_domains` and `blocked_domains` may be specified."
     names = [tool["name"] for tool in body.get("tools") or () if "name" in tool]
     if len(set(map(str, names))) < len(names):
         yield "tools: Tool names must be unique."
@@ -177,6 +180,9 @@ def live_only(body: Body) -> Messages:
     """Yield what depends on the model or on policy, which is refused with `strict` only."""
     if form := output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _unsupported(form["schema"]))
+    for at, tool in enumerate(body.get("tools") or ()):
+        if tool.get("strict") and "input_schema" in tool:
+            yield from (f"tools.{at}.custom.input_schema: {why}" for why in _unsupported(tool["input_schema"]))
     newer = _NEWER.match(body["model"]) is not None
     if newer and body["messages"][-1]["role"] == "assistant":
         yield ("This model does not support assistant message prefill. The conversation must end with a user message.")

@@ -299,7 +299,7 @@ _REST: dict[str, Type] = {
 }
 _HEAD: dict[str, Type] = {
     "model": Annotated[str, Field(min_length=1, max_length=256)],
-    "messages": list_of(RequestMessage),
+    "messages": list_of(RequestMessage, None, 100_000),
 }
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)

@@ -25,7 +25,7 @@ from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
 from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_headers
 from mockserver.dialects.anthropic.models import refuse
-from mockserver.wire.anthropic import MessageOptions, events, message
+from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
 Entry = Mapping[str, Json]
 
@@ -49,6 +49,8 @@ def render_message(call: Call, outcome: Success) -> Reply:
 
 def _message_reply(call: Call, answer: Answer) -> Reply:
     options = message_options(call)
+    if call.raw.get("compaction") is not None:
+        answer, options = compacted(answer, options)
     if call.stream:
         return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=events(answer, options))
     return json_reply(200, message(answer, options), answer.headers, tokens=answer.weight)

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 
 from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOOLS, bodies, request, rules
 from tests.kit.asgi import App, app
@@ -189,3 +190,20 @@ def test_text_completions() -> None:
     cut = told.ask("/anthropic/v1/complete", {**body, "max_tokens_to_sample": 1}).json
     assert (cut["completion"], cut["stop_reason"]) == ("One", "max_tokens")
     assert told.ask("/anthropic/v1/complete", {"model": "m"}).json["error"]["message"] == "prompt: Field required"
+
+
+def test_a_conversation_is_compacted() -> None:
+    body = request("text", compaction={"type": "summarize"})
+    plain = server().ask(PATH, body).json
+    assert (plain["stop_reason"], plain["usage"]["input_tokens"], plain["usage"]["output_tokens"]) == (
+        "compaction",
+        0,
+        0,
+    )
+    assert plain["usage"]["iterations"][0]["output_tokens"] > 0
+    (block,) = BetaMessage.model_validate(plain).content
+    assert block.type == "compaction"
+    assert block.content == SEA
+    streamed = list(events(server().ask(PATH, {**body, "stream": True}).body, BetaRawMessageStreamEvent))
+    (delta,) = [event["delta"] for event in streamed if event["type"] == "content_block_delta"]
+    assert delta["content"] == SEA

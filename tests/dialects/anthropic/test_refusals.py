@@ -73,6 +73,11 @@ STRICT = {
         NEW,
         "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
     ),
+    "strict tool": (
+        {"tools": [{"name": "a", "strict": True, "input_schema": {"type": "object"}}]},
+        NEW,
+        "tools.0.custom.input_schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    ),
     "image": (
         {
             "messages": [

@@ -40,6 +40,7 @@ from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
+_KIND = re.compile(r"(?<=\w):(?:models|version)(?=\})")
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
 
 
@@ -200,7 +201,7 @@ def _operations(dialect: Dialect) -> str:
     """Where each operation of a dialect stands, below its mount."""
     places: dict[str, list[str]] = {}
     for operation in dialect.operations:
-        places.setdefault(operation.name, []).append(f"`{operation.method} {operation.path}`")
+        places.setdefault(operation.name, []).append(f"`{operation.method} {_KIND.sub('', operation.path)}`")
     return _list((f"`{name}`", ", ".join(where)) for name, where in places.items())
 
 

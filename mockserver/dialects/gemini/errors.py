@@ -45,7 +45,7 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
 def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     """A reason that Google has more than one answer to: which of them."""
     reason, vertex = failure.reason, "/publishers/" in http.path
-    if reason == "invalid_key" and credential(http) == bearer(http):
+    if reason == "invalid_key" and bearer(http) and credential(http) == bearer(http):
         return "bad_token"
     if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
         return "no_publisher_model" if vertex else "no_model"

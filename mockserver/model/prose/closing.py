@@ -79,7 +79,7 @@ _DONE = (
     r"(?:has|have) been \w+)"
 )
 WHEN_DONE = lazy_pattern(
-    r"(?i)\b(?:after|once) you(?:'ve| have)?\b|"
+    r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b|"
     rf"\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
     r"\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|show|finish|terminate|mark|close)\b|"
     r"\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
@@ -140,7 +140,8 @@ _ORDERED_FORM = (
     r"(?:\s+(?:me|back|it|(?:your|the|an?|this|each)\s+(?:final\s+|whole\s+)?(?:answers?|reply|response|outputs?|results?)))?"
     rf"(?:\s+(?:only|just|simply|exactly|strictly|either|always|with|in|as|using)\b){{0,4}}:?\s+{_ANY_FORM}"
     rf"|(?:in\s+|use\s+|using\s+)?{_SO_LONG}(?=\s*(?:[.!?\n]|$|please\b|only\b))"
-    r"|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise|terse)\b)"
+    r"|(?:reply|respond|answer|output|return|print|say|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
+    r"|(?-i:\(?[A-D]\)\s)|(?:keep (?:it|your \w+)|be|stay) (?:very |as )?(?:short|brief|concise|terse)\b)"
 )
 _FORM = lazy_pattern(
     r"(?im)(?P<before>(?:^|(?<=[.!?;:,]))[ \t]*|\s(?=(?:and|then)\s))"

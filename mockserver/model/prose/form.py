@@ -65,7 +65,8 @@ def length_of(order: str) -> Length | None:
         starts = not before and (not lead or lead[-1] in ".!?;:,\n()—-")
         is_last = _END.match(order, found.end()) is not None
         unit = singular(found["unit"].split()[0].lower()).partition("-")[0]
-        if unit == "word" and found["number"].lower() in ("a", "an") and before[-1:] != ["in"]:
+        is_vague = found["number"].lower() in ("a", "an") and "single" not in found[0].lower()
+        if unit == "word" and is_vague and before[-1:] != ["in"]:
             continue
         if starts or is_last or found["joint"] == "-" or (before and before[-1] in trigger_set("before_lengths")):
             bound = next((name for word in before if (name := _BOUNDS.get(word))), "")
@@ -152,7 +153,8 @@ def kind_of_writing(text: str) -> re.Match[str] | None:
 _WRITING = lazy_pattern(
     r"(?i)\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|quer(?:y|ies)|"
     r"regex(?:es)?|regular "
-    r"expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|unit tests?|dockerfile|endpoints?|"
+    r"expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|(?:html|css|web) (?:pages?|"
+    r"forms?|files?)|unit tests?|dockerfile|endpoints?|"
     r"decorators?)(?! of\b)"
     r"|in (?:python|javascript|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|"
     r"c)(?=[\s.?!,:]|$))"
@@ -167,7 +169,7 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
         (each for each in _COUNTED.finditer(request.text) if each["noun"].lower() not in trigger_set("measures")), None
     )
     writing = kind_of_writing(request.text) if counted else None
-    if counted and writing and writing.start() <= counted.start("noun"):
+    if counted and ((writing and writing.start() <= counted.start("noun")) or _ONE_TEXT.match(counted[0])):
         counted = None
     points = length is not None and length.unit == "item"
     if not (counted or points or _LIST.search(request.text) or _BULLETED.search(request.rules)):
@@ -203,6 +205,10 @@ def _items(noun: str, number: int, rng: Random) -> list[str]:
     return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
 
 
+_ONE_TEXT = lazy_pattern(
+    r"(?i)(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline|"
+    r"number)\b)"
+)
 _COUNTED = lazy_pattern(
     rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
     top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
@@ -290,7 +296,8 @@ _NUMBER_ALONE = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"-?\d+(?:[.,]\d+)*")
 _LABEL = lazy_pattern(
-    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide|be)\b"
+    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|"
+    r"provide|be)\b"
     r"(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase|"
     r"following|template|prefix)\b)*:?\s*"
     r"(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"

@@ -43,9 +43,9 @@ def _as_signs(text: str) -> str:
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
     """Whether a sum is the question, and not a date or a number of some thing."""
-    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 3]
-    alone = not before.strip() and not behind.strip(" =?.\n")
-    if alone or _CUE.search(before) or behind.lstrip().startswith("="):
+    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 8]
+    alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
+    if alone or _CUE.search(before) or behind.lstrip().startswith(("=", "equals")):
         return True
     return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
 
@@ -188,7 +188,7 @@ def _is_word_for_word(ordered: re.Match[str]) -> bool:
         return True
     first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
     if (
-        not re.search(r"[^\W_]", ordered["what"])
+        not re.match(r"[^(<\[{]*[^\W_]", ordered["what"])
         or first in trigger_set("describing")
         or _DESCRIBED.match(ordered["what"])
         or (":" not in ordered[0] and _SEVERAL.match(ordered["what"]))
@@ -206,13 +206,15 @@ _ORDER = lazy_pattern(
     rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
     (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
     \b(?P<verb>say|repeat|echo|reply|respond|answer|output|print|return|write|type)\b
-    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|with|back|after[ ]me|this[ ]exact|the[ ]exact|exact|
+    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|nothing[ ]but|verbatim|with|back|
+    after[ ]me|this[ ]exact|the[ ]exact|exact|
     the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
     string|sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
     [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
 )
 _EXACT = lazy_pattern(
-    r"(?i)\b(?:exactly|only|just|simply|verbatim|exact|the following|word|text|phrase|string|saying|this|number|"
+    r"(?i)\b(?:exactly|only|just|simply|nothing but|verbatim|exact|the following|word|text|phrase|string|saying|"
+    r"this|number|"
     r"letters?)\b"
 )
 _WORD_ALONE = lazy_pattern(
@@ -426,7 +428,8 @@ _CODE_ALONE = lazy_pattern(
     r"(?i)\b(?:only|just|solely|nothing but)\b[^.\n]{0,30}\b(?:code|commands?|scripts?)\b|\b(?:code|command) only\b"
 )
 _LANGUAGES = lazy_pattern(
-    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|zsh|shell|powershell|sql|html|css|regex"
+    r"\b(python|javascript|typescript|js|ts|java|rust|golang|ruby|php|bash|zsh|shell|powershell|sql|html|css|"
+    r"regex|dockerfile"
     r"|(?<=in )(?:go|c))\b(?![+#])"
 )
 _SHELLS = ("bash", "zsh", "shell", "powershell")

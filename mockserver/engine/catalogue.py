@@ -138,7 +138,8 @@ PUBLISHED: Mapping[str, Model] = {
     "cohere-embed-v3*": Model(512),
     "ai21-jamba-1.5*": Model(256 * _K),
     "claude-*": Model(1_000_000),
-    "gemini-2.5-*": Model(1024 * _K),
+    "gemini-embedding-*": Model(2 * _K),
+    **dict.fromkeys(("gemini-2.5-*", "gemini-3*"), Model(1024 * _K)),
     "tzafon.*": Model(32 * _K),
 }
 

@@ -15,6 +15,7 @@ from mockserver.dialects.gemini.proto import snake_case
 Body = Mapping[str, Json]
 Line = tuple[str, str]  # a path, and what is wrong there
 MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH = 5, 16, 100
+MAX_NAME, MAX_VERTEX_NAME = 64, 128  # characters of a function's name
 ROLES = ("user", "model", "function")
 
 
@@ -66,7 +67,7 @@ def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
     for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
         if not _data(part):
             yield f"system_instruction.parts[{at}].data", _NO_DATA
-    yield from _tool_lines(request)
+    yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
     yield from _safety_lines(request)
     if not vertex:
         yield from _bounds(request.get("generationConfig") or {})
@@ -105,7 +106,7 @@ _NEEDED = {
 }
 
 
-def _tool_lines(request: Body) -> Iterator[Line]:
+def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
     declared = []
     for at, tool in enumerate(request.get("tools") or ()):
         functions = tool.get("functionDeclarations") or ()
@@ -113,8 +114,8 @@ def _tool_lines(request: Body) -> Iterator[Line]:
             yield f"tools[{at}].tool_type", "required one_of 'tool_type' must have one initialized field"
         for index, function in enumerate(functions):
             here, name = f"tools[{at}].function_declarations[{index}]", function.get("name") or ""
-            if not _NAME.fullmatch(name):
-                yield f"{here}.name", _BAD_NAME
+            if not _NAME.fullmatch(name) or len(name) > longest:
+                yield f"{here}.name", f"{_BAD_NAME} {longest}."
             if name in declared:
                 yield f"{here}.name", f"Duplicate function declaration found: {clip(name)}"
             declared.append(name)
@@ -150,10 +151,10 @@ def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
         yield from _schema_lines(f"{path}.any_of[{at}]", inner)
 
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 _BAD_NAME = (
     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
-    "underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
+    "underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of"
 )
 
 

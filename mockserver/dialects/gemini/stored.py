@@ -33,7 +33,9 @@ _USUAL = {"version": "v1beta"}
 
 
 def stored_operations(render: Render) -> tuple[Operation, ...]:
-    def of(name: str, method: str, path: str, parse: Any, shown: Callable[[Call, Success], Body]) -> Operation:
+    def of(  # size: as an Operation
+        name: str, method: str, path: str, parse: Any, shown: Callable[[Call, Success], Body]
+    ) -> Operation:
         return Operation(
             name, method, path, parse, lambda call, outcome: render(call.http, 200, shown(call, outcome)), params=_USUAL
         )

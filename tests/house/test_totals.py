@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
         215,
-        49_950,
+        50_380,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
-        "Anthropic's Messages: 2,150",
+        "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430",
     ),
-    "tests": (399, 50_300, "the same: 2,900 lines; Anthropic: 1,100"),
+    "tests": (400, 50_450, "the same: 2,900 lines; Anthropic: 1,100; forms of answers: 150"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

@@ -12,23 +12,25 @@ from mockserver.wire.anthropic import is_signature
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 Messages = Iterator[str]
+Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 
 def conflicts(body: Body, version: str) -> Messages:
     """Yield what is wrong with a body that has the right types."""
+    blocks = _blocks(body["messages"])
     if version != VERSIONS[0]:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
-        yield from _only_formerly(body)
+        yield from _only_formerly(blocks)
     if not body["messages"]:
         yield "messages: at least one message is required"
-    yield from _empty(body)
+    yield from _empty(body, blocks)
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
         yield "stop_sequences: each stop sequence must contain non-whitespace"
     yield from _of_tools(body)
     yield from _of_thinking(body)
-    yield from _of_caching(body)
+    yield from _of_caching(body, blocks)
     yield from _unpaired(body)
-    if output_format(body) and any((block.get("citations") or {}).get("enabled") for block in _cited(body)):
+    if output_format(body) and any((block.get("citations") or {}).get("enabled") for block in _cited(blocks)):
         yield "Citations cannot be enabled together with `output_config.format`."
     yield from _of_prefill(body["messages"])
 
@@ -38,31 +40,35 @@ def output_format(body: Body) -> Body | None:
     return found
 
 
-def _cited(body: Body) -> Iterator[Body]:
-    yield from (block for *_, block in _blocks(body["messages"]) if block["type"] in ("document", "search_result"))
+def _cited(blocks: Blocks) -> Iterator[Body]:
+    return (block for *_, block in blocks if block["type"] in ("document", "search_result"))
 
 
-def _only_formerly(body: Body) -> Messages:
-    for at, index, role, block in _blocks(body["messages"]):
+def _only_formerly(blocks: Blocks) -> Messages:
+    for at, index, role, block in blocks:
         if role == "assistant" and block["type"] == "document":
             yield f"messages.{at}.content.{index}: `document` blocks are not permitted in assistant messages"
         if role == "user" and block.get("citations") and block["type"] == "text":
             yield f"messages.{at}.content.{index}.text.citations: Extra inputs are not permitted"
 
 
-def _blocks(messages: Iterable[Body]) -> Iterator[tuple[int, int, str, Body]]:
-    for at, message in enumerate(messages):
-        if isinstance(message["content"], list):
-            yield from ((at, index, message["role"], block) for index, block in enumerate(message["content"]))
+def _blocks(messages: Iterable[Body]) -> Blocks:
+    """The blocks of all messages, each with its place and role."""
+    return [
+        (at, index, message["role"], block)
+        for at, message in enumerate(messages)
+        if isinstance(message["content"], list)
+        for index, block in enumerate(message["content"])
+    ]
 
 
-def _empty(body: Body) -> Messages:
+def _empty(body: Body, blocks: Blocks) -> Messages:
     last = len(body["messages"]) - 1
     for at, message in enumerate(body["messages"]):
         if not message["content"] and not (at == last and message["role"] == "assistant"):
             yield _EMPTY.format(at=at)
-    inner = (block.get("content") for *_, block in _blocks(body["messages"]) if block["type"] == "tool_result")
-    named = {"messages": ([block for *_, block in _blocks(body["messages"])], *inner), "system": (body.get("system"),)}
+    inner = (block.get("content") for *_, block in blocks if block["type"] == "tool_result")
+    named = {"messages": ([block for *_, block in blocks], *inner), "system": (body.get("system"),)}
     for name, contents in named.items():
         for content in contents:
             if isinstance(content, list) and any(
@@ -98,8 +104,8 @@ def _of_thinking(body: Body) -> Messages:
         yield f"`temperature` may only be set to 1 when thinking is enabled or in adaptive mode{_DOCS}"
 
 
-def _of_caching(body: Body) -> Messages:
-    found = list(_cached(body))
+def _of_caching(body: Body, blocks: Blocks) -> Messages:
+    found = list(_cached(body, blocks))
     if len(found) > _MOST_CACHED:
         yield f"A maximum of {_MOST_CACHED} blocks with cache_control may be provided. Found {len(found)}."
     short = False
@@ -109,16 +115,16 @@ def _of_caching(body: Body) -> Messages:
         short = short or control.get("ttl") != "1h"
 
 
-def _cached(body: Body) -> Iterator[tuple[str, Body]]:
+def _cached(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
     """Each cache_control and its place, in the order in which prompts are cached."""
     held = [(f"tools.{at}", tool) for at, tool in enumerate(body.get("tools") or ())]
     system = body.get("system")
     held += [(f"system.{at}", block) for at, block in enumerate(system if isinstance(system, list) else ())]
-    for at, index, _, block in _blocks(body["messages"]):
-        held.append((f"messages.{at}.content.{index}", block))
-        inner = block.get("content") if block["type"] == "tool_result" else None
-        named = enumerate(inner if isinstance(inner, list) else ())
-        held += [(f"messages.{at}.content.{index}.tool_result.content.{n}", block) for n, block in named]
+    for at, index, _, block in blocks:
+        if "cache_control" in block:
+            held.append((f"messages.{at}.content.{index}", block))
+        if block["type"] == "tool_result" and isinstance(inner := block.get("content"), list):
+            held += [(f"messages.{at}.content.{index}.tool_result.content.{n}", one) for n, one in enumerate(inner)]
     yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
 
 
@@ -157,7 +163,8 @@ def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int,
             yield role, blocks
             blocks = []
         role = message["role"]
-        blocks += [(at, index, block) for _, index, _, block in _blocks((message,))]
+        if isinstance(message["content"], list):
+            blocks += [(at, index, block) for index, block in enumerate(message["content"])]
     if role:
         yield role, blocks
 

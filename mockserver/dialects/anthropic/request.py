@@ -18,7 +18,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects import Texts
-from mockserver.dialects._chat import roles_of, schema_as_text, with_ordinals
+from mockserver.dialects._chat import roles_of, schema_as_text
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
@@ -118,22 +118,28 @@ def _system(system: Json) -> Iterator[Message]:
         yield Message("system", system if isinstance(system, str) else "\n".join(block["text"] for block in system))
 
 
-def blocks_of(message: Body) -> list[Body]:
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
 def _messages(message: Body, citable: Citable) -> Iterator[Message]:
     """The results of a turn, each as a message, then what else it says."""
-    blocks, role = blocks_of(message), message["role"]
-    for block in blocks:
-        if block["type"] == "tool_result":
-            text, parts = _content(block.get("content") or "", citable)
-            yield Message("tool", text, parts, tool_call_id=block["tool_use_id"])
-    rest = [block for block in blocks if block["type"] not in _NOT_SAID]
-    if rest or not blocks:
-        text, parts = _content([block for block in rest if block["type"] != "tool_use"], citable)
-        yield Message(role, text, parts, tool_calls=tuple(_tool_calls(rest)))
+    role, content = message["role"], message["content"]
+    if isinstance(content, str):
+        yield Message(role, content)
+        return
+    texts, calls, others = list[str](), list[ToolCall](), list[Body]()
+    for block in content:
+        match block["type"]:
+            case "text":
+                texts.append(block["text"])
+            case "tool_use":
+                calls.append(ToolCall(block["id"], block["name"], to_json(block["input"]).decode()))
+            case "tool_result":
+                text, parts = _content(block.get("content") or "", citable)
+                yield Message("tool", text, parts, tool_call_id=block["tool_use_id"])
+            case "thinking" | "redacted_thinking":
+                pass
+            case _:
+                others.append(_part(block, citable))
+    if texts or calls or others or not content:
+        yield Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))
 
 
 def _content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Body, ...]]:
@@ -141,12 +147,6 @@ def _content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Bo
         return content, ()
     texts = (block["text"] for block in content if block["type"] == "text")
     return "".join(texts), tuple(_part(block, citable) for block in content if block["type"] != "text")
-
-
-def _tool_calls(blocks: Iterable[Body]) -> Iterator[ToolCall]:
-    for block in blocks:
-        if block["type"] == "tool_use":
-            yield ToolCall(block["id"], block["name"], to_json(block["input"]).decode())
 
 
 def _part(block: Body, citable: Citable) -> Body:
@@ -215,28 +215,32 @@ def _meaning(body: Body) -> dict[str, Json]:
         kept["system"] = _plain(kept["system"], ordinals)
     if tools := kept.get("tools"):
         kept["tools"] = [schema_as_text(_uncached(tool), "input_schema") for tool in tools]
-    for holder in (kept, kept.get("output_config")):
-        for key in ("format", "output_format"):
-            if holder and holder.get(key):
-                holder[key] = schema_as_text(holder[key], "schema")
+    if kept.get("output_format"):
+        kept["output_format"] = schema_as_text(kept["output_format"], "schema")
+    if (config := kept.get("output_config")) and config.get("format"):
+        kept["output_config"] = {**config, "format": schema_as_text(config["format"], "schema")}
     return kept
 
 
 def _plain(content: Json, ordinals: dict[str, str]) -> Json:
+    """The content with ordinals for ids, and without what changes no answer."""
     if not isinstance(content, list):
         return content
-    blocks = [with_ordinals(_uncached(block), ordinals, ("id", "tool_use_id")) for block in content]
-    return [
-        {**block, "content": _plain(block["content"], ordinals)} if "content" in block else block for block in blocks
-    ]
+    return [{key: _plain_value(key, block[key], ordinals) for key in block if key not in _UNSAID} for block in content]
 
 
-def _uncached(block: Body) -> Body:
-    return {key: value for key, value in block.items() if key not in ("cache_control", "signature")}
+def _plain_value(key: str, value: Json, ordinals: dict[str, str]) -> Json:
+    if key in ("id", "tool_use_id"):
+        return ordinals.setdefault(value, f"#{len(ordinals)}")
+    return _plain(value, ordinals) if key == "content" else value
 
 
+def _uncached(tool: Body) -> Body:
+    return {key: value for key, value in tool.items() if key not in _UNSAID}
+
+
+_UNSAID = ("cache_control", "signature")
 _MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
-_NOT_SAID = ("tool_result", "thinking", "redacted_thinking")
 # Tools that Anthropic runs, by the names under which the model without weights knows them.
 _HOSTED = {
     "web_search": "web_search",

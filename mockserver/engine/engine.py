@@ -195,14 +195,10 @@ class Engine:
             return Plan(Failure("route_not_found", details=self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
-        if call.operation == "input_tokens":
+        if call.operation == "input_tokens" or call.operation in KEPT:
             return Plan(await self._outcome(call, _SILENCE), "generated")
         if call.operation == "compact_response":
             return await self._generated(call, overrides)
-        if call.operation in KEPT:
-            made = await self._outcome(call, _SILENCE)
-            assert isinstance(made, Answer)  # noqa: S101  # of a draft
-            return Plan(await self.memory.keep(call, made), "generated")
         if call.operation == "create_batch":
             return Plan(await _batch(self, call), "generated")
         if call.operation not in LOOK_UPS:

@@ -89,6 +89,8 @@ class Memory:
             return replace(plan, outcome=await self.suppose(call, answer), cacheable=False)
         if call.operation in _OF_CALLS:
             return replace(plan, outcome=Stored(call, answer))
+        if call.operation in KEPT:
+            return replace(plan, outcome=await self.keep(call, answer))
         if not call.options.store:
             return plan
         stored = await self.keep(call, answer)

@@ -118,12 +118,20 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 text = part.text if options.thinking else ""
                 yield Block({"type": "thinking", "thinking": text, "signature": signature(part.text)}, part)
             case ToolUse(call):
+                if call.kind == "custom":  # free text, which Anthropic has no tools for
+                    part = _as_object(part)
+                    call = part.call
                 used = {"id": call.id, "name": call.name, "input": _input(call.arguments), "caller": _DIRECT}
                 yield Block({"type": "tool_use", **used}, part)
             case Item():
                 for body in _hosted(part, partial(_name, answer.id, str(at)), last):
                     last = body.get("id", last)
                     yield Block(body, part if body["type"].endswith("tool_use") else None)
+
+
+def _as_object(part: ToolUse) -> ToolUse:
+    arguments = to_json({"input": part.call.arguments}).decode()
+    return replace(part, call=replace(part.call, arguments=arguments), chunks="token", tokens=None)
 
 
 def _input(arguments: str) -> Json:

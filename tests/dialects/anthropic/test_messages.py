@@ -8,6 +8,8 @@ import pytest
 from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 
 from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOOLS, bodies, request, rules
+from tests.dialects.features import FEATURES as CHAT_FEATURES
+from tests.dialects.features import rules as chat_rules
 from tests.kit.asgi import App, app
 from tests.kit.strict_messages import accumulated, check_completion, check_message, events
 
@@ -207,3 +209,19 @@ def test_a_conversation_is_compacted() -> None:
     streamed = list(events(server().ask(PATH, {**body, "stream": True}).body, BetaRawMessageStreamEvent))
     (delta,) = [event["delta"] for event in streamed if event["type"] == "content_block_delta"]
     assert delta["content"] == SEA
+
+
+CHATS = [name for name, feature in CHAT_FEATURES.items() if name != "tool-result" and not feature.only]
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_what_a_rule_gives_to_chats_is_a_message(name: str) -> None:
+    for more in ({}, {"max_tokens": 3}, {"stop_sequences": ["e"]}):
+        body = request("text", model=name, **TOOLS, **more)
+        plain, streamed = (chats().ask(PATH, {**body, "stream": stream}).body for stream in (False, True))
+        assert accumulated(streamed) == check_message(plain)
+
+
+@cache
+def chats() -> App:
+    return app(chat_rules())

@@ -3,6 +3,7 @@
 Knows the conversation and its tools, no wire shape.
 """
 
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from itertools import zip_longest
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall, recent_tool_calls, tool_calls
 from mockserver.core.json import Json, compact
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
@@ -19,7 +21,7 @@ from mockserver.model.prose.formats import is_greeting
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read
 from mockserver.model.tools.choosing import best, properties_of
-from mockserver.model.tools.decisions import chosen_values
+from mockserver.model.tools.decisions import chosen_values, colleague
 from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.pending_calls import (
     CLIENT_KINDS,
@@ -107,6 +109,7 @@ def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Us
 def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
     if pending.tool.kind in CLIENT_KINDS:
         stated = chosen_values(call, pending.tool.parameters, pending.tool.description)
+        stated |= colleague(call, pending.tool)
         return tool_use(pending.tool, pending.said.stating(stated), seed)
     return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
 
@@ -176,9 +179,49 @@ _CALLING, _OBSERVED = "Calling tools:", "Observation:"
 
 def with_quoted_calls(call: Call) -> Call:
     """Return the call, with tool calls and observations that its messages quote as calls and results."""
-    if not call.tools or not any(map(_observes, call.messages)):
-        return call
-    return replace(call, messages=tuple(_parsed(call.messages)))
+    if call.tools and any(map(_observes, call.messages)):
+        call = replace(call, messages=tuple(_parsed(call.messages)))
+    if any(map(_is_of_others, call.messages)):
+        call = replace(call, messages=tuple(each for message in call.messages for each in _acts(message)))
+    return call
+
+
+def _is_of_others(message: Message) -> bool:
+    return message.role == "user" and message.text.startswith(_CONTEXT)
+
+
+def _acts(message: Message) -> Iterator[Message]:
+    """What a transcript of other agents says that they did, as messages."""
+    found = [*_ACT.finditer(message.text[:_LONGEST_CONTEXT])] if _is_of_others(message) else []
+    if not found:
+        yield message
+    for act, following in zip_longest(found, found[1:]):
+        text = message.text[act.end() : following.start() if following else None]
+        text = _MARKERS.sub("", text).strip()
+        if act["made"]:
+            made = ToolCall(f"quoted_{act['made']}", act["made"], _as_json(text))
+            yield Message("assistant", tool_calls=(made,))
+        elif act["of"]:
+            yield Message("tool", text, tool_call_id=f"quoted_{act['of']}", name=act["of"])
+        else:
+            yield Message("assistant", text)
+
+
+def _as_json(text: str) -> str:
+    """Arguments as Python writes them, as JSON."""
+    try:
+        return compact(ast.literal_eval(text))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return "{}"
+
+
+# How an agent is told what others did before it: `[planner] called tool `search` with parameters: {'query': 'tides'}`.
+_CONTEXT, _LONGEST_CONTEXT = "For context:", 100_000
+_ACT = lazy_pattern(
+    r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"
+    r"`(?P<of>[^`\n]{1,128})` tool returned result:|said:)"
+)
+_MARKERS = lazy_pattern(r"<<<(?:BEGIN|END)_\w{1,60}>>>")
 
 
 def _observes(message: Message) -> bool:

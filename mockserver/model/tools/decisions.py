@@ -11,7 +11,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.form import trigger_set, trigger_words
 from mockserver.model.prose.formats import options_in
-from mockserver.model.tools.choosing import best, tool_requests
+from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
 from mockserver.model.vocabulary import RULING, excerpt, parts, vocabulary
 
 Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lists, and the names in its list
@@ -39,6 +39,16 @@ def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
             answer = _reasoned(call, name, within["answer"], root)
             found |= {} if answer is None else {name: answer}
     return found
+
+
+def colleague(call: Call, tool: Tool) -> dict[str, Json]:
+    """Return who a request is for, as an argument of a tool that hands it over; none where it is for nobody."""
+    properties = _properties_of(tool.parameters) if HANDOFF.match(tool.name) else {}
+    for name, inner in islice(properties.items(), _MOST_PROPERTIES):
+        names = [*dict.fromkeys(islice(_options(inner, tool.parameters), _MOST_OPTIONS))]
+        if names and (fitting := _fitting(call.last_user, names, call)) is not None:
+            return {name: fitting}
+    return {}
 
 
 def _reasoned(call: Call, name: str, asked: Json, root: Mapping[str, Json]) -> Json:
@@ -259,7 +269,7 @@ _TURN = lazy_pattern(
 _END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
 _BRACKETED = lazy_pattern(r"\[((?:[\w-]+, ?)+[\w-]+)\]")
 _BEFORE_END = lazy_pattern(rf"((?:(?!next\b)[\w-]+, ?)*[\w-]+),? or {_END.pattern}")
-_SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b)\s*([^\n]{3,300})"
+_SAYS = r"[\"'`*)]{0,4}\s{0,3}(?:[:—–(]|-\s|\bis\b|\bfor\b|\bwho\b|\bthat\b|[\w ]{0,20}\bdescription:)\s*([^\n]{3,300})"
 _INTRODUCED = lazy_pattern(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
 _TRANSCRIPT = lazy_pattern(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
 _QUOTED = lazy_pattern(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")

@@ -28,6 +28,7 @@ from mockserver.model.tools.choosing import (
     tool_requests,
     unquoted,
 )
+from mockserver.model.tools.decisions import colleague
 from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, weight, words
 
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
@@ -243,7 +244,9 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
     """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request."""
     ends = {tool.name for tool in ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
-    found = tool_requests(call.last_user, work, ordered.hints)
+    found = tool_requests(call.last_user, work, ordered.hints) or tuple(
+        ToolRequest(tool, call.last_user) for tool in work if colleague(call, tool)
+    )
     if found or not is_follow_up(call.last_user):
         return found
     before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(recent_tool_calls(call))]
@@ -325,8 +328,12 @@ def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
 
 
 def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
-    """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said."""
-    earlier = [old for old in tool_calls(call) if old.name == made.name]
+    """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said.
+
+    Handing over is no question that was answered: only calls of this turn count.
+    """
+    made_before = recent_tool_calls(call) if HANDOFF.match(made.name) else tool_calls(call)
+    earlier = [old for old in made_before if old.name == made.name]
     if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
         return alike
     given = _given(pending, made)

@@ -252,3 +252,45 @@ def test_tools_that_take_the_answer_need_not_be_forced(text: str, offered: list[
     turn = replace(call(text), tools=tuple(offered), tool_choice=ToolChoice("auto"))
     assert [made.name for made in uses(turn, Seed(1))] == called
     assert [[made.name for made in each] for each in rounds(turn)] == [called] * bool(called)
+
+
+TRANSFER = Tool(
+    "transfer_to_agent",
+    "Transfer the query to another agent.",
+    {"properties": {"agent_name": {"type": "string", "enum": ["greeter", "sky_agent"]}}, "required": ["agent_name"]},
+)
+TEAM = Message(
+    "system",
+    "Agent name: greeter\nAgent description: Handles hellos.\n\n"
+    "Agent name: sky_agent\nAgent description: Handles weather requests for cities.",
+)
+CONTEXT = "For context: what another agent did.[root]"
+
+
+def test_a_request_is_handed_to_the_colleague_whom_it_is_for() -> None:
+    turn = replace(call(TEAM, ASKED), tools=(TRANSFER,), tool_choice=ToolChoice("auto"))
+    (made,) = uses(turn, Seed())
+    assert (made.name, json.loads(made.arguments)) == ("transfer_to_agent", {"agent_name": "sky_agent"})
+    assert uses(replace(turn, messages=(TEAM, Message("user", "What is 2+2?"))), Seed()) == ()
+    answered = (*turn.messages, Message("assistant", tool_calls=(replace(made, id="a"),)), Message("tool", "", "a"))
+    assert uses(replace(turn, messages=answered), Seed()) == ()
+    later = (*answered, Message("assistant", "sunny"), Message("user", "What is the weather in Oslo?"))
+    assert [each.name for each in uses(replace(turn, messages=later), Seed())] == ["transfer_to_agent"]
+
+
+def test_what_other_agents_did_is_no_request() -> None:
+    quoted = "<<<BEGIN_QUOTED>>>\n{'agent_name': 'sky_agent'}\n<<<END_QUOTED>>>"
+    did = Message("user", f"{CONTEXT} called tool `transfer_to_agent` with parameters:\n{quoted}")
+    got = Message("user", f"{CONTEXT} `transfer_to_agent` tool returned result: {{'result': None}}")
+    said = Message("user", f"{CONTEXT} said: One moment.")
+    turn = with_quoted_calls(call(ASKED, did, got, said, tools=["get_weather"]))
+    assert turn.last_user == ASKED.text
+    assert [each.role for each in turn.messages] == ["user", "assistant", "tool", "assistant"]
+    assert turn.messages[1].tool_calls[0].arguments == '{"agent_name":"sky_agent"}'
+    assert turn.messages[2].tool_call_id == turn.messages[1].tool_calls[0].id
+    assert (turn.messages[2].text, turn.messages[3].text) == ("{'result': None}", "One moment.")
+
+
+def test_context_of_nobody_stays_what_the_user_says() -> None:
+    said = [Message("user", "For context: I live in Oslo.")]
+    assert list(with_quoted_calls(call(*said)).messages) == said

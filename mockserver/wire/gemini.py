@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
-from typing import NamedTuple
 
 from pydantic_core import to_json
 
@@ -27,7 +26,7 @@ from mockserver.core.plan import (
     Verdict,
     tokens_of,
 )
-from mockserver.core.tokens import Tokenizer, spelled, token_id, weighed
+from mockserver.core.tokens import spelled, token_id, weighed
 
 Object = dict[str, Json]
 
@@ -333,16 +332,9 @@ def _one_line(value: Json) -> bytes:
 _encode = json.JSONEncoder(separators=(",", ": "), ensure_ascii=False).encode
 
 
-class _Step(NamedTuple):
-    """What one event adds to a candidate: a part, whole or a piece of a text; None: nothing that is shown.
-
-    `tokens` are those of the event, of which so many are `thoughts`.
-    """
-
-    part: Object | None
-    tokens: int
-    kind: str = "text"
-    thoughts: int = 0
+# What one event adds to a candidate: a piece of its text, or a part (None: nothing that is shown); its tokens; which
+# part of the answer it carries; how many of the tokens are thoughts. A tuple, as there is one for every token.
+_Step = tuple[str | Object | None, int, str, int]
 
 
 class _Stream:
@@ -357,33 +349,31 @@ class _Stream:
 
     def events(self) -> Iterator[Frame]:
         answer, options, left = self._answer, self._options, len(self._answer.choices)
-        for turn in zip_longest(*(_held(choice, at, answer, options) for at, choice in enumerate(answer.choices))):
-            for index, found in enumerate(turn):
-                if found is None:
+        every = [_steps(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
+        for at, turn in enumerate(zip_longest(*every)):
+            for index, step in enumerate(turn):
+                if step is None:
                     continue
-                step, last = found
-                self._visible += step.tokens - step.thoughts
-                self._thoughts += step.thoughts
-                if not last:
-                    yield Frame(self._event(index, step), None, step.tokens, step.kind, "crlf")
+                part, tokens, kind, thoughts = step
+                self._visible += tokens - thoughts
+                self._thoughts += thoughts
+                if at + 1 < len(every[index]):
+                    yield Frame(self._event(index, part, templated=not thoughts), None, tokens, kind, "crlf")
                     continue
                 left -= 1
-                candidate = _finished([step.part] if step.part else [], answer.choices[index], index, options)
+                parts = [] if part is None else [_as_part(part)]
                 usage = self._usage() if left else usage_metadata(answer.usage, options)
-                yield Frame(self._whole(candidate, usage), None, step.tokens, "finish", "crlf")
+                candidate = _finished(parts, answer.choices[index], index, options)
+                yield Frame(self._whole(candidate, usage), None, tokens, "finish", "crlf")
 
-    def _event(self, index: int, step: _Step) -> bytes:
-        assert step.part is not None  # noqa: S101  # only the last may have none
-        if not (self._templated and self._visible and step.kind == "text" and not step.thoughts):
-            return self._whole(self._candidate(index, step.part), self._usage())
+    def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
+        if not (templated and self._templated and self._visible and type(part) is str):
+            return self._whole(self._candidate(index, _as_part(part)), self._usage())
         around = self._templates.get((index, self._thoughts))
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
         total = self._answer.usage.prompt + self._visible + self._thoughts
-        return b"%b%b%b%d%b%d%b" % (
-            *(around[0], to_json(step.part["text"]), around[1]),
-            *(self._visible, around[2], total, around[3]),
-        )
+        return b"%b%b%b%d%b%d%b" % (around[0], to_json(part), around[1], self._visible, around[2], total, around[3])
 
     def _template(self, index: int) -> list[bytes]:
         """The bytes of a response before, between and after its text, its candidates' tokens and its total."""
@@ -408,35 +398,43 @@ class _Stream:
 _HOLES = ("\ue000text\ue000", 987_654_321_000_001, 987_654_321_000_002)
 
 
-def _held(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> Iterator[tuple[_Step, bool]]:
-    """Yield each step that shows something, and whether it is the last; hidden tokens go with the next one."""
-    held, tokens, thoughts, signed = None, 0, 0, not options.signed
-    for step in _steps(choice, options, answer.tokenizer):
-        tokens, thoughts = tokens + step.tokens, thoughts + step.thoughts
-        if step.part is None:
-            continue
-        if held is not None:
-            yield held, False
-        if not signed and "functionCall" in step.part:
-            step, signed = step._replace(part={**step.part, "thoughtSignature": _signature(answer, index)}), True
-        held = step if tokens == step.tokens else step._replace(tokens=tokens, thoughts=thoughts)
-        tokens = thoughts = 0
-    held = held or _Step(None, 0)
-    yield held._replace(tokens=held.tokens + tokens, thoughts=held.thoughts + thoughts), True
+def _as_part(part: str | Object | None) -> Object:
+    return part if isinstance(part, dict) else {"text": part or ""}
 
 
-def _steps(choice: Choice, options: GeminiOptions, tokenizer: Tokenizer) -> Iterator[_Step]:
+def _steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
+    """What the events of a candidate add; hidden tokens go with the next step, or the last one."""
+    steps, hidden, thoughts = list[_Step](), 0, 0
     for part in choice.parts:
-        tokens = tokens_of(part, tokenizer)
-        if isinstance(part, ToolUse | Item) or (isinstance(part, Text) and options.bare_enum):
-            shown = list(_parts(part, options))
-            yield from (_Step(each, 0, "arguments") for each in shown[:-1])
-            yield _Step(shown[-1] if shown else None, len(tokens), "arguments")
-            continue
-        thinks = isinstance(part, Reasoning)
-        if thinks and not options.thoughts:
-            yield _Step(None, len(tokens), thoughts=len(tokens))
-            continue
-        more = {"thought": True} if thinks else {}
-        for piece, weight in weighed(tokens, part.chunks):
-            yield _Step({"text": piece, **more}, weight, thoughts=weight if thinks else 0)
+        tokens = tokens_of(part, answer.tokenizer)
+        made = _steps_of(part, tokens, options)
+        if not made:
+            hidden, thoughts = hidden + len(tokens), thoughts + len(tokens) * isinstance(part, Reasoning)
+        elif hidden:
+            made[0] = _with_hidden(made[0], hidden, thoughts)
+            hidden = thoughts = 0
+        steps += made
+    if hidden or not steps:
+        steps.append(_with_hidden(steps.pop() if steps else (None, 0, "text", 0), hidden, thoughts))
+    for at, (said, weight, kind, thought) in enumerate(steps if options.signed else ()):
+        if isinstance(said, dict) and "functionCall" in said:
+            steps[at] = ({**said, "thoughtSignature": _signature(answer, index)}, weight, kind, thought)
+            break
+    return steps
+
+
+def _with_hidden(step: _Step, hidden: int, thoughts: int) -> _Step:
+    return step[0], step[1] + hidden, step[2], step[3] + thoughts
+
+
+def _steps_of(part: Part, tokens: tuple[str, ...], options: GeminiOptions) -> list[_Step]:
+    if isinstance(part, ToolUse | Item) or (isinstance(part, Text) and options.bare_enum):
+        whole = list(_parts(part, options))
+        last = len(whole) - 1
+        return [(each, len(tokens) if at == last else 0, "arguments", 0) for at, each in enumerate(whole)]
+    pieces = weighed(tokens, part.chunks)
+    if isinstance(part, Reasoning):
+        return [
+            ({"text": piece, "thought": True}, weight, "text", weight) for piece, weight in pieces if options.thoughts
+        ]
+    return [(piece, weight, "text", 0) for piece, weight in pieces]

@@ -38,7 +38,7 @@ def serving() -> Iterator[str]:
 
 def previous() -> Iterator[str]:
     """What has another version for some of the tests."""
-    yield "pytest"
+    yield from ("anthropic", "pytest")
 
 
 LOCKS = {

@@ -22,7 +22,7 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
         "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430",
     ),
-    "tests": (400, 50_450, "the same: 2,900 lines; Anthropic: 1,100; forms of answers: 150"),
+    "tests": (402, 50_600, "the same: 2,900 lines; Anthropic: 1,250; forms of answers: 150"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

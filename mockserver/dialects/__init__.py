@@ -79,7 +79,8 @@ class Dialect:
     as one of `bare` are served without a mount, too.
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
-    `{key}` for a key that it accepts; a variable that names neither is set only if it is unset.
+    `{key}` for a key that it accepts; a variable that names neither is set only if it is unset. One that is empty here
+    would lead clients elsewhere: it is emptied if it is set.
     `rate_limit_headers` returns the headers that report what is left of the limits. `missing` holds endpoints that the
     provider has and this dialect does not (`*` is any segment; what is below them counts too), each with the `then` of
     a rule that answers it.

@@ -25,7 +25,14 @@ from mockserver.model.prose.generators import (
 from mockserver.model.prose.passages import citation, facts, passage, results_text
 from mockserver.model.structured import json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent
-from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results, with_quoted_calls
+from mockserver.model.tools import (
+    tool_use,
+    tool_uses,
+    waits,
+    with_earlier_results,
+    with_quoted_calls,
+    without_reminders,
+)
 from mockserver.model.tools.choosing import properties_of
 from mockserver.model.tools.decisions import next_speaker
 from mockserver.model.vocabulary import excerpt
@@ -36,6 +43,7 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
+    call = without_reminders(call)
     if (fields := answer_in_fields(call, seed)) is not None:
         return fields
     if (agent := text_agent(call)) is not None:

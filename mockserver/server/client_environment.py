@@ -21,7 +21,7 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     """The variables to set for clients of a server at this address, besides those of `environ`.
 
     OpenAI's client speaks dialects without variables of their own: it is led to such a `dialect` of the settings. A
-    real key stays only if an upstream needs it.
+    real key stays only if an upstream needs it; so do variables that lead clients past the server.
     """
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
     spoken = discover()[settings.dialect]
@@ -30,8 +30,12 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
         asked = spoken if not spoken.variables and _OPENAI[0] in dialect.variables else dialect
         own = asked.name in settings.upstream and settings.keys is None
         for name, text in dialect.variables.items():
+            if not text and (own or name not in environ):
+                continue
             said = text.format_map(facts)
-            stays = said == text or (own and text == "{key}" and not environ.get(UPSTREAM_KEY + asked.name.upper()))
+            stays = (said == text != "") or (
+                own and text == "{key}" and not environ.get(UPSTREAM_KEY + asked.name.upper())
+            )
             found[name] = (environ.get(name) or said) if stays else said
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])

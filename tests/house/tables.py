@@ -194,7 +194,10 @@ def _variables() -> str:
         for name, text in dialect.variables.items():
             value = text.replace("{address}", "ADDRESS").replace("{key}", "KEY")
             alike.setdefault(value, []).append(f"`{name}`")
-    return _table(("value", "variables"), [(f"`{value}`", ", ".join(named)) for value, named in alike.items()])
+    return _table(
+        ("value", "variables"),
+        [(f"`{value}`" if value else "empty", ", ".join(named)) for value, named in alike.items()],
+    )
 
 
 def _operations(dialect: Dialect) -> str:

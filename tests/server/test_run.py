@@ -140,6 +140,8 @@ def test_every_client_is_led_to_its_own_dialect() -> None:
     assert found["LIGHTCONE_BASE_URL"] == f"{ADDRESS}/tzafon"
     assert found["AZURE_OPENAI_ENDPOINT"] == f"{ADDRESS}/azure-openai"
     assert found["AZURE_AI_API_BASE"] == f"{ADDRESS}/azure"
+    assert found["ANTHROPIC_BASE_URL"] == f"{ADDRESS}/anthropic"
+    assert found["GOOGLE_GEMINI_BASE_URL"] == f"{ADDRESS}/gemini"
     assert {found[name] for name in found if name.endswith(("_KEY", "_CREDENTIAL"))} == {KEY}
     assert variables(REAL, keys=["sk-first", "sk-second"])["OPENAI_API_KEY"] == "sk-first"
     assert found["OPENAI_API_VERSION"] == "2024-10-21"
@@ -165,6 +167,16 @@ def test_a_real_key_stays_if_its_upstream_needs_it(
 ) -> None:
     found = variables(environ, **settings)
     assert (found["OPENAI_API_KEY"], found["FIREWORKS_API_KEY"]) == (key, settings.get("keys", [KEY])[0])
+
+
+def test_what_leads_clients_past_the_server_is_emptied() -> None:
+    elsewhere = {"ANTHROPIC_AUTH_TOKEN": "real", "ANTHROPIC_PROFILE": "work", "GOOGLE_GENAI_USE_VERTEXAI": "true"}
+    assert variables(elsewhere).items() >= dict.fromkeys(elsewhere, "").items()
+    assert variables().keys().isdisjoint(elsewhere)
+    assert variables(elsewhere, upstream="gemini=https://a.test").keys() & elsewhere.keys() == {
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_PROFILE",
+    }
 
 
 def test_no_proxy_is_used() -> None:

@@ -76,5 +76,9 @@ DIALECT = Dialect(
         "ANTHROPIC_BASE_URL": "{address}/anthropic",
         "ANTHROPIC_API_URL": "{address}/anthropic",
         "ANTHROPIC_API_KEY": "{key}",
+        "ANTHROPIC_AUTH_TOKEN": "",
+        "ANTHROPIC_PROFILE": "",
+        "CLAUDE_CODE_USE_BEDROCK": "",
+        "CLAUDE_CODE_USE_VERTEX": "",
     },
 )

@@ -194,6 +194,9 @@ DIALECT = Dialect(
         "GOOGLE_API_KEY": "{key}",
         "GOOGLE_GENERATIVE_AI_API_KEY": "{key}",
         "GOOGLE_VERTEX_BASE_URL": "{address}/gemini",
+        "GEMINI_API_BASE": "{address}/gemini/v1beta",
+        "GOOGLE_GENAI_USE_VERTEXAI": "",
+        "GOOGLE_GENAI_USE_ENTERPRISE": "",
     },
     missing={
         f"/*/{name}": "{json: {}}"

@@ -186,6 +186,29 @@ def with_quoted_calls(call: Call) -> Call:
     return call
 
 
+def without_reminders(call: Call) -> Call:
+    """Return the call without what clients add to the user's words in tags: `<system-reminder>…</system-reminder>`."""
+    if not any(message.role == "user" and _REMINDER.search(message.text) for message in call.messages):
+        return call
+    return replace(call, messages=tuple(map(_without_reminder, call.messages)))
+
+
+def _without_reminder(message: Message) -> Message:
+    kept, at = list[str](), 0
+    for found in _REMINDER.finditer(message.text) if message.role == "user" else ():
+        end = message.text.find(f"</{found['tag']}>", found.end())
+        if end < 0:
+            break
+        if found.start() >= at:
+            kept.append(message.text[at : found.start()])
+            at = end + len(f"</{found['tag']}>")
+    said = "".join((*kept, message.text[at:])).strip()
+    return replace(message, text=said) if at and said else message
+
+
+_REMINDER = lazy_pattern(r"<(?P<tag>system[-_](?:reminder|context|info)|environment[-_](?:details|context|info)|env)>")
+
+
 def _is_of_others(message: Message) -> bool:
     return message.role == "user" and message.text.startswith(_CONTEXT)
 

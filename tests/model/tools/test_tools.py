@@ -14,7 +14,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools import tool_use, tool_uses, with_quoted_calls
+from mockserver.model.tools import tool_use, tool_uses, with_quoted_calls, without_reminders
 from tests.kit.calls import call
 from tests.kit.loops import asked, catalogue, rounds, rows, uses
 
@@ -294,3 +294,27 @@ def test_what_other_agents_did_is_no_request() -> None:
 def test_context_of_nobody_stays_what_the_user_says() -> None:
     said = [Message("user", "For context: I live in Oslo.")]
     assert list(with_quoted_calls(call(*said)).messages) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<system-reminder>\nToday is Monday.\n</system-reminder>\n\nHello!", "Hello!"),
+        ("Hello!\n<environment_details>a</environment_details><env>b</env>", "Hello!"),
+        ("<env>1 <env>2</env> Hello!", "Hello!"),
+        ("<env>only this</env>", "<env>only this</env>"),
+        ("<env>never closed", "<env>never closed"),
+        (
+            "<context>Tides are caused by the moon.</context> Why?",
+            "<context>Tides are caused by the moon.</context> Why?",
+        ),
+    ],
+)
+def test_what_clients_add_in_tags_is_not_what_the_user_says(text: str, said: str) -> None:
+    assert without_reminders(call(text)).last_user == said
+    assert without_reminders(call(Message("system", text))).messages[0].text == text
+
+
+def test_tags_that_are_never_closed_cost_little() -> None:
+    text = "<env>" * 200_000
+    assert without_reminders(call(text)).last_user == text

@@ -103,15 +103,18 @@ def _options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
     spoken = discover().get(dialect)
     if spoken is None:
         raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
-    if dialect == _INFERENCE:
-        raise ConfigError(
-            "OpenAI's client can't call azure; use azure-ai-inference:"
-            ' ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))'
-        )
+    if dialect in _OWN:
+        raise ConfigError(f"OpenAI's client can't call {dialect}; use {_OWN[dialect]}")
     base, key = env[ADDRESS] + spoken.mounts[0], key_in(env, dialect)
     if dialect == _AZURE:
         return {"azure_endpoint": base, "api_key": key, "api_version": spoken.variables["OPENAI_API_VERSION"]}
     return {"base_url": base, "api_key": key}
 
 
-_AZURE, _INFERENCE = "azure_openai", "azure"
+_AZURE = "azure_openai"
+# The dialects that need a client of their own, and how it is created.
+_OWN: Mapping[str, str] = {
+    "azure": 'azure-ai-inference: ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))',
+    "anthropic": 'anthropic: Anthropic(base_url=mockserver.base_url("anthropic"), api_key="any")',
+    "gemini": 'google-genai: genai.Client(http_options={"base_url": mockserver.base_url("gemini")}, api_key="any")',
+}

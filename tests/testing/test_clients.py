@@ -50,6 +50,8 @@ def test_it_has_a_key_that_is_taken_and_goes_where_the_server_is(monkeypatch: py
 def test_others_are_named(server: MockServer) -> None:
     with pytest.raises(ConfigError, match="OpenAI's client can't call azure; use azure-ai-inference"):
         server.client("azure")
+    with pytest.raises(ConfigError, match=r"OpenAI's client can't call anthropic; use anthropic: Anthropic\(base_url="):
+        server.client("anthropic")
     with pytest.raises(ConfigError, match='there is no dialect "fierworks"; did you mean "fireworks"'):
         server.async_client("fierworks")
 

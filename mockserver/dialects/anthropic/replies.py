@@ -117,7 +117,9 @@ def moment(seconds: float) -> str:
 
 def render_models(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Models)  # noqa: S101
-    listed = [_model(name, outcome.created) for name in outcome.names]
+    wanted = call.http.query.get("lifecycle[]", "active").split(",")
+    names = outcome.names if call.operation == "model" or "active" in wanted else ()
+    listed = [_model(name, outcome.created) for name in names]
     body = listed[0] if call.operation == "model" else page(listed, call.http)
     return json_reply(200, body, headers(call.http, call))
 

@@ -153,6 +153,7 @@ def test_models(client: anthropic.Anthropic) -> None:
     names = [model.id for model in client.models.list(limit=3)]
     assert len(names) == len(set(names)) > 6
     assert client.models.retrieve("claude-opus-4-8").display_name == "Claude Opus 4.8"
+    assert client.models.list(extra_query={"lifecycle": ["retired"]}).data == []
     page = client.models.list(before_id=names[4], limit=2)
     assert ([model.id for model in page.data], page.has_more) == (names[2:4], True)
 

@@ -130,7 +130,7 @@ class Exchange:
     kept: bool = True  # the journal has room for it
     held: int = 0  # bytes of `max_unsent` that it takes until it is closed
 
-    def __init__(
+    def __init__(  # size: what a request is known by
         self, seq: int, method: str, path: str, dialect: str, namespace: str, book: Book | None = None
     ) -> None:
         self.seq, self.method, self.path, self.dialect, self.namespace = seq, method, path, dialect, namespace

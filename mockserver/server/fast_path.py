@@ -19,6 +19,7 @@ from math import inf
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Plan, ToolUse
@@ -26,7 +27,7 @@ from mockserver.core.seed import Seed
 from mockserver.core.text import printable
 from mockserver.delivery.drive import COMPLETE, fits, header_lines
 from mockserver.delivery.script import AT_ONCE
-from mockserver.dialects import Texts
+from mockserver.dialects import Operation, Texts
 from mockserver.dialects._parse import is_suspicious, parse_json
 from mockserver.engine.answer import drawn, with_tokenizer
 from mockserver.engine.engine import Engine
@@ -173,7 +174,8 @@ class FastPath:
             prepared = None
         if prepared is None:
             return False
-        self._send(lane, body, engine, prepared, write)
+        exchange = self._open(lane, body, engine)
+        self._send(exchange, prepared, write)
         return True
 
     def _filled(self, lane: Lane, body: bytes, engine: Engine) -> Prepared | None:
@@ -204,26 +206,27 @@ class FastPath:
             self._lanes.clear()
             self._learned = 0
 
-    def _send(self, lane: Lane, body: bytes, engine: Engine, prepared: Prepared, write: Write) -> None:
-        journal, reply, request = self._live.journal, prepared.reply, lane.request
-        exchange = journal.open(request.method, request.path, lane.dialect, request.namespace)
+    def _open(self, lane: Lane, body: bytes, engine: Engine) -> Exchange:
+        request = lane.request
+        exchange = self._live.journal.open(request.method, request.path, lane.dialect, request.namespace)
         exchange.query, exchange.headers, exchange.operation = lane.query, lane.headers(body), lane.operation
-        exchange.asked = exchange.began
+        exchange.asked, exchange.rules = exchange.began, engine.rules
         exchange.take(body)
-        exchange.rules, exchange.plan, exchange.call = engine.rules, prepared.plan, prepared.call
-        exchange.prompt_tokens, call = prepared.prompt_tokens, prepared.call
+        return exchange
+
+    def _send(self, exchange: Exchange, prepared: Prepared, write: Write) -> None:
+        journal, reply, call = self._live.journal, prepared.reply, prepared.call
+        exchange.plan, exchange.prompt_tokens = prepared.plan, prepared.prompt_tokens
+        exchange.status, exchange.reply_headers = reply.status, reply.headers
         if call is not None:
             exchange.model = call.model
             if journal.keeps_calls:
-                http = replace(call.http, body=body, headers=exchange.headers)
+                http = replace(call.http, body=exchange.body, headers=tuple(exchange.headers))
                 exchange.call = replace(call, http=http)
-        exchange.status, exchange.reply_headers = reply.status, reply.headers
         head = prepared.lines or header_lines(reply.headers)[0]
         if self._live.settings.source_headers:
-            head += b"x-mockserver-source: %b\r\nx-mockserver-call: %d\r\n" % (
-                printable(prepared.plan.source).encode("latin-1"),
-                exchange.seq,
-            )
+            source = printable(prepared.plan.source).encode("latin-1")
+            head += b"x-mockserver-source: %b\r\nx-mockserver-call: %d\r\n" % (source, exchange.seq)
         exchange.note(reply.body)
         write(reply.status, head, reply.body)
         journal.close(exchange, COMPLETE)
@@ -318,4 +321,19 @@ def _tool_call_id(seed: Seed, labels: tuple[str, str, str], call: Call) -> str:
     return drawn(seed, call.tool_call_ids, kind, call.fingerprint, index, at)
 
 
-Lesson = tuple[FastPath, Head, bytes]  # the head of the request, and its query
+@dataclass(frozen=True, slots=True, eq=False)
+class Lesson:
+    """By which the handler teaches the fast path how it answers a request with this head and query."""
+
+    fast_path: FastPath
+    head: Head
+    query: bytes
+
+    def learn(self, http: HttpRequest, operation: Operation, prepared: Prepared, engine: Engine) -> Hashable:
+        """Return the key by which the fast path looks an equal request up."""
+        assert prepared.call is not None  # noqa: S101  # what can be cached has one
+        origin = (prepared.call.dialect, operation.name, self.query, operation.texts)
+        lane = self.fast_path.learn(self.head, http, origin)
+        if prepared.made is not None:
+            self.fast_path.learn_answer(lane, http.body, prepared, engine)
+        return lane, http.body

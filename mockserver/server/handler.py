@@ -178,7 +178,7 @@ class Handler:
         exchange.take(body)
         engine = live.namespaces.get(namespace).engine(live.engine)
         exchange.rules = engine.rules
-        lesson = scope.get("extensions", _NOTHING).get(LESSON)
+        lesson: Lesson | None = scope.get("extensions", _NOTHING).get(LESSON)
         key: Hashable = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
         prepared = live.memo.get(key, engine)
         if prepared is None:
@@ -186,7 +186,7 @@ class Handler:
             try:
                 if not in_process:  # no page reaches a client in this process
                     check_page(http, live.settings)
-                await self._use(namespace)
+                await live.use(namespace)
                 prepared = await self._guarded(http, reservation, None if in_process else take)
                 if isinstance(prepared.plan.outcome, Forward) and not in_process:
                     check_page(http, live.settings, forwarded=True)
@@ -199,11 +199,11 @@ class Handler:
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
                 if lesson is not None and not more:
-                    key = self._taught(lesson, http, prepared, engine)
+                    key = lesson.learn(http, self.operation(http.method), prepared, engine)
                 prepared.made = prepared.again = None
                 live.memo.put(key, engine, prepared)
             return prepared
-        await self._use(namespace)
+        await live.use(namespace)
         if reservation is not None and prepared.charge is not None:
             try:
                 await reservation.take(prepared.charge)
@@ -212,21 +212,6 @@ class Handler:
         if prepared.kept is not None:
             await engine.memory.put(prepared.kept)
         return prepared
-
-    def _taught(self, lesson: Lesson, http: HttpRequest, prepared: Prepared, engine: Engine) -> Hashable:
-        """Teach the fast path an answer; return the key by which it finds that for an equal request."""
-        operation = self.operation(http.method)
-        fast_path, head, query = lesson
-        lane = fast_path.learn(head, http, (self.dialect.name, operation.name, query, operation.texts))
-        if prepared.made is not None:
-            fast_path.learn_answer(lane, http.body, prepared, engine)
-        return lane, http.body
-
-    async def _use(self, namespace: str) -> None:
-        """Note that a namespace is used, for which others may be forgotten: only once its request is let in."""
-        self.live.namespaces.touch(namespace)
-        if self.live.namespaces.evicted:
-            await self.live.forget_evicted()
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:
         try:

@@ -211,6 +211,12 @@ class Live:
         await self.store.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
 
+    async def use(self, namespace: str) -> None:
+        """Note that a namespace is used, for which others may be forgotten: only once its request is let in."""
+        self.namespaces.touch(namespace)
+        if self.namespaces.evicted:
+            await self.forget_evicted()
+
     async def forget_evicted(self) -> None:
         while self.namespaces.evicted:
             await self.forget(self.namespaces.evicted.pop())

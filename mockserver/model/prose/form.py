@@ -104,7 +104,7 @@ def shaped(request: Request, rng: Random) -> str | None:
         case "word" if number == 1:
             return _one_word(request, rng)
         case "word":
-            return _in_words(request, said, number, length.bound, rng)
+            return _in_words(request, said, (number, length.bound), rng)
         case "paragraph":
             lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
             return "\n\n".join(_sentences(request, said * (not at), each, rng, opened=not at) for at, each in lengths)
@@ -120,7 +120,7 @@ def _one_word(request: Request, rng: Random) -> str:
     return capitalized(pick(proper or english("aspects"), rng))
 
 
-def _sentences(
+def _sentences(  # size: two that only paragraphs and lines need
     request: Request, said: Sequence[str], number: int, rng: Random, *, between: str = "", opened: bool = True
 ) -> str:
     made = sentences(request.topic, rng, opened=opened and not said)
@@ -128,8 +128,9 @@ def _sentences(
     return (between or blank(request.topic)).join(islice(chain(said, more), number))
 
 
-def _in_words(request: Request, said: Sequence[str], number: int, bound: str, rng: Random) -> str:
+def _in_words(request: Request, said: Sequence[str], length: tuple[int, str], rng: Random) -> str:
     """About as many words; whole sentences of at most so many, if one fits."""
+    number, bound = length
     if bound in ("most", "fewer"):
         short = [f"{capitalized(request.topic.subject)}: {note(rng)}."] if request.topic.subject else []
         openers = islice(sentences(request.topic, rng), 8)

@@ -18,7 +18,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
 from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, WIRE
 from mockserver.dialects import discover
-from mockserver.server.fast_path import LESSON, FastPath, parted
+from mockserver.server.fast_path import LESSON, FastPath, Lesson, parted
 from mockserver.server.http import parser
 from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Deadlines, DeadlineWatch, Refuse, RequestParser
 from mockserver.server.http.request_cycle import RequestCycle
@@ -113,7 +113,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             return
         if (request := parted(data)) is not None:
             scope: Any = cycle.scope
-            scope["extensions"] = {**self.lent, LESSON: (fast_path, request[0], scope["query_string"])}
+            scope["extensions"] = {**self.lent, LESSON: Lesson(fast_path, request[0], scope["query_string"])}
 
     def _is_plain(self, cycle: RequestCycle) -> bool:
         """Whether a request is whole and asks for nothing but an answer, after which the connection stays open."""

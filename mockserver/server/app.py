@@ -64,7 +64,7 @@ class FastRouter(Router):
 _NOWHERE: tuple[ASGIApp | None, dict[str, str]] = (None, {})
 
 
-for _kind in ("version", "models"):
+for _kind in ("id", "version", "models"):
     register_url_convertor(_kind, type(_kind, (StringConvertor,), {"regex": PARAMETERS[_kind]})())
 
 

@@ -110,10 +110,11 @@ def pattern(template: str) -> re.Pattern[str]:
     return re.compile(_PARAMETER.sub(lambda found: f"(?P<{found[1]}>{PARAMETERS[found[2]]})", re.escape(template)))
 
 
-# The kinds of parameters in paths: a segment, any rest, versions of an API, collections of models.
+# The kinds of parameters in paths: a segment, any rest, an id without a verb, a version, a collection of models.
 PARAMETERS: Mapping[str | None, str] = {
     None: "[^/]+",
     "path": ".*",
+    "id": "[^/:]+",
     "version": "v[0-9][a-z0-9]*",
     "models": "(?:(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models|models|tunedModels|dynamic)",
 }

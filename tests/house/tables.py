@@ -40,7 +40,7 @@ from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
-_KIND = re.compile(r"(?<=\w):(?:models|version)(?=\})")
+_KIND = re.compile(r"(?<=\w):(?:id|models|version)(?=\})")
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
 
 

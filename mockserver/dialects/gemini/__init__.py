@@ -7,6 +7,7 @@ Not like OpenAI: the model is in the path, bodies are proto JSON, a stream is ma
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
@@ -142,41 +143,20 @@ def _usual_body(text: str) -> dict[str, Json]:
     return {"contents": [{"parts": [{"text": text}], "role": "user"}]}
 
 
+def _generation(verb: str, **more: Any) -> Operation:
+    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
+    return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
+
+
 _MODEL = "/{version:version}/{parent:models}/{model}"
 DIALECT = Dialect(
     name=NAME,
     mounts=("/gemini",),
     operations=(
+        _generation("generateContent", streams=False),
+        _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=_error_event),
         Operation(
-            "chat",
-            "POST",
-            f"{_MODEL}:generateContent",
-            parse_generate,
-            _render,
-            params=USUAL_PARAMS,
-            streams=False,
-            body=_usual_body,
-            texts=TEXTS,
-        ),
-        Operation(
-            "chat",
-            "POST",
-            f"{_MODEL}:streamGenerateContent",
-            parse_generate,
-            _render,
-            query={"alt": "sse"},
-            error=_error_event,
-            params=USUAL_PARAMS,
-            streams=True,
-            body=_usual_body,
-            texts=TEXTS,
-        ),
-        Operation(
-            "input_tokens",
-            "POST",
-            f"{_MODEL}:countTokens",
-            parse_count,
-            _render_count,
+            *("input_tokens", "POST", f"{_MODEL}:countTokens", parse_count, _render_count),
             params=USUAL_PARAMS,
             body=_usual_body,
         ),

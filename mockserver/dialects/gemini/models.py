@@ -30,7 +30,7 @@ def model_operations(render: Render) -> tuple[Operation, ...]:
 
     return tuple(
         Operation(name, "GET", f"/{{version:version}}/{{parent:models}}{path}", _parse, shown, params=USUAL_PARAMS)
-        for name, path in (("models", ""), ("model", "/{model}"))
+        for name, path in (("models", ""), ("model", "/{model:id}"))
     )
 
 

@@ -57,7 +57,7 @@ def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
         raise Failure(failure.reason, f"Invalid JSON payload received. {why}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
     if found:
-        told = list(proto.texts(found[:MAX_VIOLATIONS]))
+        told = [(each.where, each.text) for each in found[:MAX_VIOLATIONS]]
         violations = [{"field": place, "description": text} if place else {"description": text} for place, text in told]
         details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
         raise Failure("bad_parameter", "\n".join(text for _, text in told), details={"google": [details]})

@@ -7,7 +7,7 @@ standard base64. Keys of free maps stay as they are.
 import math
 import re
 from base64 import b64decode
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -292,9 +292,3 @@ def each(kind: Type, *names: str) -> Any:
 
 def enum(name: str, *values: str, prefix: str = "", any_case: bool = False) -> Enum:
     return Enum(name, tuple(prefix + value for value in values), any_case)
-
-
-def texts(found: Iterable[Violation]) -> Iterator[tuple[str, str]]:
-    """Yield where each violation is, without the name that is unknown there, and its words."""
-    for violation in found:
-        yield violation.where, violation.text

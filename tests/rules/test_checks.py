@@ -107,7 +107,10 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
 @pytest.mark.parametrize(
     ("when", "then", "told"),
     [
-        ("chat", "{text: a, items: [{type: reasoning, text: b}]}", '3:21: the operation "chat" cannot send "items"'),
+        (
+            *("completions", "{text: a, items: [{type: reasoning, text: b}]}"),
+            '3:21: the operation "completions" cannot send "items"',
+        ),
         ("[chat, completions]", "{failed: true}", '3:12: the operation "chat" cannot send "failed"; responses can'),
         (
             "completions",

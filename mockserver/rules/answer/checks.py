@@ -139,6 +139,12 @@ def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
     return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
 
 
+def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
+    """Whether the chats of a dialect that the rule may answer are messages with items."""
+    dialects = pinned(when, "dialect") or ("anthropic",)
+    return "chat" in operations and any(wire_format(str(name), "chat") == "messages" for name in dialects)
+
+
 def is_stub(when: Condition, then: ThenSpec) -> bool:
     """Whether a rule may answer at paths that no dialect knows: it names a path, and needs no dialect to be sent."""
     answers = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
@@ -152,10 +158,11 @@ def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -
         if other is not None:
             able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
-    chats = {wire_format(str(dialect), "chat") for dialect in pinned(when, "dialect") or ("anthropic",)}
     for path, content in then.nested() if wanted else ():
         for key in _given(content, _NOT_SENT):
-            if all(name in _NOT_SENT[key] for name in wanted) and not (key == "items" and "messages" in chats):
+            if all(name in _NOT_SENT[key] for name in wanted) and not (
+                key == "items" and _chats_have_items(when, wanted)
+            ):
                 able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
                 context.at("then", *path, key).refuse_key(
                     f'the operation "{wanted[0]}" cannot send "{key}"; {able} can'

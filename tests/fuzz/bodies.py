@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.dialects.anthropic.features import bodies as anthropic_bodies
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, request, response_request, text_request
+from tests.dialects.gemini.features import bodies as gemini_bodies
 
 Json = Any
 
@@ -68,6 +69,8 @@ def sound(operation: str, dialect: str = "") -> tuple[Json, ...]:
     """Bodies that an operation answers, plain and streamed, each for something else that it can do."""
     if dialect == "anthropic":
         made = [*anthropic_bodies(operation)]
+    elif dialect == "gemini":
+        made = [*gemini_bodies(operation)]
     elif operation in ("chat", "update_chat"):
         made = [request(name, stream=stream) for name in FEATURES for stream in (False, True)]
     elif operation == "completions":

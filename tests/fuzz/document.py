@@ -23,6 +23,16 @@ from mockserver.dialects.anthropic.models import COUNT, MESSAGES
 from mockserver.dialects.azure import AZURE_CHAT, PASSED
 from mockserver.dialects.fireworks.models import CHAT as FIREWORKS_CHAT
 from mockserver.dialects.fireworks.models import COMPLETION as FIREWORKS_COMPLETION
+from mockserver.dialects.gemini.messages import (
+    BATCH_EMBED,
+    CACHED_CONTENT,
+    COUNT_TOKENS,
+    CREATE_FILE,
+    EMBED,
+    GENERATE,
+    PREDICT,
+)
+from mockserver.dialects.gemini.proto import Enum, MapOf, Message, Repeated
 from mockserver.dialects.tzafon import CHAT as TZAFON_CHAT
 from mockserver.dialects.tzafon import RESPONSE as TZAFON_RESPONSE
 
@@ -52,7 +62,10 @@ def every_place() -> Iterator[Place]:
     for dialect in discover().values():
         for mount in dialect.mounts:
             for operation in dialect.operations:
-                yield Place(dialect.name, operation, mount + operation.path.replace(":path}", "}"))
+                yield Place(dialect.name, operation, mount + _KIND.sub("", operation.usual(operation.path)))
+
+
+_KIND = re.compile(r"(?<=\w):\w+(?=\})")
 
 
 @cache
@@ -75,7 +88,7 @@ def _described(place: Place, components: dict[str, Json]) -> Json:
     }
     if place.schema is not None:
         schema = {**place.schema}
-        name = f"{place.dialect}_{operation.name}"
+        name = f"{place.dialect}_{_verb(operation) or operation.name}"
         defined = schema.pop("$defs", {})
         components.update({f"{name}_{key}": _moved(value, name) for key, value in defined.items()})
         components[name] = _moved(schema, name)
@@ -115,16 +128,69 @@ def _moved(schema: Json, name: str) -> Json:
     return kept
 
 
-def body_of(dialect: str, operation: Operation) -> tuple[TypeAdapter[Any], ...] | None:
+def body_of(dialect: str, operation: Operation) -> "tuple[Model, ...] | None":
     """The models of an operation's body, which may be split among several; None where it takes none."""
     if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch"):
         return None
     own = BODIES.get(dialect, {})
+    if (verb := _verb(operation)) in own:
+        return own[verb]
     return own[operation.name] if operation.name in own else BODIES[""][operation.name]
 
 
+def _verb(operation: Operation) -> str:
+    """The end of a path such as `/models/{model}:generateContent`."""
+    return operation.path.rpartition("}:")[2] if "}:" in operation.path else ""
+
+
+class MessageModel:
+    """A message of proto JSON, as pydantic's adapters describe their types."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def rebuild(self, *, force: bool) -> None:
+        pass
+
+    def json_schema(self) -> Json:
+        found: dict[str, Json] = {}
+        self._add(self._message, found)
+        return {**found[self._message.name], "$defs": found}
+
+    def _add(self, message: Message, found: dict[str, Json]) -> None:
+        if message.name not in found:
+            found[message.name] = {"type": "object", "additionalProperties": False}
+            fields = {name: self._type(kind, found) for name, kind in message.fields.items()}
+            found[message.name]["properties"] = fields
+
+    def _type(self, kind: Any, found: dict[str, Json]) -> Json:
+        kind = kind() if callable(kind) else kind
+        match kind:
+            case Message():
+                self._add(kind, found)
+                return {"$ref": f"#/$defs/{kind.name}"}
+            case Repeated():
+                return {"type": "array", "items": self._type(kind.of, found)}
+            case MapOf():
+                return {"type": "object", "additionalProperties": self._type(kind.of, found)}
+            case Enum():
+                return {"enum": list(kind.values)}
+        return _SCALARS.get(kind.name, {})
+
+
+_SCALARS: Mapping[str, Json] = {
+    "TYPE_STRING": {"type": "string"},
+    "TYPE_BOOL": {"type": "boolean"},
+    **{name: {"type": "integer"} for name in ("TYPE_INT32", "TYPE_INT64")},
+    **{name: {"type": "number"} for name in ("TYPE_FLOAT", "TYPE_DOUBLE")},
+    "TYPE_BYTES": {"type": "string", "contentEncoding": "base64"},
+    "type.googleapis.com/google.protobuf.Struct": {"type": "object"},
+}
+Model = TypeAdapter[Any] | MessageModel
+
+
 @cache
-def schema_of(adapters: tuple[TypeAdapter[Any], ...]) -> Json:
+def schema_of(adapters: tuple[Model, ...]) -> Json:
     whole: dict[str, Json] = {"type": "object", "properties": {}, "required": [], "$defs": {}}
     for adapter in adapters:
         adapter.rebuild(force=True)
@@ -136,7 +202,7 @@ def schema_of(adapters: tuple[TypeAdapter[Any], ...]) -> Json:
 
 
 # The models of bodies, by operation: those of OpenAI's common family, then what a dialect has for itself.
-BODIES: Mapping[str, Mapping[str, tuple[TypeAdapter[Any], ...]]] = {
+BODIES: Mapping[str, Mapping[str, tuple[Model, ...]]] = {
     "": {
         "chat": (CHAT,),
         "completions": (COMPLETION,),
@@ -150,6 +216,15 @@ BODIES: Mapping[str, Mapping[str, tuple[TypeAdapter[Any], ...]]] = {
     "anthropic": {"chat": (MESSAGES,), "input_tokens": (COUNT,), "create_batch": (BATCH,), "completions": (COMPLETE,)},
     "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
     "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
+    "gemini": {
+        **dict.fromkeys(("generateContent", "streamGenerateContent"), (MessageModel(GENERATE),)),
+        "countTokens": (MessageModel(COUNT_TOKENS),),
+        "embedContent": (MessageModel(EMBED),),
+        "batchEmbedContents": (MessageModel(BATCH_EMBED),),
+        "predict": (MessageModel(PREDICT),),
+        "create_cached_content": (MessageModel(CACHED_CONTENT),),
+        "create_file": (MessageModel(CREATE_FILE),),
+    },
     "tzafon": {
         "chat": (TZAFON_CHAT,),
         "responses": (TZAFON_RESPONSE,),

@@ -54,6 +54,23 @@ def body(chat: Mapping[str, Json]) -> dict[str, Json]:
     return made
 
 
+def bodies(operation: str) -> Iterator[Json]:
+    """Sound bodies of an operation."""
+    if operation in ("chat", "input_tokens"):
+        yield from map(request, names())
+    content = {"parts": [{"text": PROMPT}]}
+    if operation == "input_tokens":
+        yield {"generateContentRequest": {"model": "models/x", **request("tool-call")}}
+    if operation == "embeddings":
+        yield {"content": content, "taskType": "CLUSTERING", "outputDimensionality": 3}
+        yield {"requests": [{"model": "models/x", "content": content, "title": "T", "taskType": "RETRIEVAL_DOCUMENT"}]}
+        yield {"instances": [{"content": PROMPT}], "parameters": {"outputDimensionality": 3}}
+    if operation == "create_cached_content":
+        yield {"model": "models/x", **request("tool-call"), "ttl": "60s", "displayName": "a"}
+    if operation == "create_file":
+        yield {"file": {"displayName": "a", "mimeType": "text/plain", "sizeBytes": "5"}}
+
+
 def _contents(messages: list[Json]) -> Iterator[Json]:
     for message in messages:
         if message["role"] == "tool":

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from google.genai import types
 
 from tests.dialects.features import BROKEN_OFF, FAILURES, FEATURES, rules
 from tests.dialects.gemini.features import STREAM_URL, URL, names, request
 from tests.dialects.invariants import has_shape
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
+from tests.kit.strict_contents import check_response, responses
 
 Json = Any
 NAMES = names()
@@ -21,21 +21,9 @@ def server() -> App:
     return app(rules({**FEATURES, "broken-off": BROKEN_OFF}))
 
 
-def check(body: Json) -> None:
-    """Hold a response against the schema, with the order of its keys, and against the client's strict types."""
-    has_shape(body, "gemini", "response")
-    usage = {key: value for key, value in body["usageMetadata"].items() if key != "serviceTier"}
-    types.GenerateContentResponse.model_validate({**body, "usageMetadata": usage})
-    counts = [usage.get(key, 0) for key in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")]
-    assert usage["totalTokenCount"] == sum(counts)
-
-
 def events(answered: Answered) -> list[Json]:
     assert (answered.status, answered.headers["content-type"]) == (200, "text/event-stream")
-    *frames, rest = answered.body.split(b"\r\n\r\n")
-    assert rest == b""
-    assert all(frame.startswith(b"data: {") and b"\n" not in frame for frame in frames)
-    return [json.loads(frame.removeprefix(b"data: ")) for frame in frames]
+    return responses(answered.body)
 
 
 def joined(found: list[Json]) -> list[Json]:
@@ -60,10 +48,10 @@ def test_plain_and_streamed_say_the_same(server: App, name: str) -> None:
     plain, streamed = (server.ask(url.format(model=name), request(name)) for url in (URL, STREAM_URL))
     assert plain.status == 200, plain.body
     assert plain.headers["content-type"] == "application/json; charset=UTF-8"
-    check(plain.json)
+    check_response(plain.json)
     found = events(streamed)
     for event in found:
-        check(event)
+        check_response(event)
     assert found[-1]["usageMetadata"] == plain.json["usageMetadata"]
     assert {(event["responseId"], event["modelVersion"]) for event in found} == {
         (plain.json["responseId"], plain.json["modelVersion"])
@@ -88,7 +76,7 @@ def test_an_array_says_the_same_too(server: App, name: str) -> None:
 def test_failures(server: App, name: str) -> None:
     plain, streamed = (server.ask(url.format(model=name), request(name)) for url in (URL, STREAM_URL))
     if "filter" in json.dumps(FAILURES[name]):  # which is an answer without candidates
-        check(plain.json)
+        check_response(plain.json)
         assert plain.status == streamed.status == 200
         assert "candidates" not in plain.json
         assert events(streamed) == [plain.json]

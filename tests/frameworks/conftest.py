@@ -22,4 +22,8 @@ def address(server: Served, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("OPENAI_BASE_URL", server.base("openai"))
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base("anthropic"))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.base("gemini"))
+    monkeypatch.setenv("GOOGLE_API_KEY", "any")
     return server.base("openai")

@@ -1,10 +1,12 @@
-"""Instructor: each of its modes for OpenAI, several objects, objects that grow, and what is asked again."""
+"""Instructor: its modes for OpenAI, Claude and Gemini, several objects, objects that grow, what is asked again."""
 
 from collections.abc import Iterable
 from typing import Annotated
 
 import instructor
 import pytest
+from anthropic import Anthropic
+from google import genai
 from instructor import Mode
 from openai import OpenAI
 from pydantic import AfterValidator
@@ -26,6 +28,26 @@ def client(mode: Mode = Mode.TOOLS) -> instructor.Instructor:
 def test_an_object(mode: Mode) -> None:
     person = client(mode).create(model="gpt-4o", response_model=Person, messages=EXTRACT, max_retries=0)
     assert person.model_dump() == ADA
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-5-5", "claude-haiku-4-5"])
+@pytest.mark.parametrize("mode", [Mode.TOOLS, Mode.JSON, Mode.JSON_SCHEMA])
+def test_objects_of_claude(model: str, mode: Mode) -> None:
+    own = instructor.from_anthropic(Anthropic(max_retries=0), mode=mode)
+    options = {"model": model, "max_tokens": 1000, "max_retries": 0}
+    assert own.create(response_model=Person, messages=EXTRACT, **options).model_dump() == ADA
+    people = own.create(response_model=list[Person], messages=EXTRACT_ALL, **options)
+    assert [person.model_dump() for person in people] == [JOHN, JANE]
+
+
+@pytest.mark.parametrize("mode", [Mode.TOOLS, Mode.JSON])
+def test_objects_of_gemini(mode: Mode) -> None:
+    with genai.Client() as google:
+        own = instructor.from_genai(google, mode=mode)
+        options = {"model": "gemini-3-pro-preview", "max_retries": 0}
+        assert own.create(response_model=Person, messages=EXTRACT, **options).model_dump() == ADA
+        people = own.create(response_model=list[Person], messages=EXTRACT_ALL, **options)
+    assert [person.model_dump() for person in people] == [JOHN, JANE]
 
 
 @pytest.mark.parametrize("mode", [Mode.TOOLS, Mode.JSON, Mode.MD_JSON])

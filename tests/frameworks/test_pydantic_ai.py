@@ -1,9 +1,12 @@
 """Pydantic AI: tools, its output tools, native and prompted output, and streams."""
 
+from collections.abc import Callable
+
 import pytest
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, UsageLimits
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.models import Model
+from pydantic_ai.models.google import GoogleModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 
 from tests.frameworks.inputs import (
@@ -19,13 +22,17 @@ from tests.frameworks.inputs import (
 )
 
 ADA = Person(name="Ada Lovelace", age=36)
-MODELS = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel}
+MODELS: dict[str, Callable[[], Model]] = {
+    "chat": lambda: OpenAIChatModel("gpt-4o"),
+    "responses": lambda: OpenAIResponsesModel("gpt-4o"),
+    "gemini": lambda: GoogleModel("gemini-3-pro-preview"),
+}
 FEW = UsageLimits(request_limit=3)
 
 
 @pytest.fixture(params=MODELS)
 def model(request: pytest.FixtureRequest, address: str) -> Model:
-    return MODELS[request.param]("gpt-4o")
+    return MODELS[request.param]()
 
 
 def called(messages: list[ModelMessage]) -> list[tuple[str, object]]:

@@ -166,6 +166,7 @@ _RESPONSE = {
 }
 _CANDIDATE = {"content?": {"parts?": [_TABLE], "role?": str}, "finishReason?": str, "index?": int}
 _CONTENTS = {"candidates?": [_CANDIDATE], "usageMetadata?": _TABLE, "modelVersion?": str, "responseId?": str}
+_VECTOR = {"values": [float]}
 _BLOCK = {"type": str, "text?": str, "thinking?": str, "id?": str, "name?": str, "input?": _TABLE}
 _MESSAGE_USAGE = {"input_tokens": int, "output_tokens": int}
 _JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
@@ -183,8 +184,11 @@ _SHAPES: Mapping[str, Any] = {
     "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _MESSAGE_USAGE},
     "message_event": {"type": str, "index?": int, "message?": _TABLE, "content_block?": _BLOCK, "delta?": _TABLE},
     "embeddings": {"model": str, "data": [{"index": int, "embedding": list[float] | str}]},
+    "vectors": {"embedding?": _VECTOR, "embeddings?": [_VECTOR], "predictions?": [{"embeddings": _VECTOR}]},
     "moderations": {"id": str, "model": str, "results": [_JUDGEMENT]},
     "models": {"data": [{"id": str}]},
     "model": {"id": str},
+    "named_models": {"models?": [{"name": str}], "publisherModels?": [{"name": str}]},
+    "named_model": {"name": str},
     "error": {"error": {"message": str}},
 }

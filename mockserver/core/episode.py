@@ -62,6 +62,9 @@ _FORMATS = {
     ("anthropic", "chat"): "messages",
     ("anthropic", "completions"): "completion",
     ("gemini", "chat"): "contents",
+    ("gemini", "embeddings"): "vectors",
+    ("gemini", "models"): "named_models",
+    ("gemini", "model"): "named_model",
 }
 
 

@@ -56,7 +56,7 @@ class RecordingPolicy:
 def misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
     status, dialect = reply.status, call.dialect
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         key = UPSTREAM_KEY + dialect.upper()
         return f"{status}: the upstream rejected the API key; give the client a valid one, or set {key}{_ALL}"
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):

@@ -244,6 +244,12 @@ def test_a_wrong_key_is_no_answer() -> None:
     )
 
 
+def test_google_answers_a_wrong_key_with_a_400() -> None:
+    body = b'{"error": {"code": 400, "details": [{"reason": "API_KEY_INVALID"}], "status": "INVALID_ARGUMENT"}}'
+    assert misconfiguration(Recorded(400, (), body), call(dialect="gemini")) is not None
+    assert misconfiguration(Recorded(400, (), b'{"error": {"code": 400}}'), call(dialect="gemini")) is None
+
+
 # --- redaction
 
 ENVIRON = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-upstream-0123456789abcdef"}

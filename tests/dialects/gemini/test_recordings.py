@@ -38,6 +38,28 @@ def test_a_stream_says_what_a_plain_answer_says(name: str) -> None:
     assert (plain.model, plain.complete, plain.usage) == (streamed.model, streamed.complete, streamed.usage)
 
 
+ONE = {"content": {"parts": [{"text": "sea"}]}, "outputDimensionality": 3}
+OTHERS = {
+    "/gemini/v1beta/models/gemini-embedding-001:embedContent": ONE,
+    "/gemini/v1beta/models/gemini-embedding-001:batchEmbedContents": {
+        "requests": [{"model": "models/gemini-embedding-001", **ONE}]
+    },
+    "/gemini/v1beta1/publishers/google/models/text-embedding-005:predict": {"instances": [{"content": "sea"}]},
+}
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_recorded_embeddings_are_whole(path: str) -> None:
+    found = episode(SERVER, path, OTHERS[path])
+    assert (found.reply.status, list(misshapen(found))) == (200, [])
+
+
+def test_recorded_models_are_whole() -> None:
+    for path in ("/gemini/v1beta/models", "/gemini/v1beta1/publishers/google/models", "/gemini/v1beta/models/x"):
+        found = episode(SERVER, path, method="GET")
+        assert (found.reply.status, list(misshapen(found))) == (200, [])
+
+
 @pytest.mark.parametrize("name", RULED)
 def test_rules_answer_as_it_was_recorded(name: str) -> None:
     made, skipped = learned(episode(SERVER, STREAM_URL.format(model=name), request(name)))

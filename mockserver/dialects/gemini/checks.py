@@ -14,7 +14,7 @@ from mockserver.dialects.gemini.proto import snake_case
 
 Body = Mapping[str, Json]
 Line = tuple[str, str]  # a path, and what is wrong there
-MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH = 5, 16, 100
+MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH, MAX_INSTANCES = 5, 16, 100, 250
 MAX_NAME, MAX_VERTEX_NAME = 64, 128  # characters of a function's name
 ROLES = ("user", "model", "function")
 
@@ -78,11 +78,15 @@ def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
         parts = content.get("parts") or ()
         if not parts:
             yield f"{path}[{at}].parts", "contents.parts must not be empty."
-        for index, part in enumerate(parts):
-            here = f"{path}[{at}].parts[{index}]"
-            if not _data(part) and "thoughtSignature" not in part:
-                yield f"{here}.data", _NO_DATA
-            yield from _incomplete_data(here, part)
+        yield from part_lines(f"{path}[{at}].parts", parts)
+
+
+def part_lines(path: str, parts: Sequence[Body]) -> Iterator[Line]:
+    for at, part in enumerate(parts):
+        here = f"{path}[{at}]"
+        if not _data(part) and "thoughtSignature" not in part:
+            yield f"{here}.data", _NO_DATA
+        yield from _incomplete_data(here, part)
 
 
 def _incomplete_data(path: str, part: Body) -> Iterator[Line]:

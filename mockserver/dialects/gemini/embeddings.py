@@ -1,13 +1,14 @@
 """Embeddings: `embedContent`, `batchEmbedContents`, and Vertex AI's `predict`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure, Success
 from mockserver.dialects import Operation
-from mockserver.dialects.gemini.checks import MAX_BATCH, Line, refuse
+from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, part_lines, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
 from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read
@@ -37,20 +38,25 @@ def embedding_operations(model: str, render: Render) -> tuple[Operation, ...]:
 
     return (
         of("embedContent", _parse_one, _one),
-        of("batchEmbedContents", _parse_batch, lambda call, outcome: {"embeddings": _values(outcome)}),
+        of("batchEmbedContents", _parse_batch, _batch),
         of("predict", _parse_predict, _predictions),
     )
 
 
 def _parse_one(http: HttpRequest, strict: bool) -> Call:
     body = read(http, EMBED)
-    refuse("EmbedContentRequest", _lines("", body, _model_name(http)))
-    return _call(http, body, [body])
+    request = _configured(body)
+    refuse("EmbedContentRequest", _lines("", request))
+    return _call(http, body, [request])
+
+
+def _configured(request: Body) -> Body:
+    return {**request, **(request.get("embedContentConfig") or {})}
 
 
 def _parse_batch(http: HttpRequest, strict: bool) -> Call:
     body = read(http, BATCH_EMBED)
-    requests = body.get("requests") or []
+    requests = list(map(_configured, body.get("requests") or ()))
     if len(requests) > MAX_BATCH:
         refuse("BatchEmbedContentsRequest", [("requests", f"at most {MAX_BATCH} requests can be in one batch")])
     refuse("BatchEmbedContentsRequest", _batch_lines(requests, _model_name(http)))
@@ -64,8 +70,9 @@ def _parse_predict(http: HttpRequest, strict: bool) -> Call:
         {**parameters, **each, "content": {"parts": [{"text": each.get("content") or ""}]}}
         for each in body.get("instances") or ()
     ]
-    if not requests:
-        raise Failure("bad_parameter", "Invalid instances: at least one instance is needed.")
+    if not 0 < len(requests) <= MAX_INSTANCES:
+        raise Failure("bad_parameter", f"{len(requests)} instance(s) are given; 1 to {MAX_INSTANCES} are allowed.")
+    refuse("PredictRequest", chain.from_iterable(_lines(f"instances[{at}].", each) for at, each in enumerate(requests)))
     return _call(http, body, requests)
 
 
@@ -81,12 +88,14 @@ def _batch_lines(requests: Sequence[Body], model: str) -> Iterator[Line]:
         if model and named != model:
             why = "model is not specified" if not named else "model must match the model of the batch request."
             yield f"requests[{at}].model", why
-        yield from _lines(f"requests[{at}].", request, model)
+        yield from _lines(f"requests[{at}].", request)
 
 
-def _lines(front: str, request: Body, model: str) -> Iterator[Line]:
-    if not (request.get("content") or {}).get("parts"):
+def _lines(front: str, request: Body) -> Iterator[Line]:
+    parts = (request.get("content") or {}).get("parts")
+    if not parts:
         yield f"{front}content", "content is not specified"
+    yield from part_lines(f"{front}content.parts", parts or ())
     if request.get("title") and request.get("taskType") != "RETRIEVAL_DOCUMENT":
         yield f"{front}title", "title is only valid with the task type RETRIEVAL_DOCUMENT."
     size = request.get("outputDimensionality")
@@ -97,8 +106,7 @@ def _lines(front: str, request: Body, model: str) -> Iterator[Line]:
 def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
     model = model_of(http)
     texts = ["\n".join(part.get("text", "") for part in request["content"]["parts"]) for request in requests]
-    asked = next((size for each in requests if (size := each.get("outputDimensionality"))), None)
-    asked = asked or (body.get("embedContentConfig") or {}).get("outputDimensionality")
+    sizes = _sizes(model, requests)
     return Call(
         dialect=NAME,
         operation="embeddings",
@@ -106,19 +114,20 @@ def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
         http=http,
         meaning={
             "model": model,
-            "dimensions": asked,
-            "task": [request.get("taskType", request.get("task_type")) for request in requests[:1]],
+            "dimensions": max(sizes) if len(set(sizes)) == 1 else sizes,
+            "task": [request.get("taskType") for request in requests[:1]],
             "input": texts[0] if len(texts) == 1 else texts,
         },
         raw=body,
         messages=tuple(Message("user", text) for text in texts),
         prompts=tuple(map(Prompt, texts)),
-        options=Options(dimensions=asked if isinstance(asked, int) and asked > 0 else _dimensions(model)),
+        options=Options(dimensions=max(sizes)),
     )
 
 
-def _dimensions(model: str) -> int:
-    return SMALL_DIMENSIONS if model.startswith(("text-embedding", "embedding-")) else MAX_DIMENSIONS
+def _sizes(model: str, requests: Iterable[Body]) -> list[int]:
+    usual = SMALL_DIMENSIONS if model.startswith(("text-embedding", "embedding-")) else MAX_DIMENSIONS
+    return [request.get("outputDimensionality") or usual for request in requests]
 
 
 def _one(call: Call, outcome: Embeddings) -> Body:
@@ -127,6 +136,13 @@ def _one(call: Call, outcome: Embeddings) -> Body:
         details = [{"modality": "TEXT", "tokenCount": outcome.prompt_tokens}]
         body["usageMetadata"] = {"promptTokenCount": outcome.prompt_tokens, "promptTokenDetails": details}
     return body
+
+
+def _batch(call: Call, outcome: Embeddings) -> Body:
+    found, sizes = _values(outcome), _sizes(call.model, map(_configured, call.raw["requests"]))
+    if len(set(sizes)) > 1:  # they are made with as many numbers as the longest has
+        found = [{"values": each["values"][:size]} for each, size in zip(found, sizes, strict=True)]
+    return {"embeddings": found}
 
 
 def _values(outcome: Embeddings) -> list[dict[str, Json]]:

@@ -264,12 +264,21 @@ EMBED = message(
     taskType=TASK,
     title=STRING,
     outputDimensionality=INT32,
-    vertex={"embedContentConfig": STRUCT, "autoTruncate": BOOL},
+    vertex={
+        "autoTruncate": BOOL,
+        "embedContentConfig": message(
+            "EmbedContentConfig",
+            taskType=TASK,
+            title=STRING,
+            outputDimensionality=INT32,
+            **each(BOOL, "autoTruncate", "documentOcr", "audioTrackExtraction"),
+        ),
+    },
 )
 BATCH_EMBED = message("BatchEmbedContentsRequest", model=STRING, requests=Repeated(EMBED))
 PREDICT = message(
     "PredictRequest",
-    instances=Repeated(message("EmbedInstance", content=STRING, task_type=TASK, title=STRING)),
+    instances=Repeated(message("EmbedInstance", taskType=TASK, **each(STRING, "content", "title", "mimeType"))),
     parameters=message("EmbedParameters", outputDimensionality=INT32, autoTruncate=BOOL),
 )
 

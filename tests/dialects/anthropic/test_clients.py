@@ -32,10 +32,10 @@ def cleared(server: MockServer) -> None:
 
 
 @pytest.fixture
-def client(server: MockServer) -> anthropic.Anthropic:
-    return anthropic.Anthropic(
-        base_url=server.base_url("anthropic"), api_key="sk-x", max_retries=0, _strict_response_validation=True
-    )
+def client(server: MockServer) -> Iterator[anthropic.Anthropic]:
+    base = server.base_url("anthropic")
+    with anthropic.Anthropic(base_url=base, api_key="sk-x", max_retries=0, _strict_response_validation=True) as created:
+        yield created
 
 
 def test_a_message(client: anthropic.Anthropic, server: MockServer) -> None:
@@ -217,8 +217,7 @@ def test_rate_limits(server: MockServer) -> None:
 
 def test_the_environment_leads_the_client_here(server: MockServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "real")
-    with server.environ():
-        client = anthropic.Anthropic(max_retries=0)
+    with server.environ(), anthropic.Anthropic(max_retries=0) as client:
         assert client.messages.create(model=MODEL, max_tokens=9, messages=HELLO).content
         assert client.auth_token is None
 

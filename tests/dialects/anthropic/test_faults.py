@@ -27,16 +27,16 @@ def seen(server: MockServer, *faults: Json) -> tuple[str, Json]:
     """The text that came, and how it ended: the stop reason and the usage, or the exception."""
     server.reset()
     server.on("Hello").then({"text": TEXT, "faults": [*faults]})
-    client = anthropic.Anthropic(base_url=server.base_url("anthropic"), api_key="k", max_retries=0, timeout=2)
-    text, ended = "", None
-    try:
-        for event in client.messages.create(model=MODEL, max_tokens=99, messages=HELLO, stream=True):
-            if event.type == "content_block_delta":
-                text += getattr(event.delta, "text", "")
-            elif event.type == "message_delta":
-                ended = event.delta.stop_reason
-    except Exception as error:
-        return text, type(error).__name__
+    base, text, ended = server.base_url("anthropic"), "", None
+    with anthropic.Anthropic(base_url=base, api_key="k", max_retries=0, timeout=2) as client:
+        try:
+            for event in client.messages.create(model=MODEL, max_tokens=99, messages=HELLO, stream=True):
+                if event.type == "content_block_delta":
+                    text += getattr(event.delta, "text", "")
+                elif event.type == "message_delta":
+                    ended = event.delta.stop_reason
+        except Exception as error:
+            return text, type(error).__name__
     return text, ended
 
 

@@ -63,10 +63,11 @@ def test_the_proxy_records_and_replays(tmp_path: Path) -> None:
     asked: Json = {"model": "claude-sonnet-5-5", "max_tokens": 99, "messages": [{"role": "user", "content": PROMPT}]}
 
     def answers(server: MockServer) -> Json:
-        client = anthropic.Anthropic(base_url=server.base_url("anthropic"), api_key="sk-ant-api03-secretsecretsecret")
-        with client.messages.stream(**asked) as stream:
-            streamed = stream.get_final_message().to_dict()
-        return client.messages.create(**asked).to_dict(), streamed
+        base = server.base_url("anthropic")
+        with anthropic.Anthropic(base_url=base, api_key="sk-ant-api03-secretsecretsecret") as client:
+            with client.messages.stream(**asked) as stream:
+                streamed = stream.get_final_message().to_dict()
+            return client.messages.create(**asked).to_dict(), streamed
 
     stated: Json = {"cassette": "sea", "cassettes": str(tmp_path)}
     with MockServer(unmatched="generate") as upstream:

@@ -23,7 +23,7 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
         "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430; "
         "Gemini: 2,720",
     ),
-    "tests": (406, 51_600, "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,000; forms of answers: 150"),
+    "tests": (408, 51_950, "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150"),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer
 

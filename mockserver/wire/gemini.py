@@ -139,9 +139,10 @@ def _function_call(part: ToolUse) -> Object | None:
 def _code_parts(item: Item) -> Iterator[Object]:
     if item.kind == "code_interpreter_call":
         yield {"executableCode": {"language": "PYTHON", "code": item.body.get("code") or ""}}
-        printed = (output.get("logs") or "" for output in item.body.get("outputs") or () if isinstance(output, Mapping))
+        printed = (each.get("logs") or "" for each in item.body.get("outputs") or () if isinstance(each, Mapping))
         outcome = "OUTCOME_FAILED" if item.body.get("status") == "failed" else "OUTCOME_OK"
-        yield {"codeExecutionResult": {"outcome": outcome, "output": "".join(printed)}}
+        output = "".join(printed)
+        yield {"codeExecutionResult": {"outcome": outcome, **({"output": output} if output else {})}}
 
 
 def _signed(parts: list[Object], answer: Answer, index: int, options: GeminiOptions) -> list[Object]:

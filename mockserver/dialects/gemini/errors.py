@@ -30,7 +30,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
         failure = replace(failure, message=message)
     if variant in _VARIANT_STATUSES:
         failure = replace(failure, status=failure.status or _VARIANT_STATUSES[variant])
-    resolved = ERRORS.resolve(replace(failure, details={**facts, **failure.details}), http, call)
+    known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
+    resolved = ERRORS.resolve(replace(failure, details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,

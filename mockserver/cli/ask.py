@@ -65,7 +65,8 @@ def ask_command(  # size: click gives each flag a parameter
         plan = _planned(call, live)
         if isinstance(plan.outcome, Failure):
             reply = handler.dialect.fail(reached.http, plan.outcome, call)
-            output, status = f"error {reply.status}: {reply.body.decode()}", reply.status
+            said = "error" if reply.status >= 400 else "refused"
+            output, status = f"{said} {reply.status}: {reply.body.decode()}", reply.status
         else:
             output, status = "\n".join(_lines(plan.outcome, call)), getattr(plan.outcome, "status", 200)
     click.echo(output)

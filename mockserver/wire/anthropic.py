@@ -76,16 +76,20 @@ _REASONS = {
 
 
 def usage(answer: Answer, extra: Body) -> dict[str, Json]:
-    counted, parts = answer.usage, answer.choices[0].parts
-    found: dict[str, Json] = {
+    details = _output_details(answer.usage, answer.choices[0].parts)
+    return _usage(answer.usage, answer.usage.completion, details, extra)
+
+
+def _usage(counted: Usage, output: int, details: Body, extra: Body) -> dict[str, Json]:
+    return {
         **_input_tokens(counted),
         "cache_creation": {"ephemeral_5m_input_tokens": counted.cache_write, "ephemeral_1h_input_tokens": 0},
-        "output_tokens": counted.completion,
-        **_output_details(counted, parts),
+        "output_tokens": output,
+        **details,
         "service_tier": "standard",
         "inference_geo": "not_available",
+        **extra,
     }
-    return {**found, **extra}
 
 
 def _input_tokens(counted: Usage) -> dict[str, Json]:
@@ -112,7 +116,8 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
             case Text() | Refusal():
                 if part.text:
                     notes = part.annotations if isinstance(part, Text) else ()
-                    cited = {"citations": [_citation(note, part.text) for note in notes]} if notes else {}
+                    citations = [citation for note in notes for citation in _citations(note, part.text)]
+                    cited = {"citations": citations} if citations else {}
                     yield Block({**cited, "type": "text", "text": part.text}, part)
             case Reasoning():
                 text = part.text if options.thinking else ""
@@ -143,18 +148,21 @@ def _input(arguments: str) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _citation(note: Body, text: str) -> Body:
-    """A citation of a rule, which may have the form of a chat's."""
-    if note.get("type") != "url_citation":
-        return note
+def _citations(note: Body, text: str) -> Iterator[Body]:
+    """The citation that a rule's annotation is: Anthropic's own, or a chat's of an address; others are not sent."""
+    kind = str(note.get("type"))
+    if kind.endswith("_location"):
+        yield note
+    if kind != "url_citation":
+        return
     inner = note.get("url_citation")
     cited = inner if isinstance(inner, Mapping) else note
-    quoted = text[slice(cited.get("start_index"), cited.get("end_index"))]
-    url, title = cited.get("url"), cited.get("title")
+    start, end = (at if isinstance(at := cited.get(key), int) else None for key in ("start_index", "end_index"))
+    url, title = cited.get("url") or "", cited.get("title")
     sealed = _sealed(f"{url}{title}")
-    return {
+    yield {
         "type": "web_search_result_location",
-        "cited_text": quoted,
+        "cited_text": text[start:end],
         "url": url,
         "title": title,
         "encrypted_index": sealed,
@@ -239,13 +247,13 @@ PING = Frame(b'{"type": "ping"}', "ping", part="open")
 
 
 def events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
-    used = {**usage(answer, options.usage), "output_tokens": min(1, answer.usage.completion)}
+    counted = answer.usage
+    used = _usage(counted, min(1, counted.completion), {}, options.usage)
     started = {**_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
     yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
     for index, block in enumerate(blocks(answer, options)):
         yield from _block_events(index, block, answer)
     ended = {**_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
-    counted = answer.usage
     total = {**_input_tokens(counted), "output_tokens": counted.completion}
     total |= _output_details(counted, answer.choices[0].parts)
     yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")

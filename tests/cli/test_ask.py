@@ -62,6 +62,12 @@ def test_an_error_is_printed_in_the_dialects_envelope(rules: Path) -> None:
     assert run("ask", "busy", "-r", rules, "--json").code == 1
 
 
+def test_a_refusal_with_a_success_is_no_error(rules: Path) -> None:
+    rules.write_text("rules: [{then: {content_filter: {on: prompt, category: hate}}}]")
+    ran = run("ask", "hello", "-r", rules, "--dialect", "anthropic")
+    assert (ran.code, ran.out.startswith('refused 200: {"model":')) == (0, True)
+
+
 def test_an_unlisted_model_is_an_error(rules: Path) -> None:
     rules.write_text(f"settings: {{models: [gpt-5]}}\n{RULES}")
     ran = run("ask", "hello", "-r", rules)

@@ -126,6 +126,7 @@ def test_what_the_operations_asked_for_have_no_place_for_is_told(when, then, tol
 
 FITS = [
     (Draft(()), "chat", None),
+    (Draft(()), "create_batch", 'this rule gives a text, which cannot answer the operation "create_batch"'),
     (Draft(()), "embeddings", 'this rule gives a text, which cannot answer the operation "embeddings"'),
     (DocumentDraft((1.0,)), "chat", 'this rule gives a vector, which cannot answer the operation "chat"'),
     (DocumentDraft({}), "embeddings", 'this rule gives scores, which cannot answer the operation "embeddings"'),

@@ -20,7 +20,7 @@ from mockserver.dialects._fields import Object, closed_shape, list_of
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects.anthropic.models import refuse, validate
-from mockserver.dialects.anthropic.replies import error_body, headers, message_options, moment, page
+from mockserver.dialects.anthropic.replies import error_body, headers, message_options, moment, page, refusal_of
 from mockserver.dialects.anthropic.request import NAME, messages_call
 from mockserver.wire.anthropic import message
 
@@ -97,7 +97,7 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
     status = (
         "canceling" if call.operation == "cancel_batch" and cancelled else "in_progress" if stored.polls else "ended"
     )
-    kinds = Counter(_kind(outcome, cancelled=cancelled) for _, outcome in stored.results)
+    kinds = Counter(_kind(_answered(*result), cancelled=cancelled) for result in stored.results)
     counts = kinds if status == "ended" else {"processing": len(stored.results)}
     base = f"{_origin(call.http)}{_mount(call.http)}"
     return {
@@ -122,6 +122,10 @@ def _mount(http: HttpRequest) -> str:
     """The path up to the version, as the client reached it: with the namespace, and the mount if there is one."""
     space = "" if http.namespace == "default" else f"/ns/{http.namespace}"
     return space + http.path.partition(_PATH)[0]
+
+
+def _answered(call: Call, outcome: Outcome) -> Outcome:
+    return (refusal_of(outcome, call) if isinstance(outcome, Failure) else None) or outcome
 
 
 def _kind(outcome: Outcome, *, cancelled: bool = False) -> str:
@@ -155,6 +159,7 @@ def _names(stored: Stored) -> list[str]:
 
 
 def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:
+    outcome = _answered(call, outcome)
     match _kind(outcome, cancelled=cancelled), outcome:
         case "succeeded" as kind, Answer() as answer:
             options = message_options(call)

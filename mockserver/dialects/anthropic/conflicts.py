@@ -96,7 +96,7 @@ def _of_thinking(body: Body) -> Messages:
     thinking = body.get("thinking") or {"type": "disabled"}
     if thinking["type"] not in ("enabled", "adaptive"):
         return
-    if thinking.get("budget_tokens", 0) >= body.get("max_tokens", 1 << 62):
+    if "budget_tokens" in thinking and thinking["budget_tokens"] >= body.get("max_tokens", 1 << 62):
         yield f"`max_tokens` must be greater than `thinking.budget_tokens`{_DOCS}"
     if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
         yield "Thinking may not be enabled when tool_choice forces tool use."
@@ -106,8 +106,9 @@ def _of_thinking(body: Body) -> Messages:
 
 def _of_caching(body: Body, blocks: Blocks) -> Messages:
     found = list(_cached(body, blocks))
-    if len(found) > _MOST_CACHED:
-        yield f"A maximum of {_MOST_CACHED} blocks with cache_control may be provided. Found {len(found)}."
+    count = len(found) + bool(body.get("cache_control"))
+    if count > _MOST_CACHED:
+        yield f"A maximum of {_MOST_CACHED} blocks with cache_control may be provided. Found {count}."
     short = False
     for place, control in found:
         if control.get("ttl") == "1h" and short:
@@ -134,7 +135,7 @@ def _unpaired(body: Body) -> Messages:
         return
     turns = list(_turns(body["messages"]))
     seen = Counter[str]()
-    for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=True):
+    for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
         calls = (
             {block["id"]: at for at, _, block in blocks if block["type"] == "tool_use"} if role == "assistant" else {}
         )
@@ -218,10 +219,11 @@ def _unthinking(body: Body) -> Messages:
     """With thinking, the last turn of the assistant begins with its thoughts, if it calls tools."""
     if (body.get("thinking") or {}).get("type") != "enabled":
         return
-    turns = [(role, blocks) for role, blocks in _turns(body["messages"]) if role == "assistant" and blocks]
-    at, index, first = turns[-1][1][0] if turns else (0, 0, {"type": "thinking"})
-    if any(block["type"] == "tool_use" for _, _, block in turns[-1][1] if turns) and "thinking" not in first["type"]:
-        yield _THOUGHTLESS.format(at=at, index=index, kind=first["type"])
+    turns = [blocks for role, blocks in _turns(body["messages"]) if role == "assistant" and blocks]
+    last = turns[-1] if turns else []
+    for at, index, first in last[:1]:
+        if "thinking" not in first["type"] and any(block["type"] == "tool_use" for *_, block in last):
+            yield _THOUGHTLESS.format(at=at, index=index, kind=first["type"])
 
 
 def _unsupported(schema: Json) -> Messages:

@@ -44,7 +44,7 @@ def refuse(message: str) -> Failure:
 
 
 def _refusal(error: ErrorDetails, body: Body) -> Failure:
-    steps = [step for step in error["loc"] if not str(step).startswith("<")]
+    steps = _steps(error)
     if steps[0] == "tools" and len(steps) > 2 and steps[2] in _DATED:
         steps[2] = body["tools"][steps[1]]["type"]
     message = _MESSAGES.get(error["type"], error["msg"])
@@ -52,12 +52,25 @@ def _refusal(error: ErrorDetails, body: Body) -> Failure:
         case "union_tag_not_found":
             steps.append("type")
         case "union_tag_invalid":
-            message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=error["ctx"]["expected_tags"])
+            tags = error["ctx"]["expected_tags"].split(", ")
+            expected = ", ".join(tag for tag in tags if not _is_label(tag.strip("'")))
+            message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=expected)
         case "literal_error" if steps[-1] == "role":
             message = "Input should be 'user' or 'assistant'"  # of late, it may be 'system', too
         case "greater_than_equal" if steps == ["max_tokens"]:
             message = "Input should be greater than or equal to 1"  # from when 0 was not allowed
     return refuse(f"{'.'.join(clip(str(step)) for step in steps)}: {message}")
+
+
+def _steps(error: ErrorDetails) -> list[str | int]:
+    """The path without the labels of unions; the name of an unknown key may look like one."""
+    *path, last = error["loc"]
+    labelled = _is_label(last) and error["type"] != "extra_forbidden"
+    return [step for step in path if not _is_label(step)] + ([] if labelled else [last])
+
+
+def _is_label(step: str | int) -> bool:
+    return isinstance(step, str) and step.startswith("<")
 
 
 _MESSAGES: Mapping[str, str] = {
@@ -219,13 +232,18 @@ def family(kind: str) -> str | None:
     return next((name for name in _DATED if kind == name or kind.startswith(f"{name}_")), None)
 
 
+def is_toolset(kind: str) -> bool:
+    """Whether only the provider knows the tools of a type; the client runs none of them by its name."""
+    return kind.startswith(_WITHOUT_NAME)
+
+
 def _tool_tag(tool: Any) -> str | None:
     kind = tool.get("type") if isinstance(tool, dict) else None
     if kind is None or not isinstance(kind, str) or kind == "custom":
         return "custom"
-    if kind.startswith(_WITHOUT_NAME):
+    if is_toolset(kind):
         return "<a toolset>"
-    return family(kind) or ("<a toolset>" if isinstance(tool.get("name"), str) else kind)
+    return family(kind) or ("<a toolset>" if kind and isinstance(tool.get("name"), str) else kind)
 
 
 Tool = union_by(

@@ -143,20 +143,21 @@ def _model(name: str, created: int) -> dict[str, Json]:
 
 
 def fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
-        return _refused(failure, call)
+    if call is not None and (answer := refusal_of(failure, call)):
+        return with_headers(_message_reply(call, answer), headers(call.http, call))
     body, status = error_body(http, failure, call)
     again: Headers = (("x-should-retry", "true"),) if status == 429 else ()
     own = (*headers(http, call), *retry_after(failure), *again)
     return json_reply(status, body, merge_headers(own, failure.headers))
 
 
-def _refused(failure: Failure, call: Call) -> Reply:
+def refusal_of(failure: Failure, call: Call) -> Answer | None:
     """A prompt that is filtered: no error here, but a message that ends before it begins."""
+    if failure.reason != "content_filter" or failure.status is not None or call.operation != "chat":
+        return None
     named = call.ids.prefix + Seed().base58(call.ids.length, "refusal", call.fingerprint)
     choice = Choice((), "content_filter", safety=failure.details.get("safety", ()))
-    answer = Answer(named, 0, call.model, (choice,), Usage(call.prompt_tokens), headers=failure.headers)
-    return with_headers(_message_reply(call, answer), headers(call.http, call))
+    return Answer(named, 0, call.model, (choice,), Usage(call.prompt_tokens), headers=failure.headers)
 
 
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
@@ -186,7 +187,9 @@ def _of_schema(failure: Failure, call: Call | None) -> str | None:
 def error_event(failed: Reply, frames: int) -> Frame:
     data = failed.body
     if not data.startswith(b'{"type":"error"'):  # a refusal, which is none once the message has begun
-        data = to_json({"type": "error", "error": {"type": INVALID_REQUEST, "message": _BLOCKED}})
+        request = next(value for name, value in failed.headers if name == "request-id")
+        error = {"type": INVALID_REQUEST, "message": _BLOCKED}
+        data = to_json({"type": "error", "error": error, "request_id": request})
     return Frame(data, "error", part="finish")
 
 

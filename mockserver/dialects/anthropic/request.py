@@ -23,7 +23,7 @@ from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
 from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
-from mockserver.dialects.anthropic.models import MESSAGES, Body, family, refuse, validate
+from mockserver.dialects.anthropic.models import MESSAGES, Body, family, is_toolset, refuse, validate
 from mockserver.dialects.anthropic.tools import SCHEMAS, usable_schema
 
 NAME = "anthropic"
@@ -194,8 +194,8 @@ def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
     for tool in tools:
         kind = tool.get("type") or "custom"
         name = tool.get("name")
-        if not isinstance(name, str):
-            continue  # toolsets, whose members only the provider knows
+        if not isinstance(name, str) or is_toolset(kind):
+            continue
         if kind == "custom":
             schema = usable_schema(tool["input_schema"])
             yield Tool(name, tool.get("description") or "", schema, strict=tool.get("strict") is True)
@@ -226,11 +226,16 @@ def _plain(content: Json, ordinals: dict[str, str]) -> Json:
     """The content with ordinals for ids, and without what changes no answer."""
     if not isinstance(content, list):
         return content
-    return [{key: _plain_value(key, block[key], ordinals) for key in block if key not in _UNSAID} for block in content]
+    return [
+        {key: _plain_value(key, block[key], ordinals) for key in block if key not in _UNSAID}
+        if isinstance(block, dict)
+        else block
+        for block in content
+    ]
 
 
 def _plain_value(key: str, value: Json, ordinals: dict[str, str]) -> Json:
-    if key in ("id", "tool_use_id"):
+    if key in ("id", "tool_use_id") and isinstance(value, str):
         return ordinals.setdefault(value, f"#{len(ordinals)}")
     return _plain(value, ordinals) if key == "content" else value
 

@@ -46,7 +46,8 @@ def _constraints(description: str, schema: Schema) -> Schema:
     if not text.startswith("{"):
         return {}
     entries = (entry.partition(": ") for entry in _BETWEEN.split(text[1:-1]))
-    return {key: _value(key, value) for key, _, value in entries if key in _RESTORED and key not in schema}
+    found = ((key, _value(key, value)) for key, _, value in entries if key in _RESTORED and key not in schema)
+    return {key: value for key, value in found if key not in _NUMBERS or type(value) in (int, float)}
 
 
 def _value(key: str, text: str) -> Json:
@@ -61,12 +62,11 @@ def _value(key: str, text: str) -> Json:
 _BETWEEN = re.compile(r", (?=[A-Za-z$]{1,30}: )")
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _TEXTS = ("pattern", "format", "contentEncoding")
-_RESTORED = frozenset(
-    (
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
-        *("pattern", "format", "minItems", "maxItems", "uniqueItems", "default", "minProperties", "maxProperties"),
-    )
+_NUMBERS = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
+    *("minItems", "maxItems", "minProperties", "maxProperties"),
 )
+_RESTORED = frozenset((*_NUMBERS, "pattern", "format", "uniqueItems", "default"))
 _DATA = ("enum", "const", "default", "examples", "required", "description")
 _KEYWORDS = frozenset(("type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const", "properties", "items", "$defs"))
 

@@ -211,7 +211,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
     "moderation": ("moderations",),
 }
 _WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
-_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info", OTHER)
+_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
 _PURPOSE_OF: Mapping[str, str] = {
     **dict.fromkeys(("text", "json", "refusal", "tool_calls", "items", "parts", "choices"), "text"),
     **dict.fromkeys(("generate", "echo", "failed"), "text"),

@@ -67,6 +67,16 @@ def test_usage_is_dropped_from_the_bytes(server: MockServer) -> None:
         assert "usage" not in httpx.post(f"{server.base_url('anthropic')}/v1/messages", json=body).text
 
 
+@pytest.mark.parametrize("reason", ["overloaded", "content_filter"])
+def test_errors_name_the_request(server: MockServer, reason: str) -> None:
+    server.reset()
+    server.on("Hello").then({"text": TEXT, "faults": [{"error_event": {"after_tokens": 2, "reason": reason}}]})
+    body = {"model": MODEL, "max_tokens": 99, "messages": HELLO, "stream": True}
+    answered = httpx.post(f"{server.base_url('anthropic')}/v1/messages", json=body)
+    error = json.loads(answered.text.rpartition("data: ")[2])
+    assert (error["type"], error["request_id"]) == ("error", answered.headers["request-id"])
+
+
 def test_bad_arguments(server: MockServer) -> None:
     server.reset()
     tools = [{"name": "get", "input_schema": {"type": "object"}}]

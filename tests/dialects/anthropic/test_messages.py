@@ -70,6 +70,39 @@ def test_usage_of_a_rule() -> None:
     assert (counts, usage["output_tokens"]) == ([35, 5, 60], 9)
 
 
+def test_what_is_done_later_is_not_counted_at_the_start() -> None:
+    for name, key in {"generated-thinking": "output_tokens_details", "generated-search": "server_tool_use"}.items():
+        start, *_, ended, _ = events(server().ask(PATH, request(name, stream=True)).body)
+        assert key in ended["usage"]
+        assert key not in start["message"]["usage"]
+
+
+def test_annotations_that_anthropic_has_no_form_for_are_not_sent() -> None:
+    notes = [{"type": "file_citation", "file_id": "f", "index": 1}, {"type": "url_citation", "url": None}]
+    for annotations, kept in ((notes[:1], None), (notes, ["web_search_result_location"])):
+        told = app(json.dumps({"rules": [{"then": {"text": SEA, "annotations": annotations}}]}))
+        for stream in (False, True):
+            (block,) = check_message(told.ask(PATH, request("text", stream=stream)).body)["content"]
+            assert (block.get("citations") and [each["type"] for each in block["citations"]]) == kept
+
+
+def test_the_tools_of_the_provider_are_not_called() -> None:
+    for tool in ({"type": "advisor_20260301", "name": "advisor"}, {"type": "computer_toolset_20260801", "name": "a"}):
+        asked = [{"role": "user", "content": f"Ask the {tool['name']}, please."}]
+        found = server().ask(PATH, request("generated", messages=asked, tools=[tool])).json["content"]
+        assert [block["type"] for block in found] == ["text"]
+
+
+def test_a_filtered_request_of_a_batch_is_refused() -> None:
+    told = app("rules: [{when: {operation: chat}, then: {error: content_filter}}]")
+    path = f"{PATH}/batches"
+    batch = told.ask(path, {"requests": [{"custom_id": "a", "params": request("text")}]}).json
+    counts = told.ask(f"{path}/{batch['id']}", method="GET").json["request_counts"]
+    assert (counts["succeeded"], counts["errored"]) == (1, 0)
+    result = json.loads(told.ask(f"{path}/{batch['id']}/results", method="GET").body)["result"]
+    assert (result["type"], result["message"]["stop_reason"]) == ("succeeded", "refusal")
+
+
 def test_what_was_asked_for_is_in_the_message() -> None:
     found = server().ask(PATH, request("asked-for")).json
     assert found["diagnostics"] == {"cache_miss_reason": None}

@@ -102,6 +102,59 @@ def test_strict(body: Json, headers: Any, message: str) -> None:
     assert (status, found["error"]["message"]) == (400, message)
 
 
+THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}
+USED = {"type": "tool_use", "id": "t1", "name": "a", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "t1"}
+
+
+def test_strict_thinking_needs_thoughts_before_calls() -> None:
+    assert ask(THINKING, strict=True)[0] == 200
+    messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]
+    status, found = ask({**THINKING, "messages": messages}, strict=True)
+    assert status == 400
+    assert found["error"]["message"].startswith("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`")
+    messages[1] = {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}, USED]}
+    assert ask({**THINKING, "messages": messages}, strict=True)[0] == 200
+
+
+def said(*content: Json) -> list[Json]:
+    return [{"role": "user", "content": list(content)}]
+
+
+ODD = {
+    "instructions only": {"messages": [{"role": "system", "content": "Be kind."}]},
+    "nothing but a warm cache": {"thinking": {"type": "adaptive"}, "max_tokens": 0},
+    "results of any kind": {
+        "messages": said({"type": "web_search_tool_result", "tool_use_id": "s", "content": [1, None, ["a"]]})
+    },
+    "lists for ids": {"messages": said({"type": "mcp_tool_use", "id": [1]}, {"type": "compaction", "tool_use_id": {}})},
+    "states of a browser": {
+        "messages": [
+            *USUAL["messages"],
+            {"role": "assistant", "content": [USED]},
+            *said({**RESULT, "content": [{"type": "browser_state", "content": [5]}]}),
+        ]
+    },
+    "constraints that are none": {
+        "tools": [
+            {
+                "name": "a",
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"n": {"type": "integer", "description": "{minimum: low, maxLength: True}"}},
+                },
+            }
+        ],
+        "tool_choice": {"type": "any"},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_but_accepted(name: str) -> None:
+    assert ask(ODD[name])[0] == 200
+
+
 def test_thoughts_of_the_mock_are_genuine() -> None:
     thinking = {"thinking": {"type": "adaptive"}}
     for shown in (thinking, {"thinking": {"type": "adaptive", "display": "omitted"}}):

@@ -128,7 +128,7 @@ class Options:
     max_tokens: int | None = None
     usual_tokens: int | None = None  # the provider's default limit; None: the client set one
     max_tool_calls: int | None = None  # how many hosted tool calls are allowed
-    overflow: str = "error"  # for too long prompts: error, or truncate
+    overflow: str = "error"  # error; or truncate the prompt; or shorten the answer, so that both fit
     ignore_eos: bool = False  # generate up to the token limit
     echo: int = 0  # how many of the prompt's last tokens to repeat
     stop: tuple[str, ...] = ()
@@ -258,7 +258,7 @@ def fingerprint(*parts: Json) -> str:
     return blake2b(canonical(parts).encode("ascii"), digest_size=16).hexdigest()
 
 
-_PER_MESSAGE, _PRIMING, _NAMED = 3, 3, 1  # tokens
+_PER_MESSAGE, PRIMING, _NAMED = 3, 3, 1  # tokens
 _TOOLS, _SHARED = 9, 4  # tokens; tools share the system message if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
@@ -269,7 +269,7 @@ def prompt_tokens(
     tokenizer: Tokenizer,
     of_part: Callable[[Mapping[str, Json]], int] = part_tokens,
 ) -> int:
-    tokens = _PRIMING + sum(_of_message(message, tokenizer, of_part) for message in messages)
+    tokens = PRIMING + sum(_of_message(message, tokenizer, of_part) for message in messages)
     if not tools:
         return tokens
     shared = _SHARED if any(message.role in ("system", "developer") for message in messages) else 0

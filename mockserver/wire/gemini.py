@@ -86,7 +86,8 @@ def usage_metadata(usage: Usage, options: GeminiOptions, *, visible: int | None 
         "cachedContentTokenCount": usage.cached,
     }
     made = {key: count for key, count in counts.items() if count}
-    made["promptTokensDetails"] = modalities(usage.prompt, options.media)
+    if usage.prompt:
+        made["promptTokensDetails"] = modalities(usage.prompt, options.media)
     if usage.cached:
         made["cacheTokensDetails"] = modalities(usage.cached, {})
     if options.vertex and visible:
@@ -124,7 +125,7 @@ def _parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
 
 def _shown_text(text: str, options: GeminiOptions) -> str:
     value = parsed(text) if options.bare_enum else None
-    return value if isinstance(value, str) else text
+    return value if isinstance(value, str) else text.removeprefix('"') if options.bare_enum else text
 
 
 def _function_call(part: ToolUse) -> Object | None:
@@ -246,7 +247,8 @@ def _notes(choice: Choice, options: GeminiOptions) -> Iterator[tuple[Mapping[str
 
 def _citations(choice: Choice, options: GeminiOptions) -> Object:
     """Annotations in Gemini's own form: `{startIndex, endIndex, uri, license}`."""
-    sources = [dict(note) for note, _, _ in _notes(choice, options) if "uri" in note]
+    notes = [note for note, _, _ in _notes(choice, options) if "uri" in note]
+    sources = [{key: value for key, value in note.items() if value} for note in notes]  # zeros are not printed
     key = "citations" if options.vertex else "citationSources"
     return {"citationMetadata": {key: sources}} if sources else {}
 
@@ -374,13 +376,17 @@ class _Stream:
         if around is None:
             around = self._templates[index, self._thoughts] = self._template(index)
         total = self._answer.usage.prompt + self._visible + self._thoughts
-        return b"%b%b%b%d%b%d%b" % (around[0], to_json(part), around[1], self._visible, around[2], total, around[3])
+        made = b"%b%b%b%d%b%d%b" % (around[0], to_json(part), around[1], self._visible, around[2], total, around[3])
+        return b"%b%d%b" % (made, self._visible, around[4]) if around[4:] else made
 
     def _template(self, index: int) -> list[bytes]:
         """The bytes of a response before, between and after its text, its candidates' tokens and its total."""
         usage = {**self._usage(), "candidatesTokenCount": _HOLES[1], "totalTokenCount": _HOLES[2]}
+        holes = _HOLES if "candidatesTokensDetails" in usage else _HOLES[:3]
+        if holes[3:]:
+            usage["candidatesTokensDetails"] = modalities(holes[3], {})
         rest, made = self._whole(self._candidate(index, {"text": _HOLES[0]}), usage), list[bytes]()
-        for hole in _HOLES:
+        for hole in holes:
             before, _, rest = rest.partition(to_json(hole))
             made.append(before)
         return [*made, rest]
@@ -396,7 +402,7 @@ class _Stream:
         return self._encode(_response({"candidates": [candidate]}, usage, self._answer, self._options))
 
 
-_HOLES = ("\ue000text\ue000", 987_654_321_000_001, 987_654_321_000_002)
+_HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))
 
 
 def _as_part(part: str | Object | None) -> Object:

@@ -23,7 +23,7 @@ from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
-from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_media, is_vertex, parse_count, parse_generate
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
@@ -65,6 +65,8 @@ def _render_count(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Stored)  # noqa: S101
     tokens, options = outcome.answer.usage.prompt, _options(call)
     body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
+    if cached := max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0:
+        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, {})}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
     return _json(call.http, 200, body)
@@ -76,7 +78,7 @@ def _wants_events(http: HttpRequest) -> bool:
 
 def _options(call: Call) -> GeminiOptions:
     config: Mapping[str, Json] = call.raw.get("generationConfig") or {}
-    media = Counter(_modality(part) for message in call.messages for part in message.parts)
+    media = Counter(_modality(part) for message in call.messages for part in message.parts if is_media(part))
     return GeminiOptions(
         vertex=is_vertex(call.http),
         thoughts=(config.get("thinkingConfig") or {}).get("includeThoughts") is True,

@@ -25,6 +25,7 @@ def check_generate(request: Body, *, model: str, vertex: bool, strict: bool) -> 
     config = request.get("generationConfig") or {}
     for why in (
         *_config_sentences(config, vertex=vertex),
+        *_budget(model, (config.get("thinkingConfig") or {}).get("thinkingBudget")),
         *_function_turns(request["contents"]),
         *_tool_sentences(request, config, old=strict and model.startswith(("gemini-1.", "gemini-2."))),
         *(_unsigned(request["contents"]) if strict and is_newer(model) else ()),
@@ -211,8 +212,6 @@ def _config_sentences(config: Body, *, vertex: bool) -> Iterator[str]:
     thinking = config.get("thinkingConfig") or {}
     if "thinkingLevel" in thinking and "thinkingBudget" in thinking:
         yield "You can only set only one of thinking budget and thinking level."
-    if thinking.get("thinkingBudget", 0) < -1:
-        yield _INVALID
     if config.get("logprobs") is not None and config.get("responseLogprobs") is not True:
         yield "Logprobs: response_logprobs must be true to set logprobs."
     schema = "responseSchema" in config
@@ -253,7 +252,21 @@ _VERTEX_RANGES: Mapping[str, tuple[float, float, str]] = {
     "stopSequences": (0, MAX_VERTEX_STOPS + 1, "exclusive"),
 }
 MIME_TYPES = ("text/plain", "application/json", "application/xml", "application/yaml", "text/x.enum")
-_INVALID = "Request contains an invalid argument."
+
+
+def _budget(model: str, tokens: int | None) -> Iterator[str]:
+    """A budget for thinking that the model does not take: -1 is any, 0 none."""
+    least, most, off = next((each for name, each in _BUDGETS.items() if model.startswith(name)), (1, 1 << 31, True))
+    if tokens is not None and tokens != -1 and not least <= tokens <= most and (tokens or not off):
+        yield "Request contains an invalid argument."
+
+
+# By the beginning of a model's name: the least and the largest budget, and whether it may be 0.
+_BUDGETS: Mapping[str, tuple[int, int, bool]] = {
+    "gemini-2.5-flash-lite": (512, 24_576, True),
+    "gemini-2.5-flash": (1, 24_576, True),
+    "gemini-2.5-pro": (128, 32_768, False),
+}
 
 
 def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
@@ -262,7 +275,7 @@ def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
         calls = _count(content, "functionCall")
         if not calls or content.get("role") != "model":
             continue
-        if at == 0:
+        if at == 0 or contents[at - 1].get("role") == "model":
             yield (
                 "Please ensure that function call turn comes immediately after a user turn or after a function "
                 "response turn."

@@ -33,6 +33,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
     resolved = ERRORS.resolve(replace(failure, details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
+    if "schema" in failure.details:
+        message = message.replace("response_format", "generation_config.response_schema", 1)
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,
         "message": message,
@@ -46,6 +48,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
 def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     """A reason that Google has more than one answer to: which of them."""
     reason, vertex = failure.reason, "/publishers/" in http.path
+    if reason == "invalid_key" and failure.status == 401:
+        return "bad_token"
     if reason == "invalid_key" and bearer(http) and credential(http) == bearer(http):
         return "bad_token"
     if reason == "unknown_model" and call is not None and (vertex or call.operation == "model"):
@@ -56,7 +60,7 @@ def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
         return "vertex_quota"
     if reason == "unsupported":
         return str(failure.details.get("feature", reason))
-    return "schema" if "schema" in failure.details else reason
+    return reason
 
 
 def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Facts:
@@ -66,7 +70,10 @@ def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Facts:
     return {
         "model": call.model if call is not None else "",
         "id": call.id.removeprefix("files/") if call is not None else "",
-        "verb": http.path.rpartition(":")[2].replace("streamG", "g") if ":" in http.path else "generateContent",
+        "verb": http.path.rpartition(":")[2].replace("streamG", "g").replace("batchEmbedContents", "embedContent")
+        if ":" in http.path
+        else "generateContent",
+        "parent": http.path_params.get("parent", "models"),
         "version": http.path_params.get("version", "v1beta"),
         "metric": f"{SERVICE}/generate_content_free_tier_{metric}",
         "quota": quota.format("Day" if window == "day" else "Minute"),
@@ -216,7 +223,7 @@ VARIANTS: Mapping[str, str] = {
     "no_file": "You do not have permission to access the File {id} or it may not exist.",
     "no_model": "Model is not found: models/{model} for api version {version}",
     "no_publisher_model": (
-        "Publisher Model `publishers/google/models/{model}` was not found or your project does not have access to it. "
+        "Publisher Model `{parent}/{model}` was not found or your project does not have access to it. "
         "Please ensure you are using a valid model version. For more information, see: "
         "https://cloud.google.com/vertex-ai/generative-ai/docs/learn/model-versions"
     ),
@@ -224,7 +231,6 @@ VARIANTS: Mapping[str, str] = {
         "Resource exhausted. Please try again later. Please refer to "
         "https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429 for more details."
     ),
-    "schema": "Invalid schema: {why} (at {pointer}).",
     "tools": "Function calling is not enabled for models/{model}",
     "vision": "Image input modality is not enabled for models/{model}",
     "json_schema": "JSON mode is not enabled for models/{model}",

@@ -26,6 +26,7 @@ from mockserver.dialects.gemini.proto import (
     each,
     enum,
     message,
+    read_message,
 )
 
 EMPTY = message("Empty")
@@ -291,10 +292,10 @@ def json_schema(schema: Schema) -> Json:
     made: dict[str, Json] = {key: value for key, value in schema.items() if key in _KEPT}
     if kind := _TYPES.get(schema.get("type", "")):
         made["type"] = [kind, "null"] if schema.get("nullable") else kind
-    if "enum" in schema and schema.get("nullable"):
-        made["enum"] = [*schema["enum"], None]
+    if schema.get("enum"):
+        made["enum"] = [*_choices(schema), *([None] if schema.get("nullable") else ())]
     if "ref" in schema:
-        made["$ref"] = schema["ref"]
+        made["$ref"] = schema["ref"].replace("#/defs/", "#/$defs/", 1)
     for key, name in (("properties", "properties"), ("defs", "$defs")):
         if key in schema:
             made[name] = {field: json_schema(inner) for field, inner in _ordered(schema, key)}
@@ -303,11 +304,25 @@ def json_schema(schema: Schema) -> Json:
     if "anyOf" in schema:
         nullable = [{"type": "null"}] if schema.get("nullable") else []
         made["anyOf"] = [*map(json_schema, schema["anyOf"]), *nullable]
-    if isinstance(more := schema.get("additionalProperties"), bool):
-        made["additionalProperties"] = more
+    if "additionalProperties" in schema:
+        made["additionalProperties"] = _additional(schema["additionalProperties"])
     if schema.get("type") == "OBJECT" and made.get("properties"):
         made.setdefault("additionalProperties", False)
     return made
+
+
+def _choices(schema: Schema) -> list[Json]:
+    """The values of an enum, which are texts: of numbers, too."""
+    kind = {"INTEGER": INT64, "NUMBER": DOUBLE}.get(schema.get("type", ""), STRING)
+    try:
+        return list(map(kind.read, schema["enum"]))
+    except ValueError:
+        return list(schema["enum"])
+
+
+def _additional(value: Json) -> Json:
+    inner, wrong = read_message(SCHEMA, value, vertex=False) if isinstance(value, Mapping) else ({}, [])
+    return value is not False if wrong or not inner else json_schema(inner)
 
 
 def answer_schema(schema: Schema) -> Json:
@@ -349,7 +364,7 @@ def _ordered(schema: Schema, key: str) -> Iterable[tuple[str, Json]]:
 _TYPES = {name: name.lower() for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")}
 _KEPT = frozenset(
     (
-        *("title", "description", "enum", "required", "pattern", "format", "default"),
+        *("title", "description", "required", "pattern", "format", "default"),
         *("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "minimum", "maximum"),
     )
 )

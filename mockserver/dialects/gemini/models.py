@@ -9,6 +9,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models, Success
 from mockserver.dialects import Operation
+from mockserver.dialects._parse import clip
 
 NAME = "gemini"
 Entry = TypeVar("Entry")
@@ -41,12 +42,15 @@ def _parse(http: HttpRequest, strict: bool) -> Call:
 
 def page_of(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:
     """The entries of the page that is asked for, and the token of the next one. Raises Failure for a bad query."""
-    size = http.query.get("pageSize") or str(USUAL_PAGE)
+    token, size = http.query.get("pageToken") or "", http.query.get("pageSize") or str(USUAL_PAGE)
     try:
-        start = int(urlsafe_b64decode(http.query.get("pageToken", ""))) if http.query.get("pageToken") else 0
+        start = int(urlsafe_b64decode(token)) if token else 0
+    except ValueError:
+        raise Failure("bad_parameter", "Page token is not valid.") from None
+    try:
         asked = int(size)
     except ValueError:
-        raise Failure("bad_parameter", f"Invalid value at 'page_size' (TYPE_INT32), \"{size[:20]}\"") from None
+        raise Failure("bad_parameter", f"Invalid value at 'page_size' (TYPE_INT32), \"{clip(size, 20)}\"") from None
     if asked < 0 or start < 0:
         raise Failure("bad_parameter", "* ListModelsRequest.page_size: page_size must not be negative.\n")
     end = start + min(asked or USUAL_PAGE, LARGEST_PAGE)

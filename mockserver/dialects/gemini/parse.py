@@ -51,7 +51,7 @@ def parse_count(http: HttpRequest, strict: bool) -> Call:
 def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
     """The body as its message, with camelCase keys. Raises Failure with all that is wrong in it."""
     try:
-        given = read_object(http)
+        given = read_object(http) if http.body.strip() else {}
     except Failure as failure:
         why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
         raise Failure(failure.reason, f"Invalid JSON payload received. {why}") from None
@@ -98,6 +98,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
             stop=tuple(config.get("stopSequences") or ()),
             logprobs=(config.get("logprobs") or 0) if config.get("responseLogprobs") else None,
             seed=config.get("seed"),
+            overflow="shorten",
             effort=_effort(config.get("thinkingConfig") or {}),
             response_format=response_format,
             schema=schema,
@@ -130,7 +131,11 @@ TEXTS = Texts("contents", _roles, _with_contents, lambda http, call: ())
 
 
 def _part_tokens(part: Mapping[str, Json]) -> int:
-    return PART_TOKENS
+    return PART_TOKENS if is_media(part) else len(compact(part)) // 4  # code and what it printed
+
+
+def is_media(part: Mapping[str, Json]) -> bool:
+    return part["type"] not in _DONE.values()
 
 
 def messages_of(body: Body) -> Iterator[Message]:

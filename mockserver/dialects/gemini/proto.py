@@ -9,6 +9,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
@@ -81,7 +82,8 @@ class Message:
 
 
 def _by_names(fields: Mapping[str, Type]) -> Mapping[str, tuple[str, Type]]:
-    return {name: (camel, kind) for camel, kind in fields.items() for name in (camel, snake_case(camel))}
+    known = {name: (camel, kind) for camel, kind in fields.items() for name in (camel, snake_case(camel))}
+    return {name: (camel.lstrip("_"), kind) for name, (camel, kind) in known.items()}  # _responseJsonSchema
 
 
 def snake_case(name: str) -> str:
@@ -256,6 +258,14 @@ def _like(pattern: re.Pattern[str]) -> Callable[[Json], str]:
     return read
 
 
+def _timestamp(value: Json) -> str:
+    found = _TIMESTAMP.fullmatch(_string(value))
+    if found is None:
+        raise ValueError
+    moment = datetime.fromisoformat(found["moment"] + found["offset"].replace("Z", "+00:00")).astimezone(UTC)
+    return f"{moment.replace(tzinfo=None).isoformat()}{found['fraction'] or ''}Z"
+
+
 def _struct(value: Json) -> Json:
     if not isinstance(value, dict):
         raise ValueError
@@ -266,7 +276,8 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 _DURATION = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?s")
 _TIMESTAMP = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})"
+    r"(?P<moment>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?P<fraction>\.[0-9]{1,9})?"
+    r"(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})"
 )
 _URL_SAFE = str.maketrans("-_", "+/")
 _UNKNOWN = "Cannot find field."
@@ -276,7 +287,7 @@ INT32, INT64 = Scalar("TYPE_INT32", _integer(32)), Scalar("TYPE_INT64", _integer
 FLOAT, DOUBLE = Scalar("TYPE_FLOAT", _float), Scalar("TYPE_DOUBLE", _float)
 BYTES = Scalar("TYPE_BYTES", _bytes)
 DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _like(_DURATION))
-TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _like(_TIMESTAMP))
+TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _timestamp)
 STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _struct)
 VALUE = Scalar("type.googleapis.com/google.protobuf.Value", lambda value: value)
 STRINGS = Repeated(STRING)

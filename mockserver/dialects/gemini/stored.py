@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from mockserver.core.call import Call, IdShape, Options, Page
+from mockserver.core.call import PRIMING, Call, IdShape, Options, Page
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored, Success
@@ -82,7 +82,8 @@ def _parse_cache(http: HttpRequest, strict: bool) -> Call:
 
 def _parse_update(http: HttpRequest, strict: bool) -> Call:
     body = read(http, CACHED_CONTENT)
-    changed: dict[str, Json] = {key: body[key] for key in ("ttl", "expireTime") if key in body}
+    both = ("ttl", "expireTime")  # of which the newer one holds
+    changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
     return replace(_look_up("update_cached_content", CACHE_IDS)(http, strict), raw=changed)
 
 
@@ -166,7 +167,7 @@ def _cache_body(call: Call, stored: Stored) -> Body:
         "updateTime": _moment(created),
         "expireTime": raw.get("expireTime") or _moment(created + seconds),
         "displayName": raw.get("displayName", ""),
-        "usageMetadata": {"totalTokenCount": stored.answer.usage.prompt},
+        "usageMetadata": {"totalTokenCount": max(stored.answer.usage.prompt - PRIMING, 0)},
     }
 
 

@@ -1,0 +1,179 @@
+"""Details of requests and answers that Google's documents state, and what the client's types demand."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.kit.local import Answered, local
+
+Json = Any
+SERVER = local()
+DEVELOPER, VERTEX = "/gemini/v1beta/models/", "/gemini/v1beta1/publishers/google/models/"
+HI: Json = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+
+
+def ask(config: Json = None, model: str = "gemini-2.5-flash", **more: Json) -> Answered:
+    body = {**HI, **({"generationConfig": config} if config is not None else {}), **more}
+    return SERVER.ask(f"{DEVELOPER}{model}:generateContent", body)
+
+
+def answer(schema: Json, key: str = "responseSchema") -> Json:
+    said = ask({"responseMimeType": "application/json", key: schema}).json
+    return json.loads(said["candidates"][0]["content"]["parts"][0]["text"])
+
+
+def message(answered: Answered, status: int = 400) -> str:
+    assert answered.status == status
+    return str(answered.json["error"]["message"])
+
+
+def test_the_older_name_of_a_json_schema() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    assert isinstance(answer(schema, "_responseJsonSchema")["a"], int)
+    both = {"_responseJsonSchema": schema, "responseSchema": {"type": "STRING"}, "responseMimeType": "application/json"}
+    assert message(ask(both)) == "Only one of response_schema and response_json_schema may be set."
+
+
+def test_schemas_refer_to_defs() -> None:
+    node = {"type": "OBJECT", "properties": {"number": {"type": "INTEGER"}}, "required": ["number"]}
+    found = answer({"type": "OBJECT", "properties": {"n": {"ref": "#/defs/Node"}}, "defs": {"Node": node}})
+    assert isinstance(found["n"]["number"], int)
+
+
+def test_values_of_enums_are_texts_of_numbers_too() -> None:
+    assert answer({"type": "INTEGER", "format": "enum", "enum": ["101", "201"]}) in (101, 201)
+    assert answer({"type": "NUMBER", "enum": ["1.5"]}) == 1.5
+    assert isinstance(answer({"type": "STRING", "enum": []}), str)
+
+
+@pytest.mark.parametrize("kind", ["INTEGER", "integer"])
+def test_additional_properties_have_a_schema(kind: str) -> None:
+    found = answer({"type": "OBJECT", "additionalProperties": {"type": kind}, "minProperties": 2})
+    assert len(found) == 2
+    assert all(isinstance(value, int) for value in found.values())
+
+
+def test_a_refused_schema_is_not_in_the_words_of_others() -> None:
+    refused = ask({"responseMimeType": "application/json", "responseSchema": {"type": "STRING", "pattern": "("}})
+    assert (
+        message(refused) == 'Invalid schema for generation_config.response_schema: "(" is not a "regex" (at #/pattern).'
+    )
+
+
+def test_a_cut_word_of_an_enum_has_no_quotes() -> None:
+    schema = {"type": "STRING", "enum": ["red wine"]}
+    config = {"responseMimeType": "text/x.enum", "responseSchema": schema}
+    candidate = ask({**config, "maxOutputTokens": 2}).json["candidates"][0]
+    assert (candidate["content"]["parts"][0]["text"], candidate["finishReason"]) == ("red", "MAX_TOKENS")
+
+
+def test_only_the_input_has_a_limit() -> None:
+    assert ask({"maxOutputTokens": 2**31 - 1}).status == 200
+
+
+def test_an_empty_body_has_no_contents() -> None:
+    answered = SERVER.ask(f"{DEVELOPER}gemini-2.5-flash:generateContent", b"")
+    assert message(answered) == "* GenerateContentRequest.contents: contents is not specified\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "budget", "status"),
+    [
+        ("gemini-2.5-pro", 0, 400),
+        ("gemini-2.5-pro", 127, 400),
+        ("gemini-2.5-pro", 128, 200),
+        ("gemini-2.5-pro", -1, 200),
+        ("gemini-2.5-flash", 0, 200),
+        ("gemini-2.5-flash", 24_577, 400),
+        ("gemini-2.5-flash-lite", 100, 400),
+        ("gemini-2.5-flash-lite", 0, 200),
+        ("my-model", 999_999, 200),
+        ("my-model", -2, 400),
+    ],
+)
+def test_budgets(model: str, budget: int, status: int) -> None:
+    assert ask({"thinkingConfig": {"thinkingBudget": budget}}, model).status == status
+
+
+def test_calls_follow_the_user() -> None:
+    call = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
+    result = {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}
+    said = {"role": "model", "parts": [{"text": "Let me see."}]}
+    assert ask(contents=[*HI["contents"], call, result]).status == 200
+    refused = message(ask(contents=[*HI["contents"], said, call, result]))
+    assert refused.startswith("Please ensure that function call turn comes immediately after a user turn")
+
+
+def test_code_in_the_history_is_text() -> None:
+    code = {"executableCode": {"language": "PYTHON", "code": "print(1)"}}
+    printed = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}
+    history = [*HI["contents"], {"role": "model", "parts": [code, printed]}, *HI["contents"]]
+    (details,) = ask(contents=history).json["usageMetadata"]["promptTokensDetails"]
+    assert details["modality"] == "TEXT"
+    assert details["tokenCount"] < 100
+
+
+def test_details_of_a_vertex_stream_grow() -> None:
+    answered = SERVER.ask(f"{VERTEX}gemini-2.5-flash:streamGenerateContent?alt=sse", HI)
+    events = [json.loads(event[6:]) for event in answered.body.split(b"\r\n\r\n")[:-1]]
+    assert len(events) > 5
+    for at, event in enumerate(events, 1):
+        usage = event["usageMetadata"]
+        assert usage["candidatesTokensDetails"] == [{"modality": "TEXT", "tokenCount": at}]
+        assert usage["candidatesTokenCount"] == at
+
+
+def test_cached_contents_count_what_they_hold() -> None:
+    model = "models/gemini-2.5-flash"
+    cache = SERVER.ask("/gemini/v1beta/cachedContents", {**HI, "model": model}).json
+    total, named = cache["usageMetadata"]["totalTokenCount"], {"cachedContent": cache["name"]}
+    usage = ask(**named).json["usageMetadata"]
+    assert (usage["cachedContentTokenCount"], usage["cacheTokensDetails"][0]["tokenCount"]) == (total, total)
+    asked = {"generateContentRequest": {"model": model, **HI, **named}}
+    counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", asked).json
+    assert (counted["totalTokens"], counted["cachedContentTokenCount"]) == (usage["promptTokenCount"], total)
+
+
+def test_the_newer_end_of_a_cached_content_holds() -> None:
+    cache = SERVER.ask("/gemini/v1beta/cachedContents", {**HI, "model": "models/x", "ttl": "60s"}).json
+
+    def changed(body: Json) -> str:
+        return str(SERVER.ask(f"/gemini/v1beta/{cache['name']}", body, method="PATCH").json["expireTime"])
+
+    assert changed({"expireTime": "2030-01-01T01:00:00.5+01:00"}) == "2030-01-01T00:00:00.5Z"
+    assert changed({"ttl": "60s"}) == cache["expireTime"]
+
+
+@pytest.mark.parametrize("moment", ["2030-99-99T00:00:00Z", "0000-01-01T00:00:00Z", "2030-01-01", 3, "x"])
+def test_timestamps_are_dates(moment: Json) -> None:
+    refused = SERVER.ask("/gemini/v1beta/cachedContents", {**HI, "model": "models/x", "expireTime": moment})
+    assert message(refused).startswith("Invalid value at 'expire_time' (type.googleapis.com/google.protobuf.Timestamp)")
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("pageToken=zzz", "Page token is not valid."),
+        ("pageSize=x", "Invalid value at 'page_size' (TYPE_INT32), \"x\""),
+    ],
+)
+def test_pages_that_are_refused(query: str, why: str) -> None:
+    assert message(SERVER.ask(f"/gemini/v1beta/models?{query}", method="GET")) == why
+
+
+def test_a_stated_401_is_that_of_a_token() -> None:
+    server = local('{"rules": [{"then": {"error": 401}}]}')
+    error = server.ask(f"{DEVELOPER}x:generateContent", HI, headers={"x-goog-api-key": "k"}).json["error"]
+    assert (error["status"], error["details"][0]["reason"]) == ("UNAUTHENTICATED", "ACCESS_TOKEN_TYPE_UNSUPPORTED")
+
+
+def test_zeros_and_empty_lists_are_not_printed() -> None:
+    note = {"startIndex": 0, "endIndex": 4, "uri": "https://example.com"}
+    then = {"text": "Oslo", "annotations": [note], "usage": {"prompt_tokens": 0, "completion_tokens": 0}}
+    said = local(json.dumps({"rules": [{"then": then}]})).ask(f"{DEVELOPER}x:generateContent", HI).json
+    sources = said["candidates"][0]["citationMetadata"]["citationSources"]
+    assert (sources, said["usageMetadata"]) == (
+        [{"endIndex": 4, "uri": "https://example.com"}],
+        {"serviceTier": "standard"},
+    )

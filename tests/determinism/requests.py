@@ -163,7 +163,7 @@ def _of_messages() -> Iterator[Request]:
         yield Request(f"{_MESSAGES} {name}", url, _json(body))
         yield Request(f"{_MESSAGES} {name} streamed", url, _json({**body, "stream": True}))
     for name in FAILURES:
-        yield Request(f"{_MESSAGES} {name}", url, _json(message_request("text", model=name)))
+        yield Request(f"{_MESSAGES} failure {name}", url, _json(message_request("text", model=name)))
     for name, body in _INVALID.items():
         yield Request(f"{_MESSAGES} {name}", url, body)
     yield Request(f"{_MESSAGES} models", "/anthropic/v1/models?limit=3", method="GET")

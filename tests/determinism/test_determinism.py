@@ -39,6 +39,11 @@ def test_there_is_enough_gold(golden: Answers) -> None:
     assert len(set(map(golden.get, answered))) > 0.9 * len(answered), "nearly every answer is one of its own"
 
 
+def test_every_request_has_a_name_of_its_own() -> None:
+    names = [one.name for one in requests()]
+    assert len(set(names)) == len(names)
+
+
 def test_the_order_of_arrival_changes_nothing(golden: Answers) -> None:
     mixed = shuffled(requests(), 1)
     assert_same(ask_here([*mixed, *mixed[::-5]]), golden)  # a fifth comes twice

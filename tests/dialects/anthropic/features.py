@@ -85,7 +85,7 @@ FEATURES: Mapping[str, tuple[Json, Mapping[str, Json]]] = {
         {"text": SEA, "content_filter": {"on": "completion", "category": "violence", "after_tokens": 5}},
         {},
     ),
-    "filtered-prompt": ({"content_filter": {"on": "prompt", "category": "hate"}}, {}),
+    "hateful-prompt": ({"content_filter": {"on": "prompt", "category": "hate"}}, {}),
     "searched": (
         {"items": [{"type": "web_search_call", "query": "sea", "sources": ["https://example.org"]}], "text": SEA},
         SEARCH,

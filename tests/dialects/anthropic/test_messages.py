@@ -46,7 +46,7 @@ def test_why_it_stops() -> None:
     assert stop("one-tool-call") == ("tool_use", None, ["tool_use"])
     assert stop("own-finish") == ("pause_turn", None, [SEA])
     assert stop("refusal") == ("refusal", None, ["I can't help with that."])
-    assert stop("filtered-prompt") == ("refusal", None, [])
+    assert stop("hateful-prompt") == ("refusal", None, [])
     assert stop("filtered")[0] == "refusal"
 
 

@@ -15,18 +15,19 @@ ROOT = Path(__file__).parents[2]
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
-        225,
-        53_250,
+        228,
+        54_500,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
         "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430; "
-        "Gemini: 2,720; agents of Claude and Gemini: 150",
+        "Gemini: 2,720; agents of Claude and Gemini: 150; answers below ASGI: 450; seams for a faster start: 250",
     ),
     "tests": (
         408,
-        52_350,
-        "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400",
+        52_900,
+        "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400; "
+        "answers below ASGI: 300",
     ),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer

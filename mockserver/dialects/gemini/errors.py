@@ -33,8 +33,6 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
     resolved = ERRORS.resolve(replace(failure, details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
-    if "schema" in failure.details:
-        message = message.replace("response_format", "generation_config.response_schema", 1)
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,
         "message": message,

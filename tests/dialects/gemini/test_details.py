@@ -56,9 +56,7 @@ def test_additional_properties_have_a_schema(kind: str) -> None:
 
 def test_a_refused_schema_is_not_in_the_words_of_others() -> None:
     refused = ask({"responseMimeType": "application/json", "responseSchema": {"type": "STRING", "pattern": "("}})
-    assert (
-        message(refused) == 'Invalid schema for generation_config.response_schema: "(" is not a "regex" (at #/pattern).'
-    )
+    assert message(refused) == 'The JSON schema is not valid: "(" is not a "regex" (at #/pattern).'
 
 
 def test_a_cut_word_of_an_enum_has_no_quotes() -> None:

@@ -24,6 +24,8 @@ class MessageOptions:
     thinking: bool = True  # whether the text of thoughts is shown
     usage: Body = field(default_factory=dict)  # keys of the usage that repeat the request
     extra: Body = field(default_factory=dict)  # keys of the message that were asked for
+    toolset: str = ""  # the one that calls of other tools than `tools` are of
+    tools: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     part = _as_object(part)
                     call = part.call
                 used = {"id": call.id, "name": call.name, "input": _input(call.arguments), "caller": _DIRECT}
+                if options.toolset and call.name not in options.tools:
+                    used["toolset_name"] = options.toolset
                 yield Block({"type": "tool_use", **used}, part)
             case Item():
                 for body in _hosted(part, partial(_name, answer.id, str(at)), last):

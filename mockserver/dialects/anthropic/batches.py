@@ -21,7 +21,7 @@ from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply
 from mockserver.dialects.anthropic.models import refuse, validate
 from mockserver.dialects.anthropic.replies import error_body, headers, message_options, moment, page, refusal_of
-from mockserver.dialects.anthropic.request import NAME, messages_call
+from mockserver.dialects.anthropic.request import NAME, messages_call, version_of
 from mockserver.wire.anthropic import message
 
 BATCH = TypeAdapter(
@@ -51,6 +51,7 @@ def operations() -> tuple[Operation, ...]:
 
 def _parse(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
+    version_of(http, strict=strict)
     validate(BATCH, body)
     named = Counter(request["custom_id"] for request in body["requests"])
     twice = next((name for name, count in named.items() if count > 1), None)

@@ -14,9 +14,10 @@ from mockserver.dialects._fields import closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, merge_headers, with_headers
-from mockserver.dialects.anthropic.models import MessagesBody, validate
+from mockserver.dialects.anthropic.conflicts import BLANK_STOP
+from mockserver.dialects.anthropic.models import MessagesBody, refuse, validate
 from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, headers
-from mockserver.dialects.anthropic.request import NAME
+from mockserver.dialects.anthropic.request import NAME, version_of
 from mockserver.wire.anthropic import completion, completion_events
 
 COMPLETE = TypeAdapter(
@@ -41,7 +42,11 @@ def _ask(text: str) -> dict[str, Json]:
 
 def _parse(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
+    version_of(http, strict=strict)
     validate(COMPLETE, body)
+    stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_messages(body["prompt"]))
+    if any(not stop.strip() for stop in stops):
+        raise refuse(BLANK_STOP)
     return Call(
         dialect=NAME,
         operation="completions",
@@ -49,10 +54,14 @@ def _parse(http: HttpRequest, strict: bool) -> Call:
         http=http,
         meaning=fields_with_meaning(body, NAME, "completions"),
         raw=body,
-        messages=tuple(_messages(body["prompt"])),
+        messages=messages,
         stream=body.get("stream") is True,
         ids=IdShape("compl_01", 22, "base58"),
-        options=Options(max_tokens=body["max_tokens_to_sample"], stop=tuple(body.get("stop_sequences") or ())),
+        options=Options(
+            max_tokens=body["max_tokens_to_sample"],
+            stop=stops,
+            prefill=messages[-1].text if messages and messages[-1].role == "assistant" else "",
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from mockserver.dialects._parse import clip
 from mockserver.dialects.anthropic.models import Body
 from mockserver.wire.anthropic import is_signature
 
+BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
 VERSIONS = ("2023-06-01", "2026-10-21")
 Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
@@ -25,7 +26,7 @@ def conflicts(body: Body, version: str) -> Messages:
         yield "messages: at least one message is required"
     yield from _empty(body, blocks)
     if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
-        yield "stop_sequences: each stop sequence must contain non-whitespace"
+        yield BLANK_STOP
     yield from _of_tools(body)
     yield from _of_thinking(body)
     yield from _of_caching(body, blocks)
@@ -197,12 +198,21 @@ def live_only(body: Body) -> Messages:
     if "temperature" in body and "top_p" in body:
         yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
     yield from (f"`{key}` is deprecated for this model." for key in _SAMPLING if newer and key in body)
-    for at, index, _, block in _blocks(body["messages"]):
+    for place, block in _places(_blocks(body["messages"])):
         if block["type"] == "thinking" and not is_signature(block["signature"], block["thinking"]):
-            yield f"messages.{at}.content.{index}: Invalid `signature` in `thinking` block"
+            yield f"{place}: Invalid `signature` in `thinking` block"
         if block["type"] == "image" and block["source"]["type"] == "base64":
-            yield from _of_image(f"messages.{at}.content.{index}.image.source.base64", block["source"]["data"])
+            yield from _of_image(f"{place}.image.source.base64", block["source"]["data"])
     yield from _unthinking(body)
+
+
+def _places(blocks: Blocks) -> Iterator[tuple[str, Body]]:
+    """Each block with its place, those of tool results as well."""
+    for at, index, _, block in blocks:
+        place = f"messages.{at}.content.{index}"
+        yield place, block
+        if block["type"] == "tool_result" and isinstance(inner := block.get("content"), list):
+            yield from ((f"{place}.tool_result.content.{n}", one) for n, one in enumerate(inner))
 
 
 def _of_image(place: str, data: str) -> Messages:

@@ -67,7 +67,11 @@ def message_options(call: Call) -> MessageOptions:
         extra["container"] = _container(raw["container"], call)
     if raw.get("context_management") is not None:
         extra["context_management"] = {"applied_edits": []}
-    return MessageOptions(shown, usage, extra)
+    if "tools" not in raw:
+        return MessageOptions(shown, usage, extra)
+    kinds = [str(tool.get("type")) for tool in raw["tools"]]
+    toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
+    return MessageOptions(shown, usage, extra, toolset, frozenset(tool.name for tool in call.tools))
 
 
 def _container(stated: Json, call: Call) -> Entry:

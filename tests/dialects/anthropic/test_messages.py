@@ -93,6 +93,16 @@ def test_the_tools_of_the_provider_are_not_called() -> None:
         assert [block["type"] for block in found] == ["text"]
 
 
+def test_calls_of_a_toolset_name_it() -> None:
+    calls = [{"name": "screenshot", "arguments": {}}, {"name": "get_time", "arguments": {}}]
+    told = app(json.dumps({"rules": [{"then": {"tool_calls": calls}}]}))
+    tools = [*TOOLS["tools"], {"type": "browser_toolset_20260801"}]
+    for stream in (False, True):
+        found = check_message(told.ask(PATH, request("text", tools=tools, stream=stream)).body)["content"]
+        assert [block.get("toolset_name") for block in found] == ["browser", None]
+    assert "toolset_name" not in told.ask(PATH, request("text", **TOOLS)).json["content"][0]
+
+
 def test_a_filtered_request_of_a_batch_is_refused() -> None:
     told = app("rules: [{when: {operation: chat}, then: {error: content_filter}}]")
     path = f"{PATH}/batches"
@@ -204,6 +214,12 @@ def test_an_answer_goes_on_from_its_beginning() -> None:
     assert json.loads(texts[0]).keys() == json.loads("{" + texts[1]).keys() == {"name", "age"}
 
 
+def test_a_text_completion_goes_on_from_its_beginning() -> None:
+    prompt = "\n\nHuman: Give me JSON with a name and an age.\n\nAssistant: {"
+    body = {"model": "m", "prompt": prompt, "max_tokens_to_sample": 99}
+    assert json.loads("{" + app("").ask("/anthropic/v1/complete", body).json["completion"]).keys() == {"name", "age"}
+
+
 def test_a_tool_for_the_final_answer_is_called_without_being_forced() -> None:
     about = "The final response which ends this conversation"
     tool = {"name": "final_result", "description": about, "input_schema": TOOLS["tools"][0]["input_schema"]}
@@ -224,6 +240,8 @@ def test_text_completions() -> None:
     assert check_completion(told.ask("/anthropic/v1/complete", {**body, "stream": True}).body) == plain
     cut = told.ask("/anthropic/v1/complete", {**body, "max_tokens_to_sample": 1}).json
     assert (cut["completion"], cut["stop_reason"]) == ("One", "max_tokens")
+    blank = told.ask("/anthropic/v1/complete", {**body, "stop_sequences": [" "]}).json["error"]["message"]
+    assert blank == "stop_sequences: each stop sequence must contain non-whitespace"
     assert told.ask("/anthropic/v1/complete", {"model": "m"}).json["error"]["message"] == "prompt: Field required"
 
 

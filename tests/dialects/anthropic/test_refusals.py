@@ -107,6 +107,24 @@ USED = {"type": "tool_use", "id": "t1", "name": "a", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1"}
 
 
+def test_strict_reads_images_of_results() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "?"}}
+    told = {"role": "user", "content": [{**RESULT, "content": [image]}]}
+    messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, told]
+    status, found = ask({"messages": messages}, strict=True)
+    place = "messages.2.content.0.tool_result.content.0.image.source.base64"
+    assert (status, found["error"]["message"]) == (400, f"{place}: Could not process image")
+
+
+def test_strict_wants_the_version_of_every_body() -> None:
+    complete = {"model": "m", "prompt": "Hi", "max_tokens_to_sample": 9}
+    batch = {"requests": [{"custom_id": "a", "params": USUAL}]}
+    for path, body in (("/anthropic/v1/complete", complete), (f"{PATH}/batches", batch)):
+        answered = local(strict=True).ask(path, body)
+        assert answered.json["error"]["message"] == "anthropic-version: header is required"
+        assert local(strict=True).ask(path, body, headers=NEW).status == 200
+
+
 def test_strict_thinking_needs_thoughts_before_calls() -> None:
     assert ask(THINKING, strict=True)[0] == 200
     messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]

@@ -64,7 +64,6 @@ def blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiO
 def _response(said: Object, usage: Object, answer: Answer, options: GeminiOptions) -> Object:
     if options.vertex:
         made = datetime.fromtimestamp(answer.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        usage = {**usage, "trafficType": "ON_DEMAND"}
         return {
             **said,
             "usageMetadata": usage,
@@ -83,6 +82,7 @@ def usage_metadata(usage: Usage, options: GeminiOptions, *, visible: int | None 
         "promptTokenCount": usage.prompt,
         "candidatesTokenCount": visible,
         "totalTokenCount": usage.prompt + visible + usage.reasoning,
+        "trafficType": "ON_DEMAND" if options.vertex else "",
         "cachedContentTokenCount": usage.cached,
     }
     made = {key: count for key, count in counts.items() if count}

@@ -70,8 +70,11 @@ def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
             yield f"system_instruction.parts[{at}].data", _NO_DATA
     yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
     yield from _safety_lines(request)
+    config = request.get("generationConfig") or {}
     if not vertex:
-        yield from _bounds(request.get("generationConfig") or {})
+        yield from _bounds(config)
+    if "" in (stops := config.get("stopSequences") or ()):
+        yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
 
 
 def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
@@ -183,11 +186,8 @@ def _bounds(config: Body) -> Iterator[Line]:
     for key, least in _LEAST.items():
         if config.get(key) is not None and config[key] < least:
             yield f"generation_config.{snake_case(key)}", f"{snake_case(key)} must be at least {least}."
-    stops = config.get("stopSequences") or ()
-    if len(stops) > MAX_STOPS:
+    if len(config.get("stopSequences") or ()) > MAX_STOPS:
         yield "generation_config.stop_sequences", f"at most {MAX_STOPS} stop sequences are allowed."
-    if "" in stops:
-        yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
 
 
 _RANGES: Mapping[str, tuple[float, float]] = {

@@ -122,6 +122,18 @@ def test_details_of_a_vertex_stream_grow() -> None:
         assert usage["candidatesTokenCount"] == at
 
 
+def test_vertex_says_what_traffic_it_was_after_the_total() -> None:
+    usage = SERVER.ask(f"{VERTEX}gemini-2.5-flash:generateContent", HI).json["usageMetadata"]
+    assert list(usage)[2:5] == ["totalTokenCount", "trafficType", "promptTokensDetails"]
+
+
+@pytest.mark.parametrize("front", [DEVELOPER, VERTEX])
+def test_no_stop_sequence_is_empty(front: str) -> None:
+    body = {**HI, "generationConfig": {"stopSequences": ["a", ""]}}
+    refused = message(SERVER.ask(f"{front}gemini-2.5-flash:generateContent", body))
+    assert refused == "* GenerateContentRequest.generation_config.stop_sequences[1]: must not be empty.\n"
+
+
 def test_cached_contents_count_what_they_hold() -> None:
     model = "models/gemini-2.5-flash"
     cache = SERVER.ask("/gemini/v1beta/cachedContents", {**HI, "model": model}).json

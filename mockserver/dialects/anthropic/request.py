@@ -5,6 +5,7 @@ was said.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any
@@ -119,12 +120,12 @@ def _system(system: Json) -> Iterator[Message]:
 
 
 def _messages(message: Body, citable: Citable) -> Iterator[Message]:
-    """The results of a turn, each as a message, then what else it says."""
+    """The results of a turn, each as a message, then what else it says; what clients add in tags comes first."""
     role, content = message["role"], message["content"]
     if isinstance(content, str):
         yield Message(role, content)
         return
-    texts, calls, others = list[str](), list[ToolCall](), list[Body]()
+    results, texts, calls, others = list[Message](), list[str](), list[ToolCall](), list[Body]()
     for block in content:
         match block["type"]:
             case "text":
@@ -133,13 +134,21 @@ def _messages(message: Body, citable: Citable) -> Iterator[Message]:
                 calls.append(ToolCall(block["id"], block["name"], to_json(block["input"]).decode()))
             case "tool_result":
                 text, parts = _content(block.get("content") or "", citable)
-                yield Message("tool", text, parts, tool_call_id=block["tool_use_id"])
+                results.append(Message("tool", text, parts, tool_call_id=block["tool_use_id"]))
             case "thinking" | "redacted_thinking":
                 pass
             case _:
                 others.append(_part(block, citable))
-    if texts or calls or others or not content:
-        yield Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))
+    speaks = texts or calls or others or not content
+    said = [Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))] if speaks else []
+    added = results and texts and not others and all(map(_is_added, texts))
+    yield from (*said, *results) if added else (*results, *said)
+
+
+def _is_added(text: str) -> bool:
+    """Whether a text is wholly a client's own: `<system-reminder>…</system-reminder>`."""
+    found = _ADDED.match(text)
+    return found is not None and text.rstrip().endswith(f"</{found['tag']}>")
 
 
 def _content(content: str | list[Body], citable: Citable) -> tuple[str, tuple[Body, ...]]:
@@ -244,6 +253,7 @@ def _uncached(tool: Body) -> Body:
     return {key: value for key, value in tool.items() if key not in _UNSAID}
 
 
+_ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")
 _MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}
 # Tools that Anthropic runs, by the names under which the model without weights knows them.

@@ -190,7 +190,9 @@ def without_reminders(call: Call) -> Call:
     """Return the call without what clients add to the user's words in tags: `<system-reminder>…</system-reminder>`."""
     if not any(message.role == "user" and _REMINDER.search(message.text) for message in call.messages):
         return call
-    return replace(call, messages=tuple(map(_without_reminder, call.messages)))
+    left = map(_without_reminder, call.messages)
+    said = tuple(message for message in left if message.role != "user" or message.text or message.parts)
+    return replace(call, messages=said) if any(message.role == "user" for message in said) else call
 
 
 def _without_reminder(message: Message) -> Message:
@@ -203,7 +205,7 @@ def _without_reminder(message: Message) -> Message:
             kept.append(message.text[at : found.start()])
             at = end + len(f"</{found['tag']}>")
     said = "".join((*kept, message.text[at:])).strip()
-    return replace(message, text=said) if at and said else message
+    return replace(message, text=said) if at else message
 
 
 _REMINDER = lazy_pattern(r"<(?P<tag>system[-_](?:reminder|context|info)|environment[-_](?:details|context|info)|env)>")

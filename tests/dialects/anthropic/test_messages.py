@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 
-from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOOLS, bodies, request, rules
+from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOLD, TOOLS, bodies, request, rules
 from tests.dialects.features import FEATURES as CHAT_FEATURES
 from tests.dialects.features import rules as chat_rules
 from tests.kit.asgi import App, app
@@ -91,6 +91,17 @@ def test_the_tools_of_the_provider_are_not_called() -> None:
         asked = [{"role": "user", "content": f"Ask the {tool['name']}, please."}]
         found = server().ask(PATH, request("generated", messages=asked, tools=[tool])).json["content"]
         assert [block["type"] for block in found] == ["text"]
+
+
+def test_what_clients_add_to_results_does_not_hide_them() -> None:
+    reminder = {"type": "text", "text": "<system-reminder>\nYour todo list is empty.\n</system-reminder>\n"}
+    turns = [*TOLD[:2], {"role": "user", "content": [*TOLD[2]["content"], reminder]}]
+    assert "clear" in server().ask(PATH, request("generated", messages=turns, **TOOLS)).json["content"][0]["text"]
+    told = server().ask(PATH, request("tool-result", messages=turns)).json["content"][0]["text"]
+    assert told == "It is clear."
+    turns[2]["content"][-1] = {"type": "text", "text": "Thanks!"}
+    ruled = app("rules: [{when: {last_message: Thanks!}, then: {text: Welcome}}]")
+    assert ruled.ask(PATH, request("text", messages=turns)).json["content"][0]["text"] == "Welcome"
 
 
 def test_calls_of_a_toolset_name_it() -> None:

@@ -23,8 +23,13 @@ def model_operations(render: Render) -> tuple[Operation, ...]:
         assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
         vertex = "/publishers/" in call.http.path
         describe = _publisher_model if vertex else _model
+        parent = call.http.path_params.get("parent", "models")
         if call.operation == "model":
-            return render(call.http, 200, describe(outcome.names[0]))
+            return render(
+                call.http, 200, {**describe(outcome.names[0]), "name": f"{_named(parent)}/{outcome.names[0]}"}
+            )
+        if parent in _OF_USERS:
+            return render(call.http, 200, {})
         names, token = page_of(call.http, outcome.names)
         body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
         return render(call.http, 200, {**body, **token})
@@ -33,6 +38,9 @@ def model_operations(render: Render) -> tuple[Operation, ...]:
         Operation(name, "GET", f"/{{version:version}}/{{parent:models}}{path}", _parse, shown, params=USUAL_PARAMS)
         for name, path in (("models", ""), ("model", "/{model:id}"))
     )
+
+
+_OF_USERS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
 
 
 def _parse(http: HttpRequest, strict: bool) -> Call:

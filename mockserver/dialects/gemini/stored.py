@@ -19,7 +19,7 @@ from mockserver.core.plan import Failure, Listing, Stored, Success
 from mockserver.dialects import Operation
 from mockserver.dialects.gemini.checks import check_values
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
-from mockserver.dialects.gemini.models import page_of
+from mockserver.dialects.gemini.models import MODELS, page_of
 from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read
 
 Body = Mapping[str, Json]
@@ -162,7 +162,7 @@ def _cache_body(call: Call, stored: Stored) -> Body:
     seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
     return {
         "name": stored.answer.id,
-        "model": f"models/{stored.call.model}",
+        "model": f"models/{stored.call.model or next(iter(MODELS))}",
         "createTime": _moment(created),
         "updateTime": _moment(created),
         "expireTime": raw.get("expireTime") or _moment(created + seconds),

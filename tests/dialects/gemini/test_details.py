@@ -172,6 +172,18 @@ def test_pages_that_are_refused(query: str, why: str) -> None:
     assert message(SERVER.ask(f"/gemini/v1beta/models?{query}", method="GET")) == why
 
 
+def test_users_have_tuned_no_models() -> None:
+    assert SERVER.ask("/gemini/v1beta/tunedModels", method="GET").json == {}
+    assert SERVER.ask("/gemini/v1beta/tunedModels/x", method="GET").json["name"] == "tunedModels/x"
+    whole = SERVER.ask("/gemini/v1/projects/p/locations/l/publishers/google/models/x", method="GET").json
+    assert whole["name"] == "publishers/google/models/x"
+
+
+def test_a_cached_content_that_nobody_made_has_a_model() -> None:
+    found = SERVER.ask("/gemini/v1beta/cachedContents/x", method="GET").json
+    assert found["model"] == "models/gemini-2.5-flash"
+
+
 def test_a_stated_401_is_that_of_a_token() -> None:
     server = local('{"rules": [{"then": {"error": 401}}]}')
     error = server.ask(f"{DEVELOPER}x:generateContent", HI, headers={"x-goog-api-key": "k"}).json["error"]

@@ -25,9 +25,9 @@ def model_operations(render: Render) -> tuple[Operation, ...]:
         describe = _publisher_model if vertex else _model
         parent = call.http.path_params.get("parent", "models")
         if call.operation == "model":
-            return render(
-                call.http, 200, {**describe(outcome.names[0]), "name": f"{_named(parent)}/{outcome.names[0]}"}
-            )
+            name = outcome.names[0]
+            named = {"name": f"{parent}/{name}"} if parent in _OF_USERS else {}
+            return render(call.http, 200, {**describe(name), **named})
         if parent in _OF_USERS:
             return render(call.http, 200, {})
         names, token = page_of(call.http, outcome.names)

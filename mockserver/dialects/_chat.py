@@ -225,12 +225,12 @@ def roles_of(messages: Json, allowed: Collection[str]) -> tuple[str, ...] | None
         return None
     roles = []
     for message in messages:
-        if type(message) is not dict or len(message) != 2 or message.get("role") not in allowed:
+        if type(message) is not dict or len(message) != 2:
             return None
-        text = message.get("content")
-        if type(text) is not str or not text.strip():
+        role, text = message.get("role"), message.get("content")
+        if type(role) is not str or role not in allowed or type(text) is not str or not text.strip():
             return None
-        roles.append(message["role"])
+        roles.append(role)
     return tuple(roles)
 
 

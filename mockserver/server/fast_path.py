@@ -10,6 +10,7 @@ The handler answers everything first, and teaches three things:
 A template is used once the handler has sent a second request exactly the bytes that the template would have given.
 """
 
+import logging
 import re
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, Prepared
 
+log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
 BARE = 3_000  # bytes of anything learned besides its texts
@@ -169,7 +171,10 @@ class FastPath:
         body, engine = request[1], live.engine_of(lane.request.namespace)
         prepared = live.memo.get((lane, body), engine)
         if prepared is None:
-            prepared = self._filled(lane, body, engine)
+            try:
+                prepared = self._filled(lane, body, engine)
+            except Exception:  # a bug, for which the client shall still get its answer
+                log.exception("a fault of mockserver itself, on the fast path of %s", ascii(lane.request.path))
         elif not _is_simple(prepared):
             prepared = None
         if prepared is None:

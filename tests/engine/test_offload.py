@@ -116,7 +116,7 @@ def frozen_heap() -> Iterator[None]:
 def test_others_are_served_while_a_large_call_is_answered(path: str, hard: dict[str, Any], status: int) -> None:
     """What one request takes of a processor, the others never wait for as a whole."""
     server = app()
-    body = {"model": "m", **({} if path == EMBEDDINGS else {"messages": SAID}), **hard}
+    body = json.dumps({"model": "m", **({} if path == EMBEDDINGS else {"messages": SAID}), **hard}).encode()
     longest, turns = 0.0, 0
 
     async def others() -> None:
@@ -132,7 +132,7 @@ def test_others_are_served_while_a_large_call_is_answered(path: str, hard: dict[
         task = asyncio.create_task(others())
         await asyncio.sleep(0)
         began = time.process_time()
-        answered = await server.answer(path, json.dumps(body).encode(), headers={})
+        answered = await server.answer(path, body, headers={})
         assert answered.status == status
         task.cancel()
         return time.process_time() - began

@@ -257,6 +257,8 @@ def test_the_journal_of_the_fixture_keeps_what_was_asked(rules_file: Path, answe
         ([HELLO[3].replace(b'"hello', b" hello")], [400]),
         ([HELLO[3].replace(b"messages", b"massages")], [400]),
         ([HELLO[3].replace(b'"role": "user"', b'"role": "uzer"')], [400]),
+        ([HELLO[3].replace(b'"role": "user"', b'"role": [1234]')], [400]),
+        ([HELLO[3].replace(b'"content": "hello', b'"content": [[],"h')], [400]),
     ],
 )
 def test_what_is_not_so_simple_goes_the_long_way(

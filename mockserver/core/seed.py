@@ -66,4 +66,5 @@ def token() -> str:
 
 
 monotonic = time.perf_counter  # seconds on a monotonic clock, for durations
+worked = time.thread_time  # seconds that this thread has spent on a processor
 wall = time.time  # Unix seconds by the real clock

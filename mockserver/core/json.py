@@ -14,7 +14,7 @@ def _refuse(value: object) -> Json:
     raise TypeError(f"no JSON: {type(value).__name__}")
 
 
-# What JSONEncoder.encode makes anew for every text, which takes longer than the text.
+# JSONEncoder.encode builds this encoder again on every call, which takes longer than encoding a short text.
 _canonical = c_make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", True, False, False)
 
 

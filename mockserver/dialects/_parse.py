@@ -78,7 +78,7 @@ def read_json(body: bytes) -> Json:
         raise _bad_json(_clearer(str(error), body)) from None
     if _deeper_than(MAX_DEPTH, body):
         raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
-    if is_suspicious(body) and b"Infinity" in to_json(value, inf_nan_mode="constants"):
+    if _is_suspicious(body) and b"Infinity" in to_json(value, inf_nan_mode="constants"):
         _refuse_endless_numbers(body)
     return value
 
@@ -154,7 +154,7 @@ def _clearer(error: str, body: bytes) -> str:
     return f"{clip(error, 300)}."
 
 
-def is_suspicious(body: bytes) -> bool:
+def _is_suspicious(body: bytes) -> bool:
     """Whether there may be a number beyond a double: a long exponent or very many digits, most often in a string."""
     shape = body.translate(_SHAPES, b"+-")
     return b"0e000" in shape or b"0" * 200 in shape

@@ -23,13 +23,13 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Plan, ToolUse
+from mockserver.core.plan import Answer, Failure, Plan, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.core.text import printable
 from mockserver.delivery.drive import COMPLETE, fits, header_lines
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import Operation, Texts
-from mockserver.dialects._parse import is_suspicious, parse_json
+from mockserver.dialects._parse import read_json
 from mockserver.engine.answer import drawn, with_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
@@ -138,8 +138,8 @@ class Lane:
         """Return what decides the shape of a body, and its texts; None if it holds more than texts."""
         texts = self.texts
         try:
-            raw = parse_json(body) if texts is not None and not is_suspicious(body) else None
-        except ValueError:
+            raw = None if texts is None else read_json(body)
+        except Failure:
             return None
         if texts is None or type(raw) is not dict:
             return None

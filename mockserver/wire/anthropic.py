@@ -203,7 +203,7 @@ def _hosted(item: Item, name: Callable[[str], str], last: str) -> Iterator[Body]
         case kind if kind.endswith("_tool_result"):
             called = {"caller": _DIRECT} if kind.startswith("web_") else {}
             yield {"type": kind, "tool_use_id": last, **body, **called}
-        case "redacted_thinking" | "container_upload" | "compaction" | "fallback" as kind:
+        case "redacted_thinking" | "container_upload" | "compaction" as kind:
             yield {"type": kind, **body}
 
 

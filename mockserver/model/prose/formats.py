@@ -132,9 +132,6 @@ _CUE = lazy_pattern(
 )
 
 
-FormatWriter = Callable[[Request, Random], str | None]
-
-
 def in_format(request: Request, rng: Random) -> str | None:
     """Return what a prompt orders word for word, or the option, code or result that it asks for; None for nothing."""
     formats = (greeted, dictated, coded, chosen, summed, rated) if not request.found else (chosen,)

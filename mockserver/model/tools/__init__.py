@@ -240,7 +240,7 @@ def _as_json(text: str) -> str:
         return "{}"
 
 
-# How a transcript shows the calls of other agents: `[planner] called tool `search` with parameters: {'query': 'tides'}`.
+# How a transcript shows calls of other agents: `[planner] called tool `search` with parameters: {'query': 'tides'}`.
 _CONTEXT, _LONGEST_CONTEXT = "For context:", 100_000
 _ACT = lazy_pattern(
     r"\[[\w -]{1,80}\] (?:called tool `(?P<made>[^`\n]{1,128})` with parameters:|"

@@ -1,17 +1,19 @@
 """Answers in the format that a prompt orders."""
 
 import re
+from collections.abc import Callable
+from random import Random
 
 import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.prose import form, formats
 from mockserver.model.prose.form import Request, finished, shaped
-from mockserver.model.prose.formats import FormatWriter, computed, in_format
+from mockserver.model.prose.formats import computed, in_format
 from mockserver.model.prose.topic import topic
 
 
-def made(make: FormatWriter, text: str, rules: str = "", seed: int = 0) -> str | None:
+def made(make: Callable[[Request, Random], str | None], text: str, rules: str = "", seed: int = 0) -> str | None:
     return make(Request(text, rules, topic(text)), Seed(seed).stream("x"))
 
 

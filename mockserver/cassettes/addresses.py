@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from mockserver.core.http import Headers, is_loopback
 
 
-@dataclass(frozen=True, slots=True)
-class DialectRoutes:
+class DialectRoutes(Struct, frozen=True):
     """What importing needs to know of the dialects.
 
     `mounts`: the paths of each; `operation`: what a method and path reach; `decode`: a body without its content
@@ -21,8 +21,7 @@ class DialectRoutes:
     decode: Callable[[Headers, bytes], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTarget:
+class LocalTarget(Struct, frozen=True):
     dialect: str
     path: str
     query: str

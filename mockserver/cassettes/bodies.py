@@ -9,11 +9,11 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 import yaml
+from msgspec import Struct
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -43,8 +43,7 @@ class Refused(Exception):  # noqa: N818  # the caller says in which file
         self.spot = spot
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A scalar as its text, a list of nodes, or a table of them; `bare`: a scalar without quotes."""
 
     value: Any
@@ -127,8 +126,7 @@ class Verbatim(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     layout: str = "compact"
     letters: str = ""
     end: str = ""

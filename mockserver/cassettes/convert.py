@@ -5,11 +5,12 @@ import re
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
@@ -21,8 +22,7 @@ from mockserver.core.json import Json, parsed
 FORMATS = "vcrpy cassettes (YAML or JSON) and HAR files"
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignExchange:
+class ForeignExchange(Struct, frozen=True):
     """A request and its answer. Bodies may still be encoded as their headers say."""
 
     method: str
@@ -44,8 +44,7 @@ class UnknownHostError(Exception):
     """The host of an exchange that belongs to no known provider."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The episodes of a file and what was skipped, each with its place, and the requests to each unknown host."""
 
     episodes: tuple[tuple[str, Episode], ...]

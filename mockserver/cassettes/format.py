@@ -7,11 +7,13 @@ YAML or JSON would not restore byte for byte is written as plain text or base64.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.cassettes import sse_yaml
 from mockserver.cassettes.bodies import Node, Refused, Verbatim, as_yaml, parse, read_body, read_style, read_text
@@ -38,8 +40,7 @@ Read = TypeVar("Read")
 EventLines = tuple[int, list[str]]  # lines of events, from a line of their document on
 
 
-@dataclass(frozen=True, slots=True)
-class EpisodeDocument:
+class EpisodeDocument(Struct, frozen=True):
     """An episode, its document, and the hash that this states of the answer's body."""
 
     episode: Episode
@@ -51,8 +52,7 @@ class EpisodeDocument:
         return self.stated not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPosition:
+class ReadPosition(Struct, frozen=True):
     """How far a file was read."""
 
     episodes: int = 0
@@ -84,8 +84,7 @@ def document_of(text: str) -> Episode:
         raise CassetteError(_Document(text, 0, "").mistake(refused)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _Document(Struct, frozen=True):
     text: str
     line: int  # of the file, from 0
     file: str

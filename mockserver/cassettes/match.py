@@ -7,9 +7,11 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nsmallest
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call, fingerprint
@@ -24,8 +26,7 @@ PREVIOUS = "previous_response_id"
 View = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(Struct, frozen=True):
     """A digest of a request, from which its distance to another one is quickly computed."""
 
     dialect: str
@@ -113,8 +114,7 @@ _COMPARED = 200  # letters
 ParseCall = Callable[[Episode], Call | None]  # the call of an episode; None if its dialect refuses it
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedEpisode:
+class IndexedEpisode(Struct, frozen=True):
     """An episode with its number in the cassette, its key and its traits."""
 
     number: int
@@ -180,8 +180,7 @@ SHOWN = 60  # characters of a value
 CONTEXT = 16  # characters shown on either side of a difference
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One place that differs: `field` is its field of the body, `where` its whole path."""
 
     field: str

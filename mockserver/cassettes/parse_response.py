@@ -1,7 +1,9 @@
 """What a recorded answer says: its choices, usage and error, from a body or a stream, in any wire format."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.episode import Recorded, RecordedEvent
 from mockserver.core.exchange import frames
@@ -13,8 +15,7 @@ DONE = "[DONE]"
 FINAL = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedToolCall:
+class ParsedToolCall(Struct, frozen=True):
     """A call of a tool; `text` is its arguments, or the input of a custom tool."""
 
     name: str
@@ -22,8 +23,7 @@ class ParsedToolCall:
     custom: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedPart:
+class ParsedPart(Struct, frozen=True):
     """A part of a choice: with a text, a call or, of a provider's own tools, an item."""
 
     kind: str  # reasoning | text | refusal | call | item
@@ -32,8 +32,7 @@ class ParsedPart:
     item: Table | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedChoice:
+class ParsedChoice(Struct, frozen=True):
     """One choice: its parts in wire order, and why it ended, in the words of chat completions."""
 
     parts: tuple[ParsedPart, ...] = ()
@@ -49,8 +48,7 @@ class ParsedChoice:
         return tuple(part.call for part in self.parts if part.call is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedResponse:
+class ParsedResponse(Struct, frozen=True):
     """An answer.
 
     `error` is what its envelope holds, `body` the whole error; `broken`: it failed after it had begun; `complete`: the
@@ -68,8 +66,7 @@ class ParsedResponse:
     prompt_filters: Table | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """An event of a stream; `json` is None if its data is not JSON."""
 
     at: float
@@ -174,11 +171,10 @@ def _prompt_filters(body: Table) -> Table | None:
     return table(found[0].get("content_filter_results")) or None if found else None
 
 
-@dataclass(slots=True)
-class _Message:
-    texts: dict[str, str] = field(default_factory=dict)
-    calls: dict[int, ParsedToolCall] = field(default_factory=dict)
-    annotations: list[Table] = field(default_factory=list)
+class _Message(Struct):
+    texts: dict[str, str] = {}
+    calls: dict[int, ParsedToolCall] = {}
+    annotations: list[Table] = []
 
     def add(self, delta: Table) -> None:
         for key, kind in _TEXTS.items():

@@ -3,9 +3,10 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring
+
+from msgspec import Struct
 
 from mockserver.cassettes.bodies import (
     COMPACT,
@@ -140,8 +141,7 @@ _MAX_KEYWORD = 5
 ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How the events of a stream are laid out, unless one states another style."""
 
     style: Style = COMPACT

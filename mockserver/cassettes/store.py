@@ -15,8 +15,6 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +22,8 @@ from tempfile import NamedTemporaryFile
 from threading import Event, Lock
 from typing import NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter
+from msgspec import Struct
+from msgspec.json import decode, encode
 
 from mockserver.cassettes.format import HEAD, EpisodeDocument, ReadPosition, document, entries, episodes, following
 from mockserver.config.errors import CassetteError
@@ -177,8 +176,7 @@ _FAR = 0x7FFFFFFE
 _PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class PendingAppend:
+class PendingAppend(Struct, frozen=True):
     """A document to be appended to a file at `start`."""
 
     start: int
@@ -469,13 +467,12 @@ _LONGEST_PART = 200  # bytes, which leaves room for the names of related files
 _LONGEST_NAME = 1000
 
 
-FORMAT = 3  # increases when the reading of files or this format changes
+FORMAT = 4  # increases when the reading of files or this format changes
 FOLDER = ".index"
 MIN_SIZE = 50_000  # bytes of a cassette
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Struct, frozen=True):
     """The episodes of a file, or of its start, and the length and hash of that.
 
     `written` is the time in nanoseconds that the index file has, which no checkout can give it.
@@ -515,7 +512,7 @@ def indexed(path: Path, data: bytes, file: str) -> tuple[Episode, ...]:
         found = (*index.episodes, *(entry.episode for entry in following(data[index.size :], file, position)))
     with suppress(OSError, ValueError):
         written = int(wall() * 1e6) * 1000
-        _write(place, _adapter().dump_json((Index.of(data, found, written),)), written)
+        _write(place, encode(Index.of(data, found, written)), written)
     return found
 
 
@@ -527,7 +524,7 @@ def index_of(path: Path) -> Path:
 def _read(index: Path) -> Index | None:
     with suppress(OSError, ValueError), collector_at_rest():
         content, status = read_regular(index)
-        found = _adapter().validate_json(content)[0]
+        found = decode(content, type=Index)
         return found if found.written == status.st_mtime_ns else None
     return None
 
@@ -549,8 +546,3 @@ def _write(index: Path, content: bytes, written: int) -> None:
         except BaseException:
             Path(fresh.name).unlink(missing_ok=True)
             raise
-
-
-@cache
-def _adapter() -> TypeAdapter[tuple[Index]]:
-    return TypeAdapter(tuple[Index], config=ConfigDict(ser_json_bytes="base64", val_json_bytes="base64"))

@@ -3,8 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
 from mockserver.cassettes.sse_yaml import yaml_lines
@@ -22,8 +24,7 @@ FIELDS = (
 READ = ("operation", "last_user", "last_message", "tool_result.name", "stream", *FIELDS)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
+class RecordedCall(Struct, frozen=True):
     """A recorded request and its answer; `fields` are those of READ, and `param.<name>` of its body."""
 
     source: str  # chat.yaml#3
@@ -33,8 +34,7 @@ class RecordedCall:
     retry_after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDraft:
+class RuleDraft(Struct, frozen=True):
     """A rule to write, and the episodes that it comes from."""
 
     sources: tuple[str, ...]

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NotRequired
 
+from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
@@ -19,8 +19,7 @@ Finding = tuple[int, str]  # the number of an episode, from 1, and what is wrong
 MAX_FINDINGS = 3  # of one kind about one episode
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
+class Checks(Struct, frozen=True):
     """What to check.
 
     `now`: Unix time; `max_age`: seconds; `mismatches`: the numbers of episodes whose bytes differ from their sha256;

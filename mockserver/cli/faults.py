@@ -5,11 +5,11 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
 from mockserver.cli.run import Completed, run_captured
@@ -85,8 +85,7 @@ def _matrix(options: dict[str, Any]) -> FaultMatrix:
         raise ConfigError(*(mistake.message for mistake in error.mistakes)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Bench:
+class _Bench(Struct, frozen=True):
     """Runs a program repeatedly, each time with a new server."""
 
     program: Sequence[str]

@@ -9,11 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 import click
+from msgspec import Struct, field
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
@@ -70,8 +70,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     sys.exit(code)
 
 
-@dataclass(frozen=True, slots=True)
-class Unanswered:
+class Unanswered(Struct, frozen=True):
     """A call that nothing answered or, if `call` is None, that was rejected as invalid.
 
     `engine` is the one that it reached: its namespace may get other rules or another cassette later.
@@ -99,8 +98,7 @@ class Unanswered:
         return f"call {self.number}, {request} -> {self.status}: {self.secrets.text(self.why())}"
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """Counts the exchanges of a server as they close, and keeps the first that nothing answered.
 
     `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
@@ -108,17 +106,17 @@ class Report:
     """
 
     live: Live
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = {}
     calls: int = 0
     expects_rules: bool = False  # whether any call reached rules or a cassette
     shares: Counter[str] = field(default_factory=Counter)  # calls by what answered them
     replayed: Counter[str] = field(default_factory=Counter)  # by source: `cassette chat.yaml#3`
     recorded: Counter[str] = field(default_factory=Counter)  # by cassette file
-    new: set[str] = field(default_factory=set)  # sources of recorded episodes
+    new: set[str] = set()  # sources of recorded episodes
     unrecorded: Counter[str] = field(default_factory=Counter)  # by reason
-    targets: set[str] = field(default_factory=set)  # cassette files that should get an episode
+    targets: set[str] = set()  # cassette files that should get an episode
     remarks: Counter[str] = field(default_factory=Counter)  # calls by what no model could have answered
-    unanswered: list[Unanswered] = field(default_factory=list)
+    unanswered: list[Unanswered] = []
 
     def note(self, exchange: Exchange) -> None:
         engine = self.live.namespaces.get(exchange.namespace).engine(self.live.engine)
@@ -235,8 +233,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
         return _exit_code(process.wait())
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """A program that has ended: its exit code, None after the time limit, and what it printed."""
 
     code: int | None

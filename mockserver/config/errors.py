@@ -1,10 +1,9 @@
 """Errors in what the user wrote: what is wrong, where, and what to do next."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLocation:
+class SourceLocation(Struct, frozen=True):
     """A place in a file: 1-based line and column, and the text of that line."""
 
     file: str
@@ -20,8 +19,7 @@ class SourceLocation:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """One mistake, and its place if it is in a file."""
 
     message: str

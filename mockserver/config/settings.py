@@ -4,9 +4,10 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
@@ -220,8 +221,7 @@ def variable(name: str) -> str:
     return _PREFIX + name.upper()
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
+class _Layer(Struct, frozen=True):
     """Settings from one origin: their values, how names are spelled there, and the file, if any."""
 
     values: Json

@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import itemgetter
+
+from msgspec import Struct
 
 from mockserver.config.errors import Mistake, MockserverError, SourceLocation
 from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, parse
@@ -15,8 +16,7 @@ MAX_MISTAKES = 100
 _SHOWN = 160  # characters of a line that a mistake shows
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """The data of a file, and the place of every value in it."""
 
     data: Json

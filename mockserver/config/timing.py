@@ -1,10 +1,10 @@
 """The type of `timing` in settings and rules: a table, the name of a profile, or a table that starts from a profile."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, NamedTuple
 
+from msgspec.structs import replace
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -113,7 +113,7 @@ def compiled(table: TimingTable, profiles: Profiles) -> Timing:
         "total": table.total,
     }
     start = profiles.get(table.profile or "", Timing())
-    return replace(start, **{name: value for name, value in stated.items() if value is not None})  # type: ignore[arg-type]
+    return replace(start, **{name: value for name, value in stated.items() if value is not None})
 
 
 def unknown_profile(name: str, known: Iterable[str]) -> str:

@@ -4,11 +4,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from typing import Annotated, Any, LiteralString, Union, get_args
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -27,8 +27,7 @@ from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenAs:
+class WrittenAs(Struct, frozen=True):
     """Metadata of a type whose values are written in another form, such as the model of a table."""
 
     annotation: Any
@@ -223,8 +222,7 @@ Several = Annotated[
 Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "string"})]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One step of a JSONPath: to a name, to an index (negative: from the end), or to all values (None).
 
     `deep`: at any depth.

@@ -1,9 +1,9 @@
 """The base of the tables in rules files, and pydantic's errors as plain messages: one per cause, at its key."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeGuard, TypeVar, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
@@ -13,8 +13,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import shown
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """What is wrong with the value (or the key) at a path below the checked table."""
 
     message: str
@@ -22,8 +21,7 @@ class Complaint:
     key: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """How messages name the value at a path and the keys of a table, and the verb for what a value should be."""
 
     called: Callable[[Path], str]

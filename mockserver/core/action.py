@@ -1,28 +1,36 @@
 """Actions of delivery, and how faults are declared: their options and the positions where they apply."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from mockserver.core.http import Frame, Headers
 from mockserver.core.seed import Random, Seed
 
 Where = Literal["at_start", "after_frames", "after_tokens", "after_bytes", "in_tool_arguments", "before_done"]
 Kind = Literal["count", "difference", "duration", "media type", "pointer", "position", "reason", "speed", "word"]
-Faults = Mapping[str, Any]  # the class of each fault, a dataclass, by name
+Faults = Mapping[str, Any]  # the class of each fault, a Struct, by name
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """A position in an answer; `count` is the number of frames, tokens or bytes before it."""
 
     where: Where
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a fault: its kind of value, its meaning, and the words or positions it accepts."""
+class Settable(Struct, frozen=True):
+    """Annotates a field of a fault that rules may set: its kind of value, and the words or positions it accepts."""
+
+    kind: Kind
+    about: str
+    among: tuple[str, ...] = ()
+
+
+class Option(Struct, frozen=True):
+    """An option of a fault, from a field; of a name that Python reserves, the field ends in an underscore."""
 
     field: str
     name: str
@@ -32,21 +40,13 @@ class Option:
     among: tuple[str, ...] = ()
 
 
-def option(default: Any, kind: Kind, about: str, *, among: tuple[str, ...] = ()) -> Any:
-    """Declare a field that rules may set; a name that Python reserves ends in an underscore."""
-    return field(default=default, metadata={"option": (kind, about, among)})
-
-
-def position(where: Where, count: int = 0, *, among: tuple[str, ...] = ()) -> Any:
-    """Declare the field that says where the fault applies by default; all positions are accepted unless named."""
-    return option(Position(where, count), "position", "", among=among or tuple(POSITIONS))
-
-
 def options(fault: type[Any]) -> tuple[Option, ...]:
-    stated = [(each, each.metadata["option"]) for each in fields(fault) if "option" in each.metadata]
+    hints = get_type_hints(fault, include_extras=True)
+    stated = [(each, settable) for each in fields(fault) for settable in get_args(hints[each.name])[1:]]
     return tuple(
-        Option(each.name, each.name.rstrip("_"), kind, about, each.default, among)
-        for each, (kind, about, among) in stated
+        Option(each.name, each.name.rstrip("_"), settable.kind, settable.about, each.default, settable.among)
+        for each, settable in stated
+        if isinstance(settable, Settable)
     )
 
 
@@ -65,42 +65,39 @@ POSITIONS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+At = Annotated[Position, Settable("position", "", tuple(POSITIONS))]
+
+
+class Head(Struct, frozen=True):
     status: int
     headers: Headers
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen, as every frame makes one
-class Write:
+class Write(Struct, frozen=True):
     """Bytes of the body and their weight in tokens; `frame`: the event of a stream that they carry."""
 
     data: bytes
-    tokens: int = field(default=0, compare=False)
-    frame: Frame | bytes | None = field(default=None, compare=False)
+    tokens: int = 0
+    frame: Frame | bytes | None = None
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen, as every frame makes one
-class Wait:
+class Wait(Struct, frozen=True):
     """Seconds to wait before the next action; infinite: until the client leaves or the server stops."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """End at once: the message as if it were complete, or the connection, closed or reset (TCP RST)."""
 
     how: Literal["end", "close", "reset"]
 
 
-@dataclass(frozen=True, slots=True)
-class Flush:
+class Flush(Struct, frozen=True):
     """Send what was written now, separate from what follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawWrite:
+class RawWrite(Struct, frozen=True):
     """Bytes on the connection outside HTTP framing, after the message."""
 
     data: bytes
@@ -110,8 +107,7 @@ Action = Head | Write | Wait | Flush | RawWrite | Cut
 ErrorFrame = Callable[[str, int], Frame]  # takes a reason and the number of frames sent before
 
 
-@dataclass(frozen=True, slots=True)
-class FaultContext:
+class FaultContext(Struct, frozen=True):
     """What a fault may use besides the actions: its own random stream, and the provider's error as a frame."""
 
     random: Random
@@ -122,8 +118,7 @@ class FaultContext:
 Bend = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """A fault of one answer. `bend` changes its actions; None if the fault is in its content. `seed` is its chance."""
 
     name: str

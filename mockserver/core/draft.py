@@ -1,7 +1,8 @@
 """Drafts: answers as rules and generators write them, before the request's limits are applied."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from mockserver.core.action import Bend
 from mockserver.core.call import Call
@@ -13,8 +14,7 @@ from mockserver.core.seed import Seed
 AFTER_LAST_TOKEN = 1 << 62  # more than any text has: the filter trips at the end
 
 
-@dataclass(frozen=True, slots=True)
-class DraftChoice:
+class DraftChoice(Struct, frozen=True):
     """One choice. `finish` and `logprobs` are None if they follow from the request."""
 
     parts: tuple[Part, ...]
@@ -24,31 +24,28 @@ class DraftChoice:
     filter_after: int | None = None  # tokens after which a content filter cuts the choice
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A successful answer before limits; if there are fewer choices than `n`, the last repeats."""
 
     choices: tuple[DraftChoice, ...]
     model: str | None = None
-    usage: Mapping[str, int] = field(default_factory=dict)  # fields of Usage, as a rule states them
+    usage: Mapping[str, int] = {}  # fields of Usage, as a rule states them
     prompt_safety: Safety = ()
     headers: Headers = ()
     broken: Broken | None = None
     system_fingerprint: str | None = ""  # empty if the rule states none
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentDraft:
+class DocumentDraft(Struct, frozen=True):
     """An embedding vector or moderation scores; None to generate them."""
 
     document: tuple[float, ...] | Mapping[str, float] | None = None
     model: str | None = None
-    usage: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, int] = {}
     headers: Headers = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PlayCassette:
+class PlayCassette(Struct, frozen=True):
     """Answer with what this cassette holds for the call."""
 
     cassette: str
@@ -57,8 +54,7 @@ class PlayCassette:
 Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
 
 
-@dataclass(frozen=True, slots=True)
-class RenderContext:
+class RenderContext(Struct, frozen=True):
     """All that `then` may use when a rule answers a call.
 
     `match` holds the named groups of the rule's regular expressions. `generate(kind, options, index)` asks the
@@ -71,8 +67,7 @@ class RenderContext:
     generate: Generate
 
 
-@dataclass(frozen=True, slots=True)
-class FaultSpec:
+class FaultSpec(Struct, frozen=True):
     """A fault of a rule: `bend` changes what is sent, `change` the draft. `label` separates its random stream."""
 
     name: str
@@ -93,8 +88,7 @@ LocalOutcome = Draft | DocumentDraft | Failure | Raw  # answered without a casse
 RuleOutcome = LocalOutcome | PlayCassette | Forward
 
 
-@dataclass(frozen=True, slots=True)
-class RuleAnswer:
+class RuleAnswer(Struct, frozen=True):
     """What a rule answers to one call. Without an outcome, a later rule answers.
 
     `path` names the step or branch: `one_of[0].steps[2]`; empty if there is none.

@@ -1,15 +1,16 @@
 """Episode: a recorded interaction, which is a request and the whole answer to it."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from mockserver.core.http import Headers
+from mockserver.core.text import hiding
 
 SUFFIX = ".yaml"  # of a cassette's file
 RecordedEvent = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with its end
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A request as it was sent, without its namespace and without content codings.
 
     `query` is the raw text after the question mark; header names are lower case.
@@ -18,15 +19,16 @@ class Sent:
     method: str
     path: str
     query: str = ""
-    headers: Headers = field(default=(), repr=False)  # tracebacks must not show keys
+    headers: Headers = ()
     body: bytes = b""
 
+    __repr__ = hiding("headers")
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+
+class Recorded(Struct, frozen=True, eq=False):
     """An answer as it arrived, without content codings: a body, or the events of a stream with their times.
 
-    `took`: seconds until it was complete.
+    `took`: seconds until it was complete. Answers are equal whatever file they come from.
     """
 
     status: int
@@ -34,15 +36,20 @@ class Recorded:
     body: bytes = b""
     frames: tuple[RecordedEvent, ...] | None = None
     took: float = 0.0
-    source: str = field(default="", compare=False)  # `cassette chat.yaml#3`, if it comes from a file
+    source: str = ""  # `cassette chat.yaml#3`, if it comes from a file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recorded) and astuple(self)[:-1] == astuple(other)[:-1]
+
+    def __hash__(self) -> int:
+        return hash(astuple(self)[:-1])
 
     @property
     def bytes(self) -> bytes:
         return self.body if self.frames is None else b"".join(data for _, data in self.frames)
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
+class Episode(Struct, frozen=True):
     """A request to a dialect and its answer; `at` is the Unix time of the recording."""
 
     dialect: str

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
@@ -14,8 +16,7 @@ from mockserver.core.text import plural
 Piece = tuple[float, bytes]  # the time, and the bytes sent then
 
 
-@dataclass(frozen=True, slots=True)
-class SentFrame:
+class SentFrame(Struct, frozen=True):
     """A frame as it was sent: the time of its last byte, and its bytes without the final blank line.
 
     `whole`: that line was sent as well.
@@ -70,8 +71,7 @@ PIECE = 120  # overhead of a piece in bytes
 UNWEIGHED = 8_192  # bytes that an open exchange may keep before the journal counts them
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionResult:
+class ConditionResult(Struct, frozen=True):
     """One condition of a rule applied to a request: what was expected, the actual value, whether it held.
 
     `ignoring` is what does not matter then: `ignore_case`, `ignore_space`.

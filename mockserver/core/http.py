@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
+
+from msgspec import Struct
+
+from mockserver.core.text import hiding
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
 _ADDRESS = IPv4Address | IPv6Address
@@ -61,8 +64,7 @@ def _address(host: str) -> _ADDRESS | None:
 Headers = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A frozen snapshot of one request; parsing it needs no server.
 
     `path` is decoded and relative to the dialect's mount; header names are lower-case bytes, as ASGI gives them.
@@ -70,11 +72,13 @@ class HttpRequest:
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)  # tracebacks must not show keys
+    query: Mapping[str, str] = {}
+    headers: tuple[tuple[bytes, bytes], ...] = ()
     body: bytes = b""
     namespace: str = "default"
-    path_params: Mapping[str, str] = field(default_factory=dict)
+    path_params: Mapping[str, str] = {}
+
+    __repr__ = hiding("headers")
 
     def header(self, name: str) -> str | None:
         """The first value of a header (any case), or None."""
@@ -85,8 +89,7 @@ class HttpRequest:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One event of a stream: JSON bytes, its weight in tokens, and which part of the answer it carries.
 
     `framing` says what goes around the data: an SSE event that ends with LF or CRLF, or nothing.
@@ -99,8 +102,7 @@ class Frame:
     framing: Literal["lf", "crlf", "bare"] = "lf"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
 
     status: int

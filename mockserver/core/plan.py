@@ -1,8 +1,12 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call, ToolCall
@@ -58,8 +62,7 @@ def reason_of(status: int) -> str:
 Distribution = Literal["uniform", "normal", "lognormal"]
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """When tokens are sent, in seconds. `first_token`: None is the same as `per_token`; `total`: the whole answer.
 
     `jitter` is a share of each wait: the largest deviation (uniform), or the standard deviation.
@@ -95,16 +98,14 @@ CATEGORIES = (
 DOCUMENT_OPERATIONS = ("embeddings", "moderations")  # the operations with such answers
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Struct, frozen=True):
     """The models that exist, or the requested one; each dialect has its own shape for them."""
 
     names: tuple[str, ...]
     created: int
 
 
-@dataclass(frozen=True, slots=True)
-class Embeddings:
+class Embeddings(Struct, frozen=True):
     """A unit vector for each prompt."""
 
     model: str
@@ -113,16 +114,14 @@ class Embeddings:
     headers: Headers = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The moderation of one prompt; categories that are not named score near zero."""
 
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = {}
     flagged: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Moderations:
+class Moderations(Struct, frozen=True):
     """The moderation of each prompt: scores from 0 to 1, and the flagged categories."""
 
     id: str
@@ -138,43 +137,38 @@ DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text"
 Tokens = tuple[str, ...] | None  # those left by a limit: splitting the text again might give others
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Text that the client reads; `chunks` says how a stream cuts it."""
 
     text: str
     chunks: Chunks = "token"
     annotations: tuple[Mapping[str, Json], ...] = ()
     apart: bool = False  # begins a message of its own after another text
-    tokens: Tokens = field(default=None, compare=False, repr=False)
+    tokens: Tokens = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(Struct, frozen=True):
     text: str
     chunks: Chunks = "token"
     summary: str | None = None  # None: the text itself, if the client asks for a summary
-    tokens: Tokens = field(default=None, compare=False, repr=False)
+    tokens: Tokens = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     text: str
     chunks: Chunks = "token"
-    tokens: Tokens = field(default=None, compare=False, repr=False)
+    tokens: Tokens = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """A tool call of the answer; `chunks` says how a stream cuts its arguments."""
 
     call: ToolCall
     chunks: Chunks = "token"
-    tokens: Tokens = field(default=None, compare=False, repr=False)
+    tokens: Tokens = None
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A use of a hosted tool: its `kind` (`web_search_call`) and the keys of that kind."""
 
     kind: str
@@ -197,8 +191,7 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
     return part.tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A content filter's result in one category: a severity for harms, `detected` for detections."""
 
     category: str
@@ -210,8 +203,7 @@ class Verdict:
 Safety = tuple[Verdict, ...]  # categories that are not named are safe
 
 
-@dataclass(frozen=True, slots=True)
-class Logprob:
+class Logprob(Struct, frozen=True):
     """The log probability of a token, and its alternatives (token, log probability), best first."""
 
     token: str
@@ -235,8 +227,7 @@ OWN_FINISHES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One of the `n` choices: its parts in wire order and its finish reason."""
 
     parts: tuple[Part, ...]
@@ -247,8 +238,7 @@ class Choice:
     stop: str = ""  # the stop sequence that ended it
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Token counts; reasoning, cached and cache-write tokens are included in the two sums."""
 
     prompt: int = 0
@@ -266,8 +256,7 @@ class Usage:
         return self.prompt + self.completion
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A success, for every format. `id` has the provider's shape (the call's `ids`).
 
     `written` is how many tokens its parts have, where the usage may state something else.
@@ -287,7 +276,7 @@ class Answer:
     phase: str = ""
     broken: "Broken | None" = None
     tokenizer: Tokenizer = APPROX
-    written: int | None = field(default=None, compare=False)
+    written: int | None = None
 
     @property
     def weight(self) -> int:
@@ -295,8 +284,7 @@ class Answer:
         return self.usage.completion if self.written is None else self.written
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """Why an answer broke off. `event`: sent as a bare error event instead of a failed answer."""
 
     code: str = "server_error"
@@ -304,8 +292,7 @@ class Broken:
     event: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A stored answer and its call. `gone`: it was deleted. `results`: those of a batch, each with its call."""
 
     call: Call
@@ -316,8 +303,7 @@ class Stored:
     results: "tuple[tuple[Call, Outcome], ...]" = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A page of stored answers; `more`: others follow."""
 
     entries: tuple[Stored, ...]
@@ -347,9 +333,11 @@ class Failure(Exception):  # noqa: N818  # also used as a value
 
     __hash__ = Exception.__hash__
 
+    def changed(self, **fields: object) -> "Failure":
+        return dataclasses.replace(self, **fields)  # type: ignore[arg-type]
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+
+class Raw(Struct, frozen=True):
     """Bytes of a rule: a body, or the frames of a stream; a Frame among them is framed as usual."""
 
     status: int
@@ -358,15 +346,13 @@ class Raw:
     frames: tuple[Frame | bytes, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Forward:
+class Forward(Struct, frozen=True):
     """Ask the provider's own server; `cassette` names the cassette that records the answer, if any."""
 
     cassette: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedOutcome:
+class RenderedOutcome(Struct, frozen=True):
     """What a plan keeps of its outcome after rendering: the usage of an answer."""
 
     usage: Usage | None = None
@@ -376,8 +362,7 @@ Success = Answer | Models | Embeddings | Moderations | Stored | Listing
 Outcome = Success | Failure | Raw | Recorded | Forward | RenderedOutcome
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults.
 
     `cacheable` means that nothing was counted and no real clock read: the same request will get the same plan.

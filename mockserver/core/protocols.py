@@ -1,8 +1,9 @@
 """Protocols of what is kept between requests: stores, shelves, buckets and cassettes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
@@ -72,8 +73,7 @@ class Buckets(Protocol):
         """Forget a namespace: its buckets are full again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """What a cassette has for a call, and its source; `cacheable`: an equal call will get the same."""
 
     outcome: Recorded | Forward | Failure

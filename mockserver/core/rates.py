@@ -1,8 +1,9 @@
 """Rate and concurrency limits, and what is left of them."""
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 Kind = Literal["requests", "tokens"]
 Window = Literal["minute", "day"]
@@ -11,8 +12,7 @@ SECONDS: dict[Window, float] = {"minute": 60.0, "day": 86_400.0}
 UNLIMITED = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """A number of requests or tokens per window, refilled continuously; UNLIMITED lifts an inherited limit."""
 
     kind: Kind
@@ -43,8 +43,7 @@ def layered(*layers: Rates) -> Rates:
     return tuple(rate for rate in stated.values() if rate.limit != UNLIMITED)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Rates for every key and model, and the concurrent and waiting requests of a namespace.
 
     `concurrent`: None is any number. `patience`: the seconds that a request waits; None is as long as its client.

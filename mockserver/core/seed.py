@@ -5,17 +5,17 @@ The only module that may import `random`, `time`, `uuid` or `secrets`; this rule
 
 import secrets
 import time
-from dataclasses import dataclass
 from hashlib import blake2b
 from random import Random as Random  # the type of a stream, for modules that may not import `random`
+
+from msgspec import Struct
 
 FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: the time of a frozen clock
 _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))
 _BASE58 = bytes(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[i % 58] for i in range(256))
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(Struct, frozen=True):
     """One number from which every random choice follows; each consumer has a labelled stream of its own."""
 
     value: int = 0
@@ -50,8 +50,7 @@ class Seed:
         return self.digest(*labels, size=64).hex()[:length]
 
 
-@dataclass(frozen=True, slots=True)
-class WallClock:
+class WallClock(Struct, frozen=True):
     """The time in answers: frozen at `at` (Unix seconds), or real if `at` is None."""
 
     at: int | None = FROZEN_AT

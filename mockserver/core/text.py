@@ -1,8 +1,11 @@
 """Values as text for people: on one line, cut, and with every character escaped that would not show as itself."""
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 LONGEST = 300  # characters of a line in a log
 SHOWN = 80  # characters of a value in a message
@@ -21,6 +24,16 @@ def shown(value: object, longest: int = SHOWN) -> str:
         if len(text) > longest + 2:
             return one_line(text[: longest + 1]) + "…"
     return one_line(text)
+
+
+def hiding(*names: str) -> Callable[[Struct], str]:
+    """Return a `__repr__` without the fields of these names, which no traceback may show."""
+
+    def shown(struct: Struct) -> str:
+        stated = ", ".join([f"{name}={value!r}" for name, value in asdict(struct).items() if name not in names])
+        return f"{type(struct).__name__}({stated})"
+
+    return shown
 
 
 def truncate(text: str, longest: int = SHOWN) -> str:

@@ -3,10 +3,10 @@
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
@@ -58,8 +58,7 @@ class InProcessDriver(Protocol):
         """Perform the actions and return how they ended, as the driver does."""
 
 
-@dataclass(slots=True)  # not frozen, as every request makes one
-class Line:
+class Line(Struct):
     """An ASGI connection to one client. `began`: when the answer begins, in monotonic seconds; None: once driven."""
 
     receive: Receive

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Headers, Reply
@@ -12,8 +14,7 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """A timing and the seed of its jitter: equal paces give equal waits, in any order."""
 
     timing: Timing = Timing()

@@ -5,10 +5,11 @@ A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows
 
 import re
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+
+from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
@@ -21,8 +22,7 @@ def error_frame(failed: Reply, frames: int) -> Frame:
     return Frame(failed.body, part="finish")
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """Where a request holds the texts that differ most from call to call: in the field `key` of its body.
 
     `outline(value)` returns what else in that field matters (the roles of its messages), or None if it holds more than
@@ -36,8 +36,7 @@ class Texts:
     headers: Callable[[HttpRequest, Call | None], Headers]
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
 
     `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
@@ -54,9 +53,9 @@ class Operation:
     path: str
     parse: Callable[[HttpRequest, bool], Call]
     render: Callable[[Call, Success], Reply]
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = {}
     error: Callable[[Reply, int], Frame] = error_frame
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str] = {}
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
@@ -73,8 +72,7 @@ def no_rate_limit_headers(standings: Standings) -> Headers:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """How one provider speaks. `mounts` are its base paths, the first being the one to advertise; paths that begin
     as one of `bare` are served without a mount, too.
 
@@ -94,8 +92,8 @@ class Dialect:
     models: tuple[str, ...]  # listed when the settings name none
     rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
-    variables: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = {}
+    missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
 
 

@@ -4,8 +4,9 @@ The messages are OpenAI's, as wrappers and gateways recognise how they begin; a 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+
+from msgspec import Struct, field
 
 from mockserver.core.call import OTHER, Call
 from mockserver.core.http import Headers, HttpRequest
@@ -15,16 +16,14 @@ from mockserver.core.tokens import IMAGES
 from mockserver.dialects._parse import Complaint, clip, join_words, json_type
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorRow:
+class ErrorRow(Struct, frozen=True):
     status: int
     kind: str | None = None
     code: str | int | None = None
     param: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderError:
+class ProviderError(Struct, frozen=True):
     status: int
     message: str
     kind: str | None
@@ -37,8 +36,7 @@ Messages = Mapping[str, str]
 Credential = Callable[[HttpRequest], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorTable:
+class ErrorTable(Struct, frozen=True):
     """A dialect's errors: a row and a message for each reason; `credential` finds the client's key."""
 
     rows: Rows
@@ -72,7 +70,7 @@ class ErrorTable:
         code = self.rows[failure.reason].code or found.code
         steps = found.path[:-1] if found.path[-1] == "type" else found.path  # what has the type is refused
         place = {"loc": ("body", *map(str, steps)), "value": value}
-        return replace(failure, message=message, param=found.param, code=code, details={**failure.details, **place})
+        return failure.changed(message=message, param=found.param, code=code, details={**failure.details, **place})
 
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         facts: dict[str, Json] = {
@@ -391,7 +389,7 @@ def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> 
         return failure
     what, param, code = found
     message = f"Invalid schema for {what}: {details['why']} (at {details['pointer']})."
-    return replace(failure, message=message, param=param, code=code if coded and failure.code is None else failure.code)
+    return failure.changed(message=message, param=param, code=code if coded and failure.code is None else failure.code)
 
 
 def _of_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
@@ -431,8 +429,7 @@ _PLACES = {
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UnsupportedFeature:
+class UnsupportedFeature(Struct, frozen=True):
     """Where in the body the feature is, how OpenAI names that place, and the key of the message."""
 
     path: Path

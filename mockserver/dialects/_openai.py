@@ -1,7 +1,8 @@
 """The operations that OpenAI and Azure OpenAI have in common: chat, completions, Responses and embeddings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -20,8 +21,7 @@ from mockserver.wire.chat import ChatLayout, Extra, completion
 from mockserver.wire.text import TextLayout
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIApi:
+class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
     `read` returns the body of a chat, completion or embedding. `headers` are those of every reply; `rate_limits`

@@ -3,10 +3,10 @@
 import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from jiter import from_json
+from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
@@ -33,8 +33,7 @@ Path = tuple[str | int, ...]
 Body = TypeVar("Body")
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """What is wrong with one field of a body.
 
     `kind` is missing, type, value, below, above, short, long, pattern, unknown or conflict; `expected` holds names of

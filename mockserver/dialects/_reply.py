@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 
+from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, fingerprint

@@ -7,9 +7,10 @@ anything: a value of an unexpected type is ignored.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
@@ -97,14 +98,13 @@ def _neutral(part: Body) -> Body:
     return part
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(Struct):
     """What the model said and did since others spoke last."""
 
     taken: bool = False
-    texts: list[str] = field(default_factory=list)
-    parts: list[Body] = field(default_factory=list)
-    calls: list[ToolCall] = field(default_factory=list)
+    texts: list[str] = []
+    parts: list[Body] = []
+    calls: list[ToolCall] = []
 
     def take(self, item: Body) -> None:
         self.taken = True
@@ -217,8 +217,7 @@ _BOOKKEEPING = BOOKKEEPING | {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsesRequest:
+class ResponsesRequest(Struct, frozen=True):
     """How a dialect takes a Responses request: its model, its conflicts, its messages and its ids."""
 
     dialect: str

@@ -2,8 +2,9 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
@@ -159,8 +160,7 @@ _REQUEST_DEFAULTS: Mapping[str, Json] = {
 StoredResponse = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResponses:
+class StoredResponses(Struct, frozen=True):
     """The operations of a dialect on stored responses.
 
     `take` parses the body that asks for a response. `final`: a response that is done cannot be cancelled (else it is

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
 

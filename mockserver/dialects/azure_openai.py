@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply

@@ -4,9 +4,9 @@ vLLM's schemas are open, have few bounds, and never require `model`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from mockserver.core.call import Call, IdShape, Message
@@ -320,7 +320,7 @@ def _typed(tool: Body, index: int) -> Body:
 def refuse(complaint: Complaint) -> Failure:
     """The 400 of a complaint: its type depends on whether the body's model or the server refused it."""
     failure = refuse_without_code(complaint)
-    return replace(failure, kind=None if complaint.kind == "conflict" else "Bad Request")
+    return failure.changed(kind=None if complaint.kind == "conflict" else "Bad Request")
 
 
 def _conflicts(body: Body) -> Iterator[Complaint]:

@@ -4,9 +4,11 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
 from itertools import chain, islice
 from operator import itemgetter
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from mockserver.core.call import Call, IdShape
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
@@ -44,8 +46,7 @@ Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(Struct, frozen=True):
     """What ids and timestamps come from: seed, clock, and a mark that makes ids unique (empty: ids follow the call)."""
 
     seed: Seed
@@ -82,8 +83,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Limited:
+class _Limited(Struct, frozen=True):
     """A choice within the request's limits, its finish reason and its token count."""
 
     draft: DraftChoice

@@ -5,11 +5,14 @@ in any case. Of a model that is not here nothing is known, and where a provider'
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, reduce
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from mockserver.core.call import Call
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
@@ -17,8 +20,7 @@ from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """The properties of a model; None means unknown. `unlimited` names limits that are stated to be absent."""
 
     context_window: int | None = None  # tokens of prompt and answer together
@@ -33,7 +35,7 @@ class Model:
     aliases: tuple[str, ...] = ()
     timing: Timing | None = None
     limits: Rates | None = None
-    unlimited: frozenset[str] = field(default=frozenset())
+    unlimited: frozenset[str] = frozenset()
 
     def over(self, other: "Model") -> "Model":
         missing = {
@@ -147,8 +149,7 @@ PUBLISHED: Mapping[str, Model] = {
 Names = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A model found by name.
 
     `stated` is what the settings say of it, `properties` that and what is published; `refusing` says which of them a
@@ -162,19 +163,20 @@ class Known:
     refusing: Model
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, dict=True):
     """The models of the settings, by name or pattern; None: every model exists. `published`: apply published limits."""
 
     entries: Mapping[str, Model] | None = None
     published: bool = True
     strict: bool = False
-    _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
-    _remembered: Callable[[str], Known] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_names", _other_names(self.entries or {}))
-        object.__setattr__(self, "_remembered", lru_cache(maxsize=1024)(self._found))
+    @lazy_property
+    def _names(self) -> Mapping[str, str]:
+        return _other_names(self.entries or {})
+
+    @lazy_property
+    def _remembered(self) -> Callable[[str], Known]:
+        return lru_cache(maxsize=1024)(self._found)
 
     def find(self, name: str) -> Known:
         return self._remembered(name) if len(name) <= _LONGEST else self._found(name)

@@ -1,7 +1,9 @@
 """What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
@@ -46,8 +48,7 @@ def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
 START = "start"  # the state in which every scenario begins
 
 
-@dataclass(slots=True)
-class ScenarioState:
+class ScenarioState(Struct):
     """The scenario of a namespace, as one request sees it: changes take effect with the next request."""
 
     namespace: str
@@ -71,8 +72,7 @@ RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retri
 FaultSpecs = tuple[FaultSpec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FaultSelection:
+class FaultSelection(Struct, frozen=True):
     """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
 
     seed: Seed
@@ -113,8 +113,7 @@ def attempt_from_header(retries: str | None) -> int | None:
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryOverrides:
+class DeliveryOverrides(Struct, frozen=True):
     """What the rules met so far say about how the answer goes out, and whether its plan can be cached.
 
     The first rule that states a timing wins. Faults of earlier rules apply after those of later ones.

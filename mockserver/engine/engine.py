@@ -5,9 +5,12 @@ Knows no wire shape and opens no connection.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call
@@ -70,17 +73,16 @@ async def from_cassette(
     return None if found is None else Plan(found.outcome, found.source, cacheable=found.cacheable)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     seed: Seed = Seed()
     clock: WallClock = WallClock()
     unmatched: Literal["generate", "error"] = "generate"
-    error: Mapping[str, Json] = field(default_factory=dict)  # what that error states beside its reason
+    error: Mapping[str, Json] = {}  # what that error states beside its reason
     unique_ids: bool = False
     lints: bool = True  # adds remarks to answers of rules that no model could give
-    models: Catalogue = field(default_factory=Catalogue)
+    models: Catalogue = Catalogue()
     timing: Timing = Timing()
-    tokenizer: Callable[[str], Tokenizer] = field(default=lambda model: APPROX, compare=False)  # of a model, by name
+    tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by name
 
     def timing_of(self, call: Call) -> Timing:
         return self.models.find(call.model).stated.timing or self.timing

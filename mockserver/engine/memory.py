@@ -5,7 +5,9 @@ Knows calls and answers, no wire shape; how much there is room for is the shelf'
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, ToolCall, fingerprint
 from mockserver.core.json import Json
@@ -56,8 +58,7 @@ _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call withou
 _BARE = 3500  # bytes of an answer and its call without any text
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Kept answers. `polls`: how many look-ups find a background response in progress before it is done."""
 
     shelf: Shelf[Stored]

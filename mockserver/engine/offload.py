@@ -11,11 +11,12 @@ from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache, partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DocumentDraft, Draft
@@ -74,8 +75,7 @@ def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
     return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """Large work, yielded to the code that steps the coroutine by hand."""
 
     work: Callable[[], Any]
@@ -84,8 +84,7 @@ class Work:
         return (yield self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Order:
+class _Order(Struct, frozen=True):
     """Work for a thread, and the future for its result."""
 
     work: Callable[[], object]

@@ -1,7 +1,8 @@
 """What a model would do with a request: call a fitting tool, or answer in the format that it asks for."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice

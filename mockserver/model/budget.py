@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(slots=True)
-class RequestWork:
+class RequestWork(Struct):
     """The steps, each some 30 microseconds, that all schemas of one request may still cost, of all its prompts."""
 
     left: int = 30_000

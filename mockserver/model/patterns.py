@@ -7,11 +7,12 @@ is rewritten for the parser of the standard library, whose tree is walked.
 import re
 import re._parser as sre  # type: ignore[import-not-found]  # undocumented, and the same since Python 2
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
 from math import ceil, inf
 from typing import Any
+
+from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.pattern_size import written_out
@@ -35,8 +36,7 @@ class PatternTimeoutError(Exception):
     """A match took too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralPattern:
+class LiteralPattern(Struct, frozen=True):
     text: str
     ignore_case: bool = False
 
@@ -170,13 +170,12 @@ def sample(
     return filling + text if tree.data and tree.data[-1] == _AT_END else text + filling
 
 
-@dataclass(slots=True)
-class _Sampler:
+class _Sampler(Struct):
     rng: Random
     expand_lookaheads: bool
     spare: float  # characters that may be written beyond the minimum
     wanted: float  # how many of these must be
-    groups: dict[int, str] = field(default_factory=dict)
+    groups: dict[int, str] = {}
     steps: int = 0
 
     def write(self, tree: Tree) -> str:

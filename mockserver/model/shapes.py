@@ -3,17 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from json import JSONDecoder, loads
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, number_of, pieces, singular, vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """A JSON Schema, whether the answer is fenced, and what a text says apart from the schema."""
 
     schema: Json

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice

@@ -5,8 +5,10 @@ A prompt is read as a call that offers its tools and holds its earlier steps; wh
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json, compact, parsed
@@ -18,8 +20,7 @@ from mockserver.model.vocabulary import RULING, excerpt
 Step = tuple[str, str, str]  # the name of a tool, its input, and what was observed
 
 
-@dataclass(frozen=True, slots=True)
-class TextAgent:
+class TextAgent(Struct, frozen=True):
     """The call with tools, and with earlier steps as tool calls and results; how next steps and the end are written."""
 
     call: Call

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import asdict, replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.reports.calls import NO_CALLS

@@ -4,13 +4,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
@@ -254,8 +255,7 @@ class Run:
         return found if self._recording else {**found, "record": "none"}
 
 
-@dataclass(slots=True)
-class Use:
+class Use(Struct):
     """A test's use of a server. `verify`: its problems fail the test; `strict`: unplayed episodes do, too."""
 
     server: MockServer

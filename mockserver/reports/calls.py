@@ -4,9 +4,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, frames
@@ -28,8 +29,7 @@ NO_CALLS = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReceivedCall:
+class ReceivedCall(Struct, frozen=True, eq=False):
     """A call that the server received: the request and its answer.
 
     `asked` is the parsed request, the same for every provider; None if it was rejected before, or is still arriving.

@@ -9,10 +9,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from mockserver.core.text import aligned, truncate
 
@@ -25,8 +26,7 @@ VERSION = 1  # of the JSON report
 _MAX_CODE = 80  # characters of a rule declared in a test
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A rule, or a step, branch or fault of one: `path` is its place in the rule, `rule` the line of the rule.
 
     `name` is the name of the rule or the fault, `text` its line in the file.
@@ -46,8 +46,7 @@ class Entry:
         return " ".join(part for part in (self.path or self.kind, self.name) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class FileCoverage:
+class FileCoverage(Struct, frozen=True):
     """The entries of a file in order; `name` is its path for people; `declared`: by tests, not in a rules file."""
 
     path: str
@@ -62,8 +61,7 @@ class FileCoverage:
         return tuple(each for each in self.entries if not each.hits and (each.kind == "rule" or each.rule not in idle))
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     files: tuple[FileCoverage, ...]
 
     @property

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeVar
 from unicodedata import category, east_asian_width
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult

@@ -2,10 +2,11 @@
 
 import traceback
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
+
+from msgspec import Struct
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
@@ -37,8 +38,7 @@ _NO_RULE, _NO_EPISODE = "no rule answers this request", "no episode of "
 _PACKAGE = str(Path(__file__).parents[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Why a test fails: `headline` on one line, cut; `text` in full; `count`: for how many reasons at once."""
 
     headline: str
@@ -66,8 +66,7 @@ def server_report(calls: Sequence[ReceivedCall], problems: Sequence[Problem]) ->
     return "\n\n".join(filter(None, (failure_text(problems), "\n".join(rejected(calls)), call_list(calls))))
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """How many calls and tokens a test may use; None: any number."""
 
     max_calls: int | None = None
@@ -264,8 +263,7 @@ def _traceback(error: Exception) -> Iterator[str]:
     yield from "".join(traceback.format_exception_only(error)).splitlines()
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedCassette:
+class PlayedCassette(Struct, frozen=True):
     """A replayed cassette: its file, how many episodes it has, and the numbers of those that were played."""
 
     file: str
@@ -302,8 +300,7 @@ def unplayed_summary(cassettes: Iterable[PlayedCassette]) -> Iterator[str]:
 _MAX_EXPECTED = 60  # characters of an expectation in a headline
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     condition: Condition
     when: Table
 

@@ -6,8 +6,10 @@ Each is tested against the call before it is shown, and contains none of its cre
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import OTHER, Call, last_tool_result
@@ -36,8 +38,7 @@ Table = Mapping[str, Json]
 _MAX_LINE = 100  # characters of a rule on one line
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     when: Mapping[str, Json]
     then: Mapping[str, Json]
     tool: str | None = None

@@ -4,11 +4,11 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from mockserver.config.errors import RuleError, SourceLocation
@@ -38,16 +38,14 @@ ONLY_STUBS = "no dialect has this path: there, rules answer with raw, json or er
 _NONE: Faults = {}
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """A scenario step: the rule answers in state `is_` and moves to `becomes`."""
 
     is_: str
     becomes: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One compiled rule. `where` is `rules.yaml:14`; `spec` is the rule as written."""
 
     name: str
@@ -204,8 +202,7 @@ def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     rule: Rule
     text: str
     before: Rule | None = None  # the earlier rule because of which it never answers

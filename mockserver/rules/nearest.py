@@ -5,10 +5,11 @@ What the request says is shown cut and escaped, so that no request can write lin
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
 from itertools import islice
+
+from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
@@ -23,8 +24,7 @@ _EFFORT = 20_000_000  # characters searched at most: a huge request is compared 
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(Struct, frozen=True):
     rule: Rule
     results: tuple[ConditionResult, ...]
 

@@ -6,13 +6,13 @@ What a client sends is only ever a value here, never a template. A CompileContex
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, time
 from decimal import Decimal
 from functools import cache, cached_property
 from typing import Generic, TypeVar
 
 from minijinja import Environment, TemplateError
+from msgspec import Struct, field
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.config.source import Mistakes, Path, did_you_mean
@@ -29,8 +29,7 @@ U = TypeVar("U")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled(Generic[T]):
+class Compiled(Struct, Generic[T], frozen=True):
     """Makes a value for each call; `known` holds the value if it is the same for every call."""
 
     make: Callable[[RenderContext], T]
@@ -221,8 +220,7 @@ _LONGEST = 200  # characters of an error message
 Where = Callable[[int], str]  # maps a line of the text (from 1) to file and line
 
 
-@dataclass(frozen=True, slots=True)
-class CompileContext:
+class CompileContext(Struct, frozen=True):
     """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
 
     `faults` are those of delivery, by name; `profiles` the timings that have names, None: any name will do.
@@ -234,7 +232,7 @@ class CompileContext:
     path: Path = ()
     groups: frozenset[str] = frozenset()
     profiles: Profiles | None = field(default_factory=lambda: PROFILES)
-    faults: Faults = field(default_factory=dict)
+    faults: Faults = {}
 
     def at(self, *steps: str | int) -> "CompileContext":
         """Return the context below this one. Rules make many of them, and `replace` is three times slower."""

@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Any
 
+from msgspec import Struct
 from starlette.datastructures import Headers as RequestHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
@@ -139,8 +139,7 @@ _LONGEST = 100  # characters of a request that a message quotes
 _Fields = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Guard:
+class Guard(Struct, frozen=True, eq=False):
     """An ASGI application for control paths: refuses other origins, unknown hosts and requests without the token."""
 
     app: ASGIApp

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
@@ -80,8 +80,7 @@ class DefaultDialect:
         await self._apps[dialect](scope, receive, send)
 
 
-@dataclass(slots=True, eq=False)
-class Named:
+class Named(Struct, eq=False):
     """The application behind `/ns/{namespace}`, if that is a name; else the dialect's 404."""
 
     live: Live
@@ -96,8 +95,7 @@ class Named:
         await handler({**scope, "path_params": {}}, receive, send)
 
 
-@dataclass(slots=True, eq=False)
-class Unknown:
+class Unknown(Struct, eq=False):
     """The application at every other path: the dialect's 404 that names the nearest known path."""
 
     live: Live

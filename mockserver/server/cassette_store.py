@@ -5,12 +5,14 @@ and compares cassettes is imported when one is first used: most servers have non
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, Mistake, RuleError
 from mockserver.config.recording import MatchSettings
@@ -152,8 +154,7 @@ class CassetteStore:
 Record = Literal["none", "once", "new_episodes", "all"]
 
 
-@dataclass(frozen=True, slots=True)
-class CassetteChoice:
+class CassetteChoice(Struct, frozen=True):
     """Which cassette is played, and what is recorded into it; `fresh`: it held nothing when it was chosen."""
 
     name: str | None = None
@@ -166,8 +167,7 @@ class CassetteChoice:
         return self.record == "all" or (self.record == "once" and self.fresh)
 
 
-@dataclass(frozen=True, slots=True)
-class Player:
+class Player(Struct, frozen=True):
     """Replays the chosen cassette. `upstreams`: the dialects that have one; `keeping`: how recordings are redacted.
 
     `worded` puts messages into words: options have other names in pytest.

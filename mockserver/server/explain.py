@@ -3,8 +3,10 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Fault
@@ -35,8 +37,7 @@ def is_unmatched(row: Exchange) -> bool:
     return row.source == "unmatched" or (row.source == "generated" and row.operation in ASKED)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFile:
+class RequestFile(Struct, frozen=True):
     """A request as a person writes it: method, path with query, headers, body as JSON or as bytes."""
 
     path: str
@@ -108,8 +109,7 @@ def _path(operation: Operation, dialect: str, model: Json) -> str:
     return spoken.mounts[0] + path + (f"?{query}" if query else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """The place and the operation there that a request reaches, and the request itself."""
 
     place: Endpoint
@@ -193,8 +193,7 @@ _LOOKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRule:
+class CheckedRule(Struct, frozen=True):
     """A rule held against a call: `holds`, `does not hold` or `fails: why`; what was found, and what is counted."""
 
     rule: Rule
@@ -203,8 +202,7 @@ class CheckedRule:
     counters: tuple[ConditionResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Where the answer comes from, `why` if it is a refusal, and every rule held against every prompt (often one)."""
 
     call: Call

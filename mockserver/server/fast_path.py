@@ -13,10 +13,11 @@ A template is used once the handler has sent a second request exactly the bytes 
 import logging
 import re
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call
@@ -60,8 +61,7 @@ def parted(data: bytes) -> tuple[Head, bytes] | None:
     return (data[:at], data[stop:end]), data[end:]
 
 
-@dataclass(slots=True, eq=False)
-class Variant:
+class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
     `lines` are the header lines, with a `%s` for each of the headers `named`, which depend on the call.
@@ -72,8 +72,7 @@ class Variant:
     named: tuple[str, ...]
 
 
-@dataclass(slots=True, eq=False)
-class Template:
+class Template(Struct, eq=False):
     """What a rule answers to the calls of a shape, learned from its answer to the `sample`.
 
     `again` renders it for another number of prompt tokens, `headers` returns those that name the request; `marks` are
@@ -87,7 +86,7 @@ class Template:
     headers: NamesRequest
     marks: tuple[tuple[bytes, Mark], ...]
     confirmed: bool = False
-    variants: dict[int, Variant] = field(default_factory=dict)  # by the number of prompt tokens
+    variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
     def variant(self, tokens: int) -> Variant:
         reply, own = self.again(tokens), dict(self.headers(self.sample.http, self.sample))
@@ -105,8 +104,7 @@ class Template:
         return Reply(reply.status, headers, body), lines.encode("latin-1")
 
 
-@dataclass(slots=True, eq=False)
-class Shape:
+class Shape(Struct, eq=False):
     """What requests share whose bodies differ in their texts only.
 
     `others` counts the prompt tokens besides those of the texts; with more than `most` the context window may matter.
@@ -115,11 +113,10 @@ class Shape:
     sample: Call
     others: int
     most: float
-    templates: dict[int, Template | None] = field(default_factory=dict)  # by the id of a rule; None: it has no template
+    templates: dict[int, Template | None] = {}  # by the id of a rule; None: it has no template
 
 
-@dataclass(slots=True, eq=False)
-class Lane:
+class Lane(Struct, eq=False):
     """What requests with the same head share; it holds for these settings."""
 
     settings: object
@@ -128,7 +125,7 @@ class Lane:
     operation: str
     query: bytes
     texts: Texts | None
-    shapes: dict[tuple[bytes, Hashable], Shape] = field(default_factory=dict)
+    shapes: dict[tuple[bytes, Hashable], Shape] = {}
 
     def headers(self, body: bytes) -> tuple[tuple[bytes, bytes], ...]:
         length = str(len(body)).encode()
@@ -326,8 +323,7 @@ def _tool_call_id(seed: Seed, labels: tuple[str, str, str], call: Call) -> str:
     return drawn(seed, call.tool_call_ids, kind, call.fingerprint, index, at)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
+class Lesson(Struct, frozen=True, eq=False):
     """By which the handler teaches the fast path how it answers a request with this head and query."""
 
     fast_path: FastPath

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from traceback import format_exception
 from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
@@ -69,8 +70,7 @@ T = TypeVar("T")
 TakeBytes = Callable[[int], None]  # counts bytes that a request takes; raises Failure if all take too many
 
 
-@dataclass(slots=True, eq=False)
-class Handler:
+class Handler(Struct, eq=False):
     """The operations at one path of a dialect, as an ASGI application; without operations, a 404 for each request."""
 
     live: Live

@@ -6,10 +6,11 @@ They apply before an answer is planned, so a refused request uses nothing.
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from starlette.types import Receive
 
 from mockserver.config.models_and_limits import KeySettings
@@ -32,13 +33,12 @@ LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 RateHeaders = Callable[[Standings], Headers]
 
 
-@dataclass(slots=True)
-class Concurrency:
+class Concurrency(Struct):
     """The requests that are served and those that wait, in each namespace; `limits` may change meanwhile."""
 
     limits: Limits = field(default_factory=Limits)
-    _active: dict[str, int] = field(default_factory=dict)
-    _waiting: dict[str, dict[asyncio.Future[None], None]] = field(default_factory=dict)  # in order of arrival
+    _active: dict[str, int] = {}
+    _waiting: dict[str, dict[asyncio.Future[None], None]] = {}  # in order of arrival
 
     def acquire(self, namespace: str) -> bool:
         count = self._active.get(namespace, 0)
@@ -157,8 +157,7 @@ class Limiter:
         return Charge(rates, tuple(f"{rate.kind} {rate.window} {name}" for rate in rates))
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Struct, frozen=True):
     """What a request draws each time it is sent."""
 
     rates: Rates
@@ -192,8 +191,7 @@ class Charge:
         return tuple(draws)
 
 
-@dataclass(slots=True)
-class Reservation:
+class Reservation(Struct):
     """One request's share of the limits."""
 
     limiter: Limiter

@@ -8,10 +8,12 @@ import logging
 from asyncio import Lock, Semaphore
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mockserver.config.errors import MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
@@ -67,8 +69,7 @@ class Memo(Generic[Value]):
             self._entries.popitem(last=False)
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(Struct):
     """A reply that is ready to be sent, once or, if its plan is cacheable, to every equal request."""
 
     plan: Plan
@@ -88,8 +89,7 @@ class Prepared:
 Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source
 
 
-@dataclass(slots=True)
-class Namespace:
+class Namespace(Struct):
     rules: tuple[Rule, ...] = ()  # added while the server runs, the latest batch first
     timed: bool = True  # answers take their time
     named: int = 0  # rules that got a name because they came without one
@@ -159,8 +159,7 @@ class Namespaces:
         self.evicted.append(oldest)
 
 
-@dataclass(slots=True)
-class Live:
+class Live(Struct):
     """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests."""
 
     settings: Settings

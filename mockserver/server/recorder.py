@@ -5,9 +5,10 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mockserver.config.errors import CassetteError
 from mockserver.config.recording import UPSTREAM_KEY
@@ -88,8 +89,7 @@ Save = Callable[[Episode], Awaitable[str]]  # returns where it is once it is on 
 Fields = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(Struct, frozen=True):
     """A request to record, and where. `errors`: keep answers of 400 and above; None: not those of a wrong setup."""
 
     cassette: str

@@ -4,10 +4,10 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from starlette.types import Scope
 
 from mockserver.core.action import Cut
@@ -34,15 +34,14 @@ log = logging.getLogger("mockserver")
 HeaderFields = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(slots=True, eq=False)
-class Relay:
+class Relay(Struct, eq=False):
     live: Live
     dialect: Dialect
     prepared: Prepared
     line: Line
     exchange: Exchange
     _recorder: Recorder | None = None
-    _held: list[bytes] = field(default_factory=list)  # the end of the answer, which is saved before it leaves
+    _held: list[bytes] = []  # the end of the answer, which is saved before it leaves
 
     async def run(self, scope: Scope, more: Headers) -> str:
         """Relay it, with more headers on the answer, and return how it ended. Raises Failure if no answer begins."""

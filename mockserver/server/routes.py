@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
+
+from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     path: str
     dialect: Dialect
     operations: Mapping[str, Operation]

@@ -6,10 +6,10 @@ A small body can decode to a huge one, or to a hundred thousand empty ones: neit
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
+from msgspec.structs import replace
 from starlette.types import Receive, Scope
 
 from mockserver.core.http import HttpRequest

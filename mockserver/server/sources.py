@@ -1,16 +1,18 @@
 """Loads rules and settings from files, flags and environment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings, assembled
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
+from mockserver.core.text import hiding
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
@@ -37,14 +39,15 @@ class Errors:
         return type(self.found[0])(*dict.fromkeys(mistake for error in self.found for mistake in error.mistakes))
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """Where rules and settings come from; flags win over the environment, and that over the files."""
 
     files: tuple[Path, ...] = ()
-    flags: Mapping[str, Json] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)  # tracebacks must not show its keys
+    flags: Mapping[str, Json] = {}
+    environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
+
+    __repr__ = hiding("environ")
 
     def load(self) -> "Loaded":
         """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""
@@ -70,8 +73,7 @@ class Sources:
             raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What sources hold; of mistaken settings the rest, and no rules if one is mistaken."""
 
     documents: tuple[Document, ...]

@@ -7,17 +7,18 @@ import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from string import whitespace
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
+from msgspec import Struct, field
+
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token
-from mockserver.core.text import printable
+from mockserver.core.text import hiding, printable
 from mockserver.dialects import Dialect
 from mockserver.engine.offload import on_thread
 from mockserver.server.routes import bare
@@ -33,8 +34,7 @@ MOST_CONNECTIONS, MOST_IDLE = 1000, 100
 Fields = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(slots=True, eq=False)
-class UpstreamClient:
+class UpstreamClient(Struct, eq=False):
     name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -74,13 +74,14 @@ class UpstreamClient:
         return ((PASSED_BY, b", ".join([*named, self.name])),)
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """The upstream of a dialect: its URL, and the key that replaces the client's, if there is one."""
 
     dialect: Dialect
     address: str
-    key: str | None = field(default=None, repr=False)
+    key: str | None = None
+
+    __repr__ = hiding("key")
 
     @property
     def host(self) -> str:

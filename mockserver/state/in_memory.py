@@ -2,8 +2,9 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Generic
+
+from msgspec import Struct, field
 
 from mockserver.core.protocols import Draw, Value
 from mockserver.core.seed import monotonic
@@ -109,8 +110,7 @@ class MemoryBuckets:
 NAMESPACES_IN_FULL = 10  # all namespaces together may take as much as these when full
 
 
-@dataclass(slots=True)
-class _Space(Generic[Value]):
+class _Space(Struct, Generic[Value]):
     """The values of one namespace, oldest first, each with its size in bytes."""
 
     entries: OrderedDict[str, tuple[Value, int]] = field(default_factory=OrderedDict)

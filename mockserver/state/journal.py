@@ -6,7 +6,8 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mockserver.core.exchange import Exchange
 from mockserver.core.seed import monotonic
@@ -20,8 +21,7 @@ MOST_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
 
 
-@dataclass(slots=True)
-class Sums:
+class Sums(Struct):
     count: int = 0
     elapsed: float = 0.0
     first: float = 0.0

@@ -2,8 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Unpack, overload
+
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake
 from mockserver.core.call import Call

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial, wraps
 from itertools import chain, takewhile
 from threading import get_ident
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
 
 from mockserver.cassettes.addresses import dialect_at
 from mockserver.config.errors import ConfigError
@@ -33,8 +34,7 @@ class BlockedConnectionError(BaseException):
     """A connection to a provider was stopped. Not an Exception, so that no client retries it and no app hides it."""
 
 
-@dataclass(slots=True, eq=False)
-class ConnectionGuard:
+class ConnectionGuard(Struct, eq=False):
     """Stops connections to providers, except to `allowed` hosts, in all threads of this process from `start` to `stop`.
 
     `error` makes the exception that is raised instead; `blocked` says why, also if the app catches it.
@@ -42,7 +42,7 @@ class ConnectionGuard:
 
     allowed: Sequence[str] = ()
     error: Callable[[str], BaseException] = BlockedConnectionError
-    blocked: list[Problem] = field(default_factory=list)
+    blocked: list[Problem] = []
 
     @property
     def is_active(self) -> bool:

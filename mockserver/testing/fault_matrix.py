@@ -6,9 +6,11 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import FrameType, TracebackType
 from typing import Any, Literal, TypedDict, Unpack
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, Mistake, SourceLocation
 from mockserver.config.source import Document, did_you_mean
@@ -38,8 +40,7 @@ OUTCOMES = {
 BAD = ("hung", "truncated", "failed", "left_open", "ignored_retry_after")
 
 
-@dataclass(frozen=True, slots=True)
-class FaultRow:
+class FaultRow(Struct, frozen=True):
     """One run of the matrix: its test (or program) and fault, `asked`: stream or plain, and what happened.
 
     `outcome` is a key of OUTCOMES, `details` the same in more words; a `bad` one fails the run. `at` is its place among
@@ -139,8 +140,7 @@ _SIGNAL = getattr(signal, "SIGVTALRM", None) if hasattr(signal, "pthread_kill") 
 Written = str | int | Mapping[str, Any]  # cut, "cut@after_tokens=3", "error=429", {"cut": {"after_tokens": 3}}
 
 
-@dataclass(frozen=True, slots=True)
-class FaultCase:
+class FaultCase(Struct, frozen=True):
     """A fault (or an error) by name, its `then`, and the rule that injects it; the intact case has none.
 
     `at` is its place in the matrix.
@@ -257,8 +257,7 @@ DEFAULT_FAULTS: Mapping[str, Sequence[Mapping[str, Json]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """How a run ended: it passed, raised an error, or failed an assertion.
 
     `details` is the error or the assertion in short, `names` are those by which the error can be expected, `hung` is
@@ -272,8 +271,7 @@ class RunResult:
     same: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """A run under a case, its calls, and those hit by the fault."""
 
     case: FaultCase
@@ -398,8 +396,7 @@ class MatrixOptions(TypedDict, total=False):
     allow: str | Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class FaultMatrix:
+class FaultMatrix(Struct, frozen=True):
     """The cases, the time limit of each run in seconds, and which outcomes are good.
 
     `expect` maps names of cases or faults to outcomes or names of errors; a fault that was not injected meets it.
@@ -408,7 +405,7 @@ class FaultMatrix:
 
     cases: tuple[FaultCase, ...]
     limit: float = DEFAULT_LIMIT
-    expect: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    expect: Mapping[str, Sequence[str]] = {}
     allow: Sequence[str] = ()
 
     @classmethod

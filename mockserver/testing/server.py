@@ -5,11 +5,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
 from mockserver.config.source import Document, did_you_mean

@@ -3,9 +3,10 @@
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
+
+from msgspec import Struct
 
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Keywords, Settings
@@ -54,8 +55,7 @@ def warn_of_test(left: Iterable[ReceivedCall], remarks: Iterable[Problem]) -> No
         warnings.warn(warning, stacklevel=3)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedCassette:
+class LoadedCassette(Struct, frozen=True):
     """A cassette to replay: its name in calls' sources, its file, its number of episodes."""
 
     name: str
@@ -81,12 +81,11 @@ DEFAULTS: Mapping[str, Json] = {"unmatched": "error", "port": 0, "reload": False
 _MAX_CACHED = 100  # setups
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """Rules files, settings, whether answers take time (`timed`), and the providers that clients may connect to."""
 
     rules: tuple[Path, ...] = ()
-    settings: Mapping[str, Json] = field(default_factory=dict)
+    settings: Mapping[str, Json] = {}
     timed: bool = False
     allow_hosts: tuple[str, ...] = ()
 

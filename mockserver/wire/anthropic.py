@@ -2,10 +2,11 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.http import Frame
@@ -17,19 +18,17 @@ from mockserver.core.tokens import weighed
 Body = Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class MessageOptions:
+class MessageOptions(Struct, frozen=True):
     """What the request contributes to the message."""
 
     thinking: bool = True  # whether the text of thoughts is shown
-    usage: Body = field(default_factory=dict)  # keys of the usage that repeat the request
-    extra: Body = field(default_factory=dict)  # keys of the message that were asked for
+    usage: Body = {}  # keys of the usage that repeat the request
+    extra: Body = {}  # keys of the message that were asked for
     toolset: str = ""  # the one that calls of other tools than `tools` are of
     tools: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A content block as it is in the end, and the part whose text streams: none where it comes whole."""
 
     body: Body

@@ -4,10 +4,11 @@ The builders make every key of the family; a ChatLayout says which of them a pro
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import repeat, zip_longest
 from typing import Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import ToolCall
@@ -42,8 +43,7 @@ from mockserver.wire.logprobs import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChatLayout:
+class ChatLayout(Struct, frozen=True):
     """Which keys a provider shows, in which order, and how its streams differ."""
 
     completion: tuple[str, ...]
@@ -266,8 +266,7 @@ class _ChunkBuilder:
         return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
 
 
-@dataclass(frozen=True, slots=True)
-class _Increment:
+class _Increment(Struct, frozen=True):
     delta: Mapping[str, Json]
     part: str = "text"
     tokens: int = 0

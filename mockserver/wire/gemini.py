@@ -3,11 +3,12 @@
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
@@ -31,8 +32,7 @@ from mockserver.core.tokens import spelled, token_id, weighed
 Object = dict[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiOptions:
+class GeminiOptions(Struct, frozen=True):
     """What the request contributes to its answer."""
 
     vertex: bool = False
@@ -40,7 +40,7 @@ class GeminiOptions:
     signed: bool = False  # whether the first call of an answer has a signature
     bare_enum: bool = False  # whether a text that is a JSON string goes out without its quotes
     alternatives: int = 0  # of each token, in log probabilities
-    media: Mapping[str, int] = field(default_factory=dict)  # tokens of the prompt that are no text, by modality
+    media: Mapping[str, int] = {}  # tokens of the prompt that are no text, by modality
     cached: int = 0  # tokens of the prompt that are in its cached content
 
 
@@ -172,7 +172,8 @@ def _finished(parts: Sequence[Object], choice: Choice, index: int, options: Gemi
     if choice.logprobs is not None:
         made |= _logprobs(choice.logprobs, options)
     elif options.vertex:
-        made["avgLogprobs"] = -int(fingerprint(str(choice.parts), index)[:4], 16) / 0x1FFFF
+        texts = [part.text for part in choice.parts if isinstance(part, Text)]
+        made["avgLogprobs"] = -int(fingerprint(index, *texts)[:4], 16) / 0x1FFFF
     return made
 
 

@@ -5,9 +5,10 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
@@ -49,8 +50,7 @@ def _token_logprob(logprob: Logprob) -> Block:
 OffsetLogprob = tuple[int, Logprob]  # where the token begins in the text, and the token
 
 
-@dataclass(frozen=True, slots=True)
-class LogprobsShape:
+class LogprobsShape(Struct, frozen=True):
     """How a text completion shows log probabilities: in which shape, and with how many alternatives."""
 
     kind: Literal["legacy", "content"] = "legacy"

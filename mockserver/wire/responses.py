@@ -2,8 +2,10 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
@@ -15,35 +17,31 @@ Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseLayout:
+class ResponseLayout(Struct, frozen=True):
     """Which keys a provider shows, in which order, and how its streams differ."""
 
     response: tuple[str, ...]
     queued: bool = True  # whether a background answer is queued first; False: it is in progress at once
     raw_reasoning: bool = False  # whether the reasoning itself is shown, not only its summary
-    unset: Mapping[str, Json] = field(default_factory=dict)  # defaults of keys that repeat the request
+    unset: Mapping[str, Json] = {}  # defaults of keys that repeat the request
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseOptions:
+class ResponseOptions(Struct, frozen=True):
     """What the request contributes to the object that answers it."""
 
-    request_fields: Mapping[str, Json] = field(default_factory=dict)  # repeated in the object: tools, metadata, ...
+    request_fields: Mapping[str, Json] = {}  # repeated in the object: tools, metadata, ...
     include: frozenset[str] = frozenset()  # optional values to show, as the provider names them
     summary: bool = False  # whether a summary of the reasoning is requested
 
 
-@dataclass(frozen=True, slots=True)
-class StatusEvent:
+class StatusEvent(Struct, frozen=True):
     """An event that only says how far the item is; `failed` is its name where the item failed (empty: no event)."""
 
     name: str
     failed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextDeltas:
+class TextDeltas(Struct, frozen=True):
     """A string of the item that streams in pieces: `response.<event>.delta`, then `.done` with the whole in `key`."""
 
     key: str
@@ -54,13 +52,12 @@ class TextDeltas:
 ItemEvents = StatusEvent | TextDeltas | Literal["partial_images", "commands", "command_outputs"]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemKind:
+class ItemKind(Struct, frozen=True):
     """One kind of item that a provider's own tools make."""
 
     prefix: str  # of the item's id
-    blank: Mapping[str, Json] = field(default_factory=dict)  # values of keys while the item is in progress
-    shown: Mapping[str, str] = field(default_factory=dict)  # path of a key -> the `include` that shows it
+    blank: Mapping[str, Json] = {}  # values of keys while the item is in progress
+    shown: Mapping[str, str] = {}  # path of a key -> the `include` that shows it
     events: tuple[ItemEvents, ...] = ()
     status: bool = True  # whether the item has a status
 
@@ -186,8 +183,7 @@ def _is_cut(answer: Answer) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OutputItem:
+class OutputItem(Struct, frozen=True):
     """A finished output item, and the parts of the answer that it shows: several for a message."""
 
     body: Mapping[str, Json]
@@ -233,8 +229,7 @@ def _logprobs_of_texts(choice: Choice) -> Iterator[list[Block]] | None:
     return (block["content"] or [] for block in spread_logprobs(texts, choice.logprobs))
 
 
-@dataclass(frozen=True, slots=True)
-class _ItemBuilder:
+class _ItemBuilder(Struct, frozen=True):
     answer_id: str
     layout: ResponseLayout
     options: ResponseOptions

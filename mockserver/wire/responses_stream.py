@@ -1,10 +1,10 @@
 """Responses as a stream: the numbered events of the object and of each of its items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple
 
+from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.http import Frame
@@ -86,8 +86,7 @@ def _ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, it
     return Event(f"response.{status}", final, part="finish")
 
 
-@dataclass(frozen=True, slots=True)
-class ItemStream:
+class ItemStream(Struct, frozen=True):
     """Builds the events of one item: knows its place in the response, and how its texts are cut."""
 
     index: int

@@ -4,10 +4,10 @@ The builders make every key of the family; a TextLayout says which of them a pro
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import repeat, zip_longest
 from typing import Any, Literal
 
+from msgspec import Struct, field
 from pydantic_core import to_json
 
 from mockserver.core.call import Prompt
@@ -27,8 +27,7 @@ from mockserver.wire.logprobs import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TextLayout:
+class TextLayout(Struct, frozen=True):
     """Which keys a provider shows, in which order, and its finish reasons."""
 
     completion: tuple[str, ...]
@@ -41,8 +40,7 @@ class TextLayout:
     stream_usage: Literal["requested", "finish"] = "requested"
 
 
-@dataclass(frozen=True, slots=True)
-class CompletionOptions:
+class CompletionOptions(Struct, frozen=True):
     """What the request wants shown besides the text, and what of the request is repeated."""
 
     prompts: tuple[Prompt, ...] = ()
@@ -172,8 +170,7 @@ def _usage(usage: Usage, layout: TextLayout) -> dict[str, Json]:
     return pick(full, layout.usage)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     text: str
     tokens: int = 0
     logprobs: list[OffsetLogprob] | None = None

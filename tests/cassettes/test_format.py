@@ -1,11 +1,11 @@
 """Episodes are read exactly as they were written; mistakes are reported with their place."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mockserver.cassettes.format import (
     HEAD,

@@ -4,11 +4,11 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.cassettes import store
 from mockserver.cassettes.format import HEAD, document

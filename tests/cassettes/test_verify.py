@@ -1,10 +1,10 @@
 """Doubtful episodes are found, with what to do; good ones pass."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.cassettes.verify import DAY, Checks, findings
 from mockserver.core.episode import Episode, Recorded

@@ -2,10 +2,10 @@
 """Settings from four origins, and what is said about those that cannot be."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.models_and_limits import KeySettings, ModelSettings

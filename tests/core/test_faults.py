@@ -1,16 +1,17 @@
 """What faults say of themselves."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from mockserver.core.action import POSITIONS, Option, Position, counts, option, options, position
+from msgspec import Struct
+
+from mockserver.core.action import POSITIONS, Option, Position, Settable, counts, options
 
 
-@dataclass(frozen=True)
-class Late:
+class Late(Struct, frozen=True):
     """Comes late."""
 
-    at: Position = position("after_tokens", 3, among=("after_tokens", "at_start"))
-    for_: float = option(1.5, "duration", "how late")
+    at: Annotated[Position, Settable("position", "", ("after_tokens", "at_start"))] = Position("after_tokens", 3)
+    for_: Annotated[float, Settable("duration", "how late")] = 1.5
     inner: int = 0
 
 

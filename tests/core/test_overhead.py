@@ -1,10 +1,10 @@
 """What prompts cost: OpenAI's published examples to the token, and formulas by hand."""
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Message, Prompt, Tool, ToolCall, declared
 from mockserver.core.tokens import image_tokens, part_tokens

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, HttpRequest, Reply

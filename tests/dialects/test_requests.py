@@ -6,12 +6,13 @@ group's `base`.
 
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
 import yaml
+from msgspec import Struct
+from msgspec.structs import asdict, fields
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from openai.types.responses import response_create_params, response_includable, tool_choice_types_param
 
@@ -116,14 +117,13 @@ def test_parsed(speak: Speak, group: Json, row: Json) -> None:
 
 
 def plain(value: Any) -> Json:
-    """Dataclasses as mappings of what is not the default, tuples as lists."""
-    if is_dataclass(value):
-        known = {field.name: (getattr(value, field.name), field) for field in fields(value)}
-        return {
-            name: plain(found)
-            for name, (found, field) in known.items()
-            if found != (field.default if field.default_factory is MISSING else field.default_factory())
+    """Structs as mappings of what is not the default, tuples as lists."""
+    if isinstance(value, Struct):
+        usual = {
+            each.name: each.default_factory() if callable(each.default_factory) else each.default
+            for each in fields(value)
         }
+        return {name: plain(found) for name, found in asdict(value).items() if found != usual[name]}
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value

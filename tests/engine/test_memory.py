@@ -1,9 +1,9 @@
 """What later calls come back to: conversations that go on, and answers that are looked up."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call, Message, Page, ToolCall

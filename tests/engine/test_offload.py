@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from threading import Event, current_thread, main_thread
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message
 from mockserver.core.draft import Draft, DraftChoice

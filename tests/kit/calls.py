@@ -1,8 +1,10 @@
 """Calls as values, without a dialect or a request on the wire."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import fields
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest

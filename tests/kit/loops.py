@@ -1,11 +1,11 @@
 """Agent loops without a server: a row of the corpus becomes calls, each gets a result, until the answer is text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json

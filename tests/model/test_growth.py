@@ -2,11 +2,11 @@
 
 import cProfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mockserver.config.yaml_reader import parse
 from mockserver.core.call import Call, Message, Tool, ToolChoice

@@ -1,7 +1,7 @@
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.config.timing import PROFILES
 from mockserver.core.call import Message

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from mockserver.config.source import Mistakes, read
 from mockserver.core.call import Tool, ToolCall
@@ -81,7 +80,7 @@ AUTO = "{tool_calls: [{name: f, arguments: auto, id: c}, {name: f}]}"
 
 def test_arguments_that_fit_the_tool():
     schema = {"type": "object", "properties": {"n": {"const": 3}}, "required": ["n"]}
-    made = scope(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", parameters=schema),)}))
+    made = scope(replace(call("hi"), tools=(Tool("f", parameters=schema),)))
     assert parts(AUTO, made) == (use("f", '{"n":3}', "c"), use("f", '{"n":3}'))
 
 

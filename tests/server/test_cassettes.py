@@ -3,11 +3,11 @@
 import asyncio
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.config.errors import CassetteError, MockserverError
 from mockserver.config.recording import MatchSettings

@@ -4,10 +4,10 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.action import Wait
 from mockserver.core.http import HttpRequest

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.json import Json

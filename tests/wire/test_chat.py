@@ -1,6 +1,6 @@
 """ChatCompletion in several layouts, its filter results and annotations."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict

@@ -1,10 +1,10 @@
 """ChatCompletionChunk: the order of increments, what each carries, and what it weighs."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame

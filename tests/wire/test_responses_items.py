@@ -2,10 +2,10 @@
 
 import json
 from base64 import b64decode
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text

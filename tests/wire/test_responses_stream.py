@@ -1,11 +1,11 @@
 """The events of a Response: how a stream begins and ends, those of each kind of item, and laws for every answer."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, Usage

@@ -8,11 +8,13 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
 from urllib.parse import unquote_plus
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.cassettes.redaction.find import mask
 from mockserver.cassettes.redaction.json_edit import joined_deltas, path_of
@@ -100,8 +102,7 @@ _LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 _ESCAPE = re.compile(rb"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Detector:
+class Detector(Struct, frozen=True):
     """A kind of secret, with an example.
 
     `needles`: each secret has one of these, `back` letters from its start; lower case if the pattern ignores case.
@@ -278,8 +279,7 @@ HASH = "sha256:"
 SHOWN, MIN_DIGITS = 16, 8  # hexadecimal digits of a hash that are suggested, and that are required
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedSecrets:
+class AllowedSecrets(Struct, frozen=True):
     """What the setting allow_secrets allows: patterns with `*` as wildcard, and prefixes of SHA-256 hashes."""
 
     hashes: tuple[str, ...] = ()
@@ -325,8 +325,7 @@ def _pattern(entry: str) -> re.Pattern[str]:
 MAX_LEAKS = 20  # that are reported of one episode
 
 
-@dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(Struct, frozen=True):
     """What looks like a secret: its kind and place, its masked text, and the setting that allows it."""
 
     kind: str

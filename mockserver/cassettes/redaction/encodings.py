@@ -10,9 +10,10 @@ from array import array
 from base64 import b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
+
+from msgspec import Struct
 
 MIN_BASE64 = 6  # letters of base64 that identify a value
 
@@ -84,8 +85,7 @@ _PERCENT = re.compile("%[0-9A-F]{2}")
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A text, or what it means without one layer of escapes; then the place of each escape here and in that text."""
 
     data: bytes

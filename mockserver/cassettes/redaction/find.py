@@ -4,13 +4,15 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
+from msgspec import Struct
+
 from mockserver.cassettes.redaction.encodings import View, has_escapes, in_any_case, in_base64, views
+from mockserver.core.text import hiding
 
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
@@ -55,8 +57,7 @@ def is_secret_header(name: str) -> bool:
     return _is_secret_header(name.encode("latin-1", "replace"))
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialFields:
+class CredentialFields(Struct, frozen=True):
     """Replaces what headers, parameters and fields with the names of credentials hold, however short it is."""
 
     instead: Callable[[str], str] = mask
@@ -196,12 +197,13 @@ def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeh
     return (_cached if sum(map(len, found)) <= MAX_CACHED else Credentials)(found, instead)
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(Struct, frozen=True, dict=True):
     """Values to replace, in any case. Time depends on the length of a text, not on how many values there are."""
 
-    values: tuple[str, ...] = field(default=(), repr=False)
+    values: tuple[str, ...] = ()
     instead: Callable[[str], str] = placeholder_for
+
+    __repr__ = hiding("values")
 
     @property
     def too_many(self) -> bool:
@@ -265,8 +267,7 @@ class Credentials:
         return tuple(_finder(dict(every[start : start + size])) for start in range(0, len(every), size))
 
 
-@dataclass(frozen=True, slots=True)
-class _CredentialPattern:
+class _CredentialPattern(Struct, frozen=True):
     """The replacement of a value; `exact`: its only forms, if case matters."""
 
     instead: str
@@ -276,8 +277,7 @@ class _CredentialPattern:
         return not self.exact or data in self.exact
 
 
-@dataclass(frozen=True, slots=True)
-class _Finder:
+class _Finder(Struct, frozen=True):
     automaton: "BytesAhoCorasick"
     patterns: tuple[_CredentialPattern, ...]
 

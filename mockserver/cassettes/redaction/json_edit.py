@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any
+
+from msgspec import Struct
 
 from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, likely_styles
 from mockserver.cassettes.redaction.find import Edit
@@ -112,15 +113,13 @@ _LENIENT = json.JSONDecoder(
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     event: int  # its number
     path: Path
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedText:
+class JoinedText(Struct, frozen=True):
     """A text that is split into pieces."""
 
     pieces: tuple[Fragment, ...]

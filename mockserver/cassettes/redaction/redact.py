@@ -4,11 +4,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.cassettes.bodies import Verbatim
 from mockserver.cassettes.redaction.detect import AllowedSecrets, allowed
@@ -41,10 +43,10 @@ from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, compact, parsed
 from mockserver.core.seed import monotonic
+from mockserver.core.text import hiding
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderPolicy:
+class HeaderPolicy(Struct, frozen=True):
     """Headers to keep, by name or by prefix."""
 
     names: frozenset[str]
@@ -100,8 +102,7 @@ ACCOUNT = frozenset(("openai-organization", "openai-project", "x-ms-client-princ
 REGEX_SECONDS = 1.0  # for all patterns in a text of up to a million letters
 
 
-@dataclass(frozen=True)
-class RedactionRules:
+class RedactionRules(Struct, frozen=True, dict=True):
     """The user's rules, those with paths first. No rule changes what another one has inserted."""
 
     rules: tuple[Scrub, ...] = ()
@@ -292,17 +293,18 @@ def _letters(data: bytes) -> int:
 _DONE = "[DONE]"  # the end of a stream has no content
 
 
-@dataclass(frozen=True)
-class Redactor:
+class Redactor(Struct, frozen=True, dict=True):
     """Redacts by the user's rules, the environment's secrets (`known`), and what the user allows.
 
     `headers`: request headers to keep besides the usual ones, because they are compared.
     """
 
     scrubs: tuple[Scrub, ...] = ()
-    known: tuple[str, ...] = field(default=(), repr=False)
+    known: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
+
+    __repr__ = hiding("known")
 
     def request(self, sent: Sent) -> Sent:
         """A live request as it would be recorded, but with all headers; the same object if nothing changes."""
@@ -424,12 +426,13 @@ def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Ite
     return Secrets(tuple(dict.fromkeys((*more, *islice(found, MAX_VALUES)))))
 
 
-@dataclass(frozen=True)
-class Secrets:
+class Secrets(Struct, frozen=True, dict=True):
     """Credentials to mask; `instead` gives the text to show. Linear in the length of a text."""
 
-    values: tuple[str, ...] = field(default=(), repr=False)
+    values: tuple[str, ...] = ()
     instead: Callable[[str], str] = mask
+
+    __repr__ = hiding("values")
 
     def text(self, text: str) -> str:
         return self._found.text(text)

@@ -3,10 +3,10 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePath
 
 import click
+from msgspec.structs import replace
 
 from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes

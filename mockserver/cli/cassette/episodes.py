@@ -6,12 +6,12 @@ Nothing recorded is printed raw, so no escape sequence gets through.
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from shlex import quote
 
 import click
+from msgspec.structs import replace
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, events, parse_response
 from mockserver.cassettes.store import CassetteFile

@@ -5,11 +5,11 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import copymode
 
 import click
+from msgspec import Struct
 
 from mockserver.cassettes.redaction.detect import leaks as find_leaks
 from mockserver.cassettes.redaction.redact import Redactor
@@ -25,8 +25,7 @@ from mockserver.dialects import discover
 from mockserver.server.recorder import RecordingPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     settings: Settings
 
     @property

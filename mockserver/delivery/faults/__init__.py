@@ -6,12 +6,15 @@ They know actions, no dialect.
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import tee
-from typing import Literal
+from typing import Annotated, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.action import (
     Action,
+    At,
     Cut,
     ErrorFrame,
     Fault,
@@ -21,10 +24,9 @@ from mockserver.core.action import (
     Head,
     Position,
     RawWrite,
+    Settable,
     Wait,
     Write,
-    option,
-    position,
 )
 from mockserver.core.http import Frame
 from mockserver.core.json import Json, compact
@@ -85,42 +87,38 @@ def _sendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:
             yield action
 
 
-@dataclass(frozen=True, slots=True)
-class CutShort:
+class CutShort(Struct, frozen=True):
     """End the answer there as if it were complete; a stream lacks its terminator."""
 
-    at: Position = position("before_done")
+    at: At = Position("before_done")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return with_true_length(_until(marked(actions, self.at, scene), "end"))
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(Struct, frozen=True):
     """Close the connection (FIN) in the middle of the answer."""
 
-    at: Position = position("at_start")
+    at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return _until(from_start(actions, self.at, scene), "close")
 
 
-@dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Struct, frozen=True):
     """Reset the connection (TCP RST) after the bytes before it have arrived."""
 
-    at: Position = position("at_start")
+    at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return _until(from_start(actions, self.at, scene), "reset")
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(Struct, frozen=True):
     """Send nothing more, for a time or until the client disconnects."""
 
-    at: Position = position("at_start")
-    for_: float = option(math.inf, "duration", "how long (default: until the client disconnects)")
+    at: At = Position("at_start")
+    for_: Annotated[float, Settable("duration", "how long (default: until the client disconnects)")] = math.inf
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         for action in from_start(actions, self.at, scene):
@@ -135,25 +133,26 @@ def _until(actions: Marked, how: Literal["end", "close", "reset"]) -> Iterator[A
         yield action
 
 
-@dataclass(frozen=True, slots=True)
-class WrongContentType:
+class WrongContentType(Struct, frozen=True):
     """Send another Content-Type."""
 
-    type_: str = option("text/plain; charset=utf-8", "media type", "the type to send")
+    type_: Annotated[str, Settable("media type", "the type to send")] = "text/plain; charset=utf-8"
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         for action in actions:
             yield with_header(action, "content-type", self.type_) if isinstance(action, Head) else action
 
 
-@dataclass(frozen=True, slots=True)
-class WrongContentLength:
+class WrongContentLength(Struct, frozen=True):
     """Send a Content-Length that is too long or too short."""
 
-    by: int = option(
-        10, "difference", "how many bytes more (they never come, and the connection closes) or less (they are excess)"
-    )
-    for_: float = option(0.0, "duration", "how long to wait before closing")
+    by: Annotated[
+        int,
+        Settable(
+            "difference", "how many bytes more (they never come, and the connection closes) or less (they are excess)"
+        ),
+    ] = 10
+    for_: Annotated[float, Settable("duration", "how long to wait before closing")] = 0.0
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         known = tuple(actions)
@@ -182,8 +181,7 @@ class WrongContentLength:
                 yield action
 
 
-@dataclass(frozen=True, slots=True)
-class EmptyBody:
+class EmptyBody(Struct, frozen=True):
     """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
@@ -194,14 +192,14 @@ TICK = 0.05  # seconds between two pieces, where these are more than a byte
 MOST_SIGNS = 100_000  # during one wait
 
 BY_EVENT = ("at_start", "after_frames", "after_tokens", "before_done", "in_tool_arguments")
+AtEvent = Annotated[Position, Settable("position", "", BY_EVENT)]
 
 
-@dataclass(frozen=True, slots=True)
-class Slow:
+class Slow(Struct, frozen=True):
     """From there on, limit the speed."""
 
-    at: Position = position("at_start")
-    bytes_per_second: float = option(20.0, "speed", "the speed")
+    at: At = Position("at_start")
+    bytes_per_second: Annotated[float, Settable("speed", "the speed")] = 20.0
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         for action, past in since(actions, self.at, scene, exact=True):
@@ -219,12 +217,13 @@ class Slow:
             yield replace(write, data=piece) if last else Write(piece)
 
 
-@dataclass(frozen=True, slots=True)
-class KeepAlive:
+class KeepAlive(Struct, frozen=True):
     """From there on, send keep-alives: comments before events or during waits; newlines before a plain body."""
 
-    at: Position = position("at_start", among=BY_EVENT)
-    every: float | None = option(None, "duration", "the interval during waits (default: before each event)")
+    at: AtEvent = Position("at_start")
+    every: Annotated[float | None, Settable("duration", "the interval during waits (default: before each event)")] = (
+        None
+    )
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         sign = Write(comment("keepalive") if scene.streamed else b"\n")
@@ -265,12 +264,11 @@ def _head_first(actions: Iterable[Action]) -> Iterator[Action]:
 Steps = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorEvent:
+class ErrorEvent(Struct, frozen=True):
     """Send the provider's error after a 200; it replaces a plain body."""
 
-    at: Position = position("after_tokens", 1, among=BY_EVENT)
-    reason: str = option("server_error", "reason", "the short form of an error")
+    at: AtEvent = Position("after_tokens", 1)
+    reason: Annotated[str, Settable("reason", "the short form of an error")] = "server_error"
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return with_true_length(self._replaced(actions, scene))
@@ -287,20 +285,18 @@ class ErrorEvent:
             yield action
 
 
-@dataclass(frozen=True, slots=True)
-class MissingField:
+class MissingField(Struct, frozen=True):
     """From there on, remove a field."""
 
-    at: Position = position("at_start")
-    field: str = option("/id", "pointer", "the field, as a JSON Pointer; `*` is every item of a list")
+    at: At = Position("at_start")
+    field: Annotated[str, Settable("pointer", "the field, as a JSON Pointer; `*` is every item of a list")] = "/id"
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
         return with_true_length(_changed(since(actions, self.at, scene), lambda value: _removed(value, steps)))
 
 
-@dataclass(frozen=True, slots=True)
-class DropUsage:
+class DropUsage(Struct, frozen=True):
     """Remove `usage`."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
@@ -355,45 +351,41 @@ def _removed(value: Json, steps: Steps) -> bool:
 _PAUSE = "the pause between pieces"
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedJson:
+class MalformedJson(Struct, frozen=True):
     """Break the JSON of that event, or of a plain body: its last bracket is missing."""
 
-    at: Position = position("after_tokens", 1)
+    at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         strikes = with_target(actions, self.at, scene)
         return with_true_length(_opened(action) if struck else action for action, struck in strikes)
 
 
-@dataclass(frozen=True, slots=True)
-class SplitFrame:
+class SplitFrame(Struct, frozen=True):
     """From there on, send each event (or a plain body) in two pieces."""
 
-    at: Position = position("at_start")
-    pause: float = option(0.01, "duration", _PAUSE)
+    at: At = Position("at_start")
+    pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return _split(since(actions, self.at, scene), _middle, self.pause)
 
 
-@dataclass(frozen=True, slots=True)
-class SplitUtf8:
+class SplitUtf8(Struct, frozen=True):
     """The same, split within a multi-byte character if there is one."""
 
-    at: Position = position("at_start")
-    pause: float = option(0.01, "duration", _PAUSE)
+    at: At = Position("at_start")
+    pause: Annotated[float, Settable("duration", _PAUSE)] = 0.01
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return _split(since(actions, self.at, scene), _in_character, self.pause)
 
 
-@dataclass(frozen=True, slots=True)
-class JoinFrames:
+class JoinFrames(Struct, frozen=True):
     """From there on, send several events at once."""
 
-    at: Position = position("at_start")
-    count: int = option(2, "count", "how many")
+    at: At = Position("at_start")
+    count: Annotated[int, Settable("count", "how many")] = 2
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         held = list[Write]()
@@ -411,11 +403,10 @@ class JoinFrames:
         yield from (_joined(held), Flush()) if held else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
+class Duplicate(Struct, frozen=True):
     """Send that event, or a plain body, twice."""
 
-    at: Position = position("after_tokens", 1)
+    at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return with_true_length(
@@ -425,11 +416,10 @@ class Duplicate:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reorder:
+class Reorder(Struct, frozen=True):
     """Swap that event and the next."""
 
-    at: Position = position("after_tokens", 1)
+    at: At = Position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         first: Write | None = None
@@ -444,11 +434,10 @@ class Reorder:
         yield from () if first is None else (first,)
 
 
-@dataclass(frozen=True, slots=True)
-class Crlf:
+class Crlf(Struct, frozen=True):
     """From there on, end lines with CR LF."""
 
-    at: Position = position("at_start")
+    at: At = Position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         return with_true_length(

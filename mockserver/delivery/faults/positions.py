@@ -6,10 +6,11 @@ A stream is looked at frame by frame, and never kept; a plain body is one Write 
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from enum import Enum
 from itertools import chain
 from typing import Literal
+
+from msgspec.structs import replace
 
 from mockserver.core.action import Action, Cut, FaultContext, Head, Position, RawWrite, Wait, Write
 from mockserver.core.http import Frame, Headers

@@ -1,6 +1,6 @@
 """Anthropic: the Messages API, of both its versions (https://platform.claude.com/docs/en/api)."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest

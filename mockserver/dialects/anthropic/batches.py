@@ -5,9 +5,9 @@ What is wrong with one request of a batch is its result; the batch itself is ref
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
+from msgspec.structs import replace
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
 

@@ -1,7 +1,6 @@
 """Replies of the Messages API: messages, token counts, models in pages, errors, and the headers of each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
 
@@ -166,9 +165,9 @@ def refusal_of(failure: Failure, call: Call) -> Answer | None:
 
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
     if failure.status == 529 and failure.reason == "server_error":
-        failure = replace(failure, reason="overloaded")
+        failure = failure.changed(reason="overloaded")
     if (place := _of_schema(failure, call)) is not None:
-        failure = replace(failure, message=place, param="")
+        failure = failure.changed(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)
     kind = failure.kind or _TYPES.get(resolved.status) or (INVALID_REQUEST if resolved.status < 500 else "api_error")
     message = resolved.message.replace(*_OF_JSON)

@@ -6,9 +6,9 @@ Not like OpenAI: the model is in the path, bodies are proto JSON, a stream is ma
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call

@@ -1,7 +1,6 @@
 """Errors as `google.rpc.Status`: code, message, status and details."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
@@ -27,11 +26,11 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     waits = failure.message is None and failure.retry_after is not None and variant in _QUOTAS
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
-        failure = replace(failure, message=message)
+        failure = failure.changed(message=message)
     if variant in _VARIANT_STATUSES:
-        failure = replace(failure, status=failure.status or _VARIANT_STATUSES[variant])
+        failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
-    resolved = ERRORS.resolve(replace(failure, details=known), http, call)
+    resolved = ERRORS.resolve(failure.changed(details=known), http, call)
     message = f"{resolved.message}\nPlease retry in {failure.retry_after:g}s." if waits else resolved.message
     error: dict[str, Json] = {
         "code": resolved.code if isinstance(resolved.code, int) else resolved.status,

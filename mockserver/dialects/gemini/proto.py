@@ -8,11 +8,11 @@ import math
 import re
 from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
@@ -22,12 +22,11 @@ Type = Any  # Scalar, Enum, Repeated, Message, or a function that returns one, w
 TYPE_URL = "type.googleapis.com/google.ai.generativelanguage.v1beta."
 
 
-@dataclass(slots=True)
-class Violation:
+class Violation(Struct):
     """What is wrong at a place; `path` grows outwards while the value around it is read."""
 
     words: str  # with {at} for where the value is
-    path: list[str | int] = field(default_factory=list)
+    path: list[str | int] = []
 
     @property
     def where(self) -> str:
@@ -39,16 +38,14 @@ class Violation:
         return self.words.replace("{at}", f" at '{self.where}'" if self.path else "", 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """`read` returns the value, or raises ValueError, whose text says why if it is not the type."""
 
     name: str
     read: Callable[[Json], Json]
 
 
-@dataclass(frozen=True, slots=True)
-class Enum:
+class Enum(Struct, frozen=True):
     """Names in the order of their numbers; `any_case`: they may be written in lower case."""
 
     name: str
@@ -56,23 +53,20 @@ class Enum:
     any_case: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     of: Type
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(Struct, frozen=True):
     of: Type
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True, dict=True):
     """`vertex` are fields that only Vertex AI knows; of those of `oneof`, one at most may be set."""
 
     name: str
     fields: Mapping[str, Type]
-    vertex: Mapping[str, Type] = field(default_factory=dict)
+    vertex: Mapping[str, Type] = {}
     oneof: Collection[str] = ()
 
     @cached_property

@@ -6,11 +6,12 @@ What a resumable upload has begun with is in its address, so that no state is ne
 import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from mockserver.core.call import PRIMING, Call, IdShape, Options, Page
 from mockserver.core.http import HttpRequest, Reply

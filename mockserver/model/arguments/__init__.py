@@ -5,8 +5,10 @@ properties, by the points of `scoring`. Knows texts and JSON Schema's types, no 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
@@ -24,8 +26,7 @@ _MOST_PROPERTIES = 1_000  # of an object that get values from a text
 _TAIL = 0.4  # share of these characters that is read at the end of a long text
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
+class Mentions(Struct, frozen=True):
     """The values of a text, in its order; `used` are those that properties have already."""
 
     text: str = ""

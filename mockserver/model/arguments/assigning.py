@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
 
+from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
@@ -31,8 +31,7 @@ from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A mention that may become the value of a property, with its points; several mentions make a list."""
 
     points: int
@@ -47,15 +46,14 @@ class Candidate:
         return (first.source, -self.points, first.start, self.prop.order)
 
 
-@dataclass(slots=True)
-class Assignment:
+class Assignment(Struct):
     """The values that properties have so far, and the mentions that are used."""
 
     text: str
     fits: Fits
-    given: dict[str, Json] = field(default_factory=dict)
-    used: list[Mention] = field(default_factory=list)
-    matches: dict[str, Candidate] = field(default_factory=dict)
+    given: dict[str, Json] = {}
+    used: list[Mention] = []
+    matches: dict[str, Candidate] = {}
 
     def take(self, match: Candidate) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""

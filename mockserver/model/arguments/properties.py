@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
@@ -10,8 +11,7 @@ from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import heading_of, parts, singular, vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(Struct, frozen=True):
     """A property; `semantic_type` says what it holds (place, person, money...), `role` whether that is from or to."""
 
     name: str

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+
+from msgspec.structs import replace
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.quantities import durations, moments, numbers, pieces, times

@@ -3,8 +3,9 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern

@@ -7,16 +7,16 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from math import isinf
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.vocabulary import vocabulary, word_set
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A value in a text, from `start` up to `end`; `key` is its name in the text, if it has one."""
 
     kind: str  # number, quoted, date, time, datetime, duration, email, url, id, name, words, pair, argument, json...

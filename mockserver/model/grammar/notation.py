@@ -7,11 +7,12 @@ and writes out terminals that use each other (16 levels: 80 seconds), and its Ea
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from heapq import heappop, heappush
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeGuard
+
+from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
@@ -26,16 +27,14 @@ Rules = Mapping[str, tuple[Production, ...]]
 Node = Any  # a lark Tree; its children are trees and tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Struct, frozen=True):
     """A token: its pattern, and the texts that it can be if these are few."""
 
     pattern: Pattern
     texts: Texts = ()
 
 
-@dataclass(frozen=True)
-class Grammar:
+class Grammar(Struct, frozen=True, dict=True):
     """Rules and terminals by name; `ignored` terminals may appear between any two tokens."""
 
     rules: Rules
@@ -82,12 +81,11 @@ def smallest_derivations(rules: Rules, given: Iterable[str]) -> dict[str, int]:
     return sizes
 
 
-@dataclass(frozen=True, slots=True)
-class Statements:
-    rules: dict[str, Node] = field(default_factory=dict)
-    terminals: dict[str, Node] = field(default_factory=dict)
-    imports: "dict[str, Token]" = field(default_factory=dict)  # by the name here: the name in common
-    ignored: list[Node] = field(default_factory=list)
+class Statements(Struct, frozen=True):
+    rules: dict[str, Node] = {}
+    terminals: dict[str, Node] = {}
+    imports: "dict[str, Token]" = {}  # by the name here: the name in common
+    ignored: list[Node] = []
 
 
 def load_grammar(definition: str) -> Grammar:
@@ -202,13 +200,12 @@ def _import(path: "list[Token]", name: "Token", alias: "Token", found: Statement
     found.imports[alias.value] = name
 
 
-@dataclass(slots=True)
-class TerminalCompiler:
+class TerminalCompiler(Struct):
     """Compiles terminals, defined or imported, to the source of a pattern, and lists their texts where it can."""
 
     definitions: Mapping[str, Node]
-    imported: Mapping[str, str] = field(default_factory=dict)
-    _named: dict[str, tuple[str, Texts] | None] = field(default_factory=dict)  # None: being compiled
+    imported: Mapping[str, str] = {}
+    _named: dict[str, tuple[str, Texts] | None] = {}  # None: being compiled
     _patterns: int = 0
 
     def compile(self, node: Node) -> Terminal:
@@ -322,14 +319,13 @@ def _quantifier(times: "list[Token]") -> str:
     return f"{{{least},{most}}}"
 
 
-@dataclass(slots=True)
-class _RuleCompiler:
+class _RuleCompiler(Struct):
     """Compiles the bodies of rules to productions; each optional or repeated part becomes a rule of its own."""
 
     statements: Statements
     lexicon: TerminalCompiler
-    rules: dict[str, tuple[Production, ...]] = field(default_factory=dict)
-    terminals: dict[str, Terminal] = field(default_factory=dict)
+    rules: dict[str, tuple[Production, ...]] = {}
+    terminals: dict[str, Terminal] = {}
     symbols: int = 0
 
     def alternatives(self, node: Node) -> Iterator[Production]:

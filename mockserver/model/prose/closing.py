@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message
 from mockserver.core.lazy import lazy_pattern
@@ -11,8 +13,7 @@ from mockserver.model.shapes import described
 from mockserver.model.vocabulary import RULING, excerpt
 
 
-@dataclass(frozen=True, slots=True)
-class Closing:
+class Closing(Struct, frozen=True):
     """The call without the sentences that order a last word, that word if it is due, and whether it is all to say."""
 
     call: Call

@@ -5,9 +5,10 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, islice
+
+from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
@@ -31,8 +32,7 @@ def trigger_words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%", text.lower()))
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The last user message, the system prompt and the topic, and what tools returned: facts, and a text of them."""
 
     text: str
@@ -45,8 +45,7 @@ class Request:
         return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
+class Length(Struct, frozen=True):
     """A number of words, sentences, lines, paragraphs or items; `bound` is `exactly`, `most`, `fewer` or empty."""
 
     number: int

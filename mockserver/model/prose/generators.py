@@ -4,10 +4,11 @@ English sentences come from templates, those of other languages are random words
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import accumulate, cycle, islice, takewhile
 from string import Formatter
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice

@@ -5,8 +5,9 @@ A sentence answers a question if it has most of its content words, all its names
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, parsed
@@ -26,8 +27,7 @@ from mockserver.model.prose.topic import (
 from mockserver.model.vocabulary import RULING, excerpt, stem, vocabulary, words
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(Struct, frozen=True):
     """A sentence that states something; `own` if the user said it."""
 
     text: str

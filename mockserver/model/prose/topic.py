@@ -5,8 +5,9 @@ A language is detected by script, then by stop words; English by default.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model import fillers
@@ -18,8 +19,7 @@ UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks betw
 SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """What a prompt is about.
 
     `kind` is the question (what, how, why, yes, when, where, who, count), `tell` or `do` for an order, or `state`.

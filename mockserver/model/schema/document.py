@@ -5,13 +5,13 @@ Nothing is ever fetched. Knows how schemas name and contain each other, not what
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from math import inf
 from threading import local
 from typing import Any
 from urllib.parse import quote, unquote, urljoin
 
+from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
@@ -42,21 +42,20 @@ def escape(step: object) -> str:
     return str(step).replace("~", "~0").replace("/", "~1")
 
 
-@dataclass(slots=True)
-class SchemaDocument:
+class SchemaDocument(Struct):
     """A schema and its parts. Raises UnsatisfiableError, which names the limit, if it is too deep or too large."""
 
     root: Json
-    pointers: dict[int, str] = field(default_factory=dict)  # by the identity of each part
-    _bases: dict[int, str] = field(default_factory=dict)
-    _named: dict[str, Schema] = field(default_factory=dict)  # by URI and anchor
-    _dynamic: dict[str, list[Schema]] = field(default_factory=dict)
-    schemas: list[Schema] = field(default_factory=list)  # every object in it, in order
-    _targets: dict[int, tuple[Json, ...]] = field(default_factory=dict)  # by the identity of each part
+    pointers: dict[int, str] = {}  # by the identity of each part
+    _bases: dict[int, str] = {}
+    _named: dict[str, Schema] = {}  # by URI and anchor
+    _dynamic: dict[str, list[Schema]] = {}
+    schemas: list[Schema] = []  # every object in it, in order
+    _targets: dict[int, tuple[Json, ...]] = {}  # by the identity of each part
     references: int = 0  # how many there are
     values: int = 0  # of any kind, at any depth
     pattern_work: int = 0  # of compiling all patterns, as `pattern_work` estimates it
-    _patterns: set[str] = field(default_factory=set)
+    _patterns: set[str] = set()
 
     @property
     def draft(self) -> str:
@@ -301,12 +300,11 @@ def depth_and_size(value: Json) -> tuple[int, int]:
     return 1 + max((depth for depth, _ in extents), default=0), 1 + sum(size for _, size in extents)
 
 
-@dataclass(slots=True)
-class ValidationCost:
+class ValidationCost(Struct):
     """An upper bound of the schemas that validating tries, on each value of a given depth; infinite if unknown."""
 
     document: SchemaDocument
-    _known: dict[tuple[int, int], float] = field(default_factory=dict)
+    _known: dict[tuple[int, int], float] = {}
 
     def of(self, schema: Json, depth: int, level: int = 0) -> float:
         if level == 0 and depth * self.document.values > _MAX_COST_STEPS:
@@ -361,14 +359,13 @@ _BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "de
 _NEVER_APPLIED = frozenset(("$defs", "definitions", "const", "default", "examples", "required"))
 
 
-@dataclass(slots=True)
-class CompiledSchema:
+class CompiledSchema(Struct):
     document: SchemaDocument
     validator: Any
     min_depths: MinDepths
     cost: ValidationCost
-    memory: dict[Any, Any] = field(default_factory=dict)  # what generating instances found out about its parts
-    _part_validators: dict[str, Any] = field(default_factory=dict)
+    memory: dict[Any, Any] = {}  # what generating instances found out about its parts
+    _part_validators: dict[str, Any] = {}
     _sizes: dict[int, int] | None = None  # by the identity of lists and objects
     _registry: Any = None
 

@@ -4,9 +4,10 @@ Rules out what is impossible at first sight, and looks up what the prompt says o
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
@@ -39,8 +40,7 @@ Choice = tuple[Part, str, tuple[Option, ...]]  # a keyword of a part, and its op
 Order = Callable[[str, Sequence[Option]], Sequence[Option]]  # sorts the options of a keyword
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """Where a value is in the instance."""
 
     pointer: str = ""
@@ -56,17 +56,16 @@ class Location:
         return Location(self.pointer, self.hints, self.depth, self.rejections + rejections) if rejections else self
 
 
-@dataclass(slots=True)
-class Generation:
+class Generation(Struct):
     """One attempt at an instance. Each location has its own random stream: an added property changes no other."""
 
     compiled: CompiledSchema
     seed: Seed
     said: Mentions  # what the prompt says and no value has used yet
     work_left: int  # steps that the attempt may still cost
-    rejections: Mapping[str, int] = field(default_factory=dict)  # by JSON pointer
+    rejections: Mapping[str, int] = {}  # by JSON pointer
     minimal: bool = False  # leave out all that is optional
-    known_evidence: dict[Any, tuple[Any, float]] = field(default_factory=dict)  # by what is left to say, and schemas
+    known_evidence: dict[Any, tuple[Any, float]] = {}  # by what is left to say, and schemas
     strict: bool = False  # whether `not`, the other options of `oneOf` and an unmet `if` are choices of what to violate
 
     def spend(self, steps: int) -> None:

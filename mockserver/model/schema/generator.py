@@ -1,10 +1,11 @@
 """Generates one instance: follows the schema down, tries alternatives, and takes what the prompt says first."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TypeVar
+
+from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random
@@ -220,8 +221,7 @@ def _make_object(generation: Generation, parts: Parts, location: Location) -> di
     return _Object(generation, parts, location, least, MAX_PROPERTIES if most is None else most).make()
 
 
-@dataclass(slots=True)
-class _Object:
+class _Object(Struct):
     generation: Generation
     parts: Parts
     location: Location
@@ -375,8 +375,7 @@ def _make_array(generation: Generation, parts: Parts, location: Location) -> lis
     return _Array(generation, parts, location, least, _MAX_ITEMS if most is None else most).make()
 
 
-@dataclass(slots=True)
-class _Array:
+class _Array(Struct):
     generation: Generation
     parts: Parts
     location: Location

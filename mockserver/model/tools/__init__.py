@@ -7,8 +7,9 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import zip_longest
+
+from msgspec.structs import replace
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall, recent_tool_calls, tool_calls
 from mockserver.core.json import Json, compact

@@ -6,11 +6,13 @@ Knows words and JSON Schema's properties, nothing of earlier calls.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import islice, pairwise
 from math import log
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Tool
 from mockserver.core.json import Json
@@ -43,8 +45,7 @@ class Word(NamedTuple):
     keys: Keys
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
+class OfferedTool(Struct, frozen=True):
     tool: Tool
     names: tuple[str, ...]
     name: tuple[Word, ...]
@@ -299,8 +300,7 @@ _PURPOSES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """A piece of a text, from `start` up to `end`, with quoted parts blanked; `written` has them.
 
     `denied` is what the clause does not want; `later` says that it waits for the clause before it; `idle` that it asks
@@ -388,8 +388,7 @@ _IDLE = lazy_pattern(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRequest:
+class ToolRequest(Struct, frozen=True):
     """A tool that a text asks for, the words that ask for it, and whether it waits for the request before it."""
 
     tool: Tool

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, parsed

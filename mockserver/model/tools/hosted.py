@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolChoice, recent_tool_calls, tool_calls
 from mockserver.core.hosted_tools import item

@@ -8,8 +8,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_calls, tool_results
 from mockserver.core.json import Json, parsed
@@ -34,18 +36,17 @@ from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem,
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
 
 
-@dataclass(slots=True)
-class Instructions:
+class Instructions(Struct):
     """`always` are called in every turn, in order; `never` are not; `hints` say when to call a tool, by its name.
 
     `last` are called once the work of a turn is done.
     """
 
-    last: list[Tool] = field(default_factory=list)
-    always: list[Tool] = field(default_factory=list)
-    pairs: list[Pair] = field(default_factory=list)
-    never: set[str] = field(default_factory=set)
-    hints: dict[str, str] = field(default_factory=dict)
+    last: list[Tool] = []
+    always: list[Tool] = []
+    pairs: list[Pair] = []
+    never: set[str] = set()
+    hints: dict[str, str] = {}
 
 
 def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
@@ -211,8 +212,7 @@ _SHAPE = lazy_pattern(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
 _ACTS = lazy_pattern(r"\b(?:useful|(?:use|call)\s+(?:this|it|when|for|to)|tool|function|api)\b", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingCall(Struct, frozen=True):
     """A call to make, and the texts with its arguments; calls of one `stage` need not wait for each other."""
 
     tool: Tool

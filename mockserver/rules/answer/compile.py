@@ -2,9 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import SourceLocation
 from mockserver.config.source import did_you_mean
@@ -39,8 +41,7 @@ from mockserver.rules.schema import (
 from mockserver.rules.templates import CompileContext, Compiled, combined, constant, gathered
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A step, branch or fault of a rule: its path as `x-mockserver-source` shows it, and its place in the file."""
 
     path: str
@@ -66,8 +67,7 @@ Responder = Callable[[RenderContext], RuleAnswer]
 _Choices = Compiled[tuple[DraftChoice, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledThen:
+class CompiledThen(Struct, frozen=True):
     """The `then` of a rule, ready to answer calls, and what reports and checks need to know of it.
 
     `branches` are its steps, branches and faults. `order_dependent` names what in its faults depends on the order of

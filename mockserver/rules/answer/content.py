@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Literal
+
+from msgspec.structs import replace
 
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import ToolCall
@@ -143,7 +144,7 @@ def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
     if then.retry_after is not None and table.retry_after is not None:
         context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
-    failure = replace(failure, retry_after=retry_after, headers=(*failure.headers, *headers))
+    failure = failure.changed(retry_after=retry_after, headers=(*failure.headers, *headers))
     return _fresh(failure, here.at("message").text(table.message) if table.message is not None else None)
 
 
@@ -171,9 +172,9 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
 def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
     # A new one for every call: an exception collects tracebacks.
     if message is None:
-        return Compiled(lambda _: replace(failure))
+        return Compiled(lambda _: failure.changed())
     make = message.make
-    return Compiled(lambda scope: replace(failure, message=make(scope)))
+    return Compiled(lambda scope: failure.changed(message=make(scope)))
 
 
 def _short(error: int | str | None, context: CompileContext) -> Failure:

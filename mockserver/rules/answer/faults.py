@@ -5,14 +5,15 @@ Delivery's faults are passed in; only their names and options are known here.
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from mockserver.config.source import did_you_mean
 from mockserver.config.validation_errors import Table, complaints, in_quotes
-from mockserver.core.action import POSITIONS, Faults, Position, option, options
+from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
@@ -21,24 +22,22 @@ from mockserver.core.text import shown
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
 from mockserver.rules.templates import CompileContext
 
+Mistake = Literal["truncated", "trailing_comma", "wrong_types", "empty"]
 
-@dataclass(frozen=True, slots=True)
-class BadToolArguments:
+
+class BadToolArguments(Struct, frozen=True):
     """Send wrong tool arguments."""
 
-    how: Literal["truncated", "trailing_comma", "wrong_types", "empty"] = option(
-        "truncated",
-        "word",
-        "the mistake: last bracket missing, extra comma, wrong types, none at all",
-        among=("truncated", "trailing_comma", "wrong_types", "empty"),
-    )
+    how: Annotated[
+        Mistake,
+        Settable("word", "the mistake: last bracket missing, extra comma, wrong types, none at all", get_args(Mistake)),
+    ] = "truncated"
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
         return _called(draft, lambda made: replace(made, arguments=_SPOILT[self.how](made.arguments)))
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownTool:
+class UnknownTool(Struct, frozen=True):
     """Call a tool that the request does not offer."""
 
     def __call__(self, draft: Draft, call: Call) -> Draft:

@@ -9,12 +9,14 @@ is indexed under its rarest clause; one without clauses is always tried. The res
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from heapq import merge
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
@@ -27,8 +29,7 @@ Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One predicate applied to one field. An `implied` leaf was not written by the user."""
 
     field: Field
@@ -83,8 +84,7 @@ class Leaf:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Joined:
+class _Joined(Struct, frozen=True):
     parts: tuple["Condition", ...] = ()
 
     @property
@@ -96,10 +96,8 @@ class _Joined:
         return frozenset(leaf.field.family for leaf in self.leaves)
 
 
-class All(_Joined):
+class All(_Joined, frozen=True):
     """Holds if every part does; without parts it always holds."""
-
-    __slots__ = ()
 
     def holds(self, call: Call) -> Groups | None:
         groups = NO_GROUPS
@@ -126,10 +124,8 @@ class All(_Joined):
         return Either(tuple(part.negated() for part in self.parts))
 
 
-class Either(_Joined):
+class Either(_Joined, frozen=True):
     """Holds if at least one part does; without parts it never holds."""
-
-    __slots__ = ()
 
     def holds(self, call: Call) -> Groups | None:
         return next((found for part in self.parts if (found := part.holds(call)) is not None), None)

@@ -5,8 +5,9 @@ A field that the request lacks reads as None.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from operator import attrgetter
+
+from msgspec import Struct
 
 from mockserver.core.call import OTHER, Call, last_tool_result
 from mockserver.core.json import Json
@@ -27,8 +28,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True, eq=False):
     """One field of `when`; its kind (text, number, boolean, list or json) decides which predicates apply.
 
     A field with `members` is written as a table of them. `values` lists all the values a field can have, if known.
@@ -36,10 +36,16 @@ class Field:
 
     name: str
     kind: str
-    read: Read = field(compare=False)
-    doc: str = field(compare=False)
-    members: Mapping[str, "Field"] = field(default_factory=dict, compare=False)
-    values: tuple[str, ...] = field(default=(), compare=False)
+    read: Read
+    doc: str
+    members: Mapping[str, "Field"] = {}
+    values: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Field) and (self.name, self.kind) == (other.name, other.kind)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind))
 
     @property
     def family(self) -> str:
@@ -47,8 +53,7 @@ class Field:
         return self.name.partition(".")[0].partition(" ")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """Fields that share a prefix. `reader(name)` returns the reader of one, or raises ValueError with the reason."""
 
     prefix: str

@@ -8,8 +8,9 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
@@ -64,8 +65,7 @@ class UnfitError(ValueError):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
+class Lens(Struct, frozen=True):
     """Normalises text before comparing: `fold` ignores case, `squeeze` collapses white space."""
 
     fold: bool = False
@@ -80,8 +80,7 @@ class Lens:
 PLAIN = Lens()
 
 
-@dataclass(frozen=True, slots=True)
-class Predicate:
+class Predicate(Struct, frozen=True):
     """One way to compare: the kinds of field it applies to, the shape it expects (a key of SHAPES), and its test.
 
     `build(expected, lens)` raises UnfitError if nothing can be compared with the expected value.

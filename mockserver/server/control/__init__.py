@@ -1,9 +1,9 @@
 """The control API: calls, rules, cassettes and state of a running server, as JSON; `access` guards it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -15,8 +15,7 @@ from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     live: Live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,11 +3,11 @@
 from asyncio import sleep
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from mockserver.config.errors import ConfigError

@@ -3,10 +3,10 @@
 import json
 import os
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.config.errors import Mistake
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRequest:
+class ControlRequest(Struct, frozen=True):
     live: Live
     namespace: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = {}
     item: str = ""
     body: bytes = b""
     kind: str = ""  # its content-type

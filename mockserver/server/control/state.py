@@ -5,11 +5,11 @@ No label of a metric holds text of a request, so that clients cannot fill the me
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
 
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from mockserver import __version__
@@ -202,19 +202,15 @@ def refused(mistakes: Sequence[Mistake], status: int = 400) -> RefusedError:
     return RefusedError(status, f"nothing was added: {mistakes[0]}{more}", mistakes=mistakes)
 
 
-class _JsonPath(SourceLocation):
-    __slots__ = ()
-
+class _JsonPath(SourceLocation, frozen=True):
     def __str__(self) -> str:
         return self.file
 
     where = property(__str__)
 
 
-class _Outline(Document):
+class _Outline(Document, frozen=True):
     """A document without lines: places are paths."""
-
-    __slots__ = ()
 
     def place(self, path: Path, *, key: bool = False) -> SourceLocation:
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)

@@ -6,12 +6,12 @@ Depends on uvicorn's internals, as all of this package does. Knows nothing of an
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 from urllib.parse import unquote
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -108,8 +108,7 @@ _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0
 Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
 
 
-@dataclass(frozen=True, slots=True)
-class Deadlines:
+class Deadlines(Struct, frozen=True):
     """Seconds. They are absolute: bytes that trickle in do not put them off.
 
     `idle` is longer than clients keep unused connections (mostly 5 to 60 s), so that they close them: if the server

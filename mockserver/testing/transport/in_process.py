@@ -10,12 +10,12 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from threading import Lock, RLock
 from typing import Any
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
+from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.config.errors import ConfigError
@@ -122,8 +122,7 @@ Step = Action | Work | object
 END = object()  # no more steps
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """An application, of which one request at a time makes a step, on any thread."""
 
     app: ASGIApp

@@ -1,8 +1,9 @@
 """HAR that is whole by its specification, and that comes back as the episodes it was made of."""
 
 import json
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from mockserver.cassettes.addresses import ADDRESSES
 from mockserver.cassettes.convert import har, import_file

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, parse_response
 from mockserver.cassettes.to_rules import (

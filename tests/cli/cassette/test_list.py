@@ -1,6 +1,6 @@
 """`mockserver cassette list`."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats

@@ -1,9 +1,9 @@
 """Recorded requests are read by their dialects; several prompts are several questions."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.cli.cassette.episodes import unplayable

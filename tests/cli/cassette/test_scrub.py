@@ -1,7 +1,8 @@
 """`mockserver cassette scrub`: done to what is there, and told."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mockserver.cli.cassette import COMMANDS
 from tests.cli.cassette.conftest import Place

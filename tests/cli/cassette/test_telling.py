@@ -1,7 +1,8 @@
 """Texts for a terminal: on one line, whole, and never raw."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mockserver.cli.cassette.episodes import block, day, full_description, headline, line, size
 from mockserver.core.episode import Recorded

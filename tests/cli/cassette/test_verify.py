@@ -2,8 +2,9 @@
 
 import json
 import shlex
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats

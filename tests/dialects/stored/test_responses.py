@@ -3,10 +3,10 @@
 import json
 from base64 import b64decode
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from openai.types.responses import CompactedResponse, Response
 
 from mockserver.core.call import Message, Page

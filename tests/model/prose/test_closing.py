@@ -1,8 +1,9 @@
 """The word with which a text ends when its work is done, and forms that an order gives to any text."""
 
 import pytest
+from msgspec.structs import replace
 
-from mockserver.core.call import Call, Message, Tool, ToolChoice
+from mockserver.core.call import Message, Tool, ToolChoice
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
@@ -16,7 +17,7 @@ WEATHER = Tool("get_weather", "Get the weather", {"type": "object", "properties"
 
 def said(*messages: str | Message, tools: tuple[Tool, ...] = ()) -> str:
     turn = call(*messages)
-    parts = auto(Call(**{**vars(turn), "tools": tools, "tool_choice": ToolChoice("auto")}), Seed(1), {}).parts
+    parts = auto(replace(turn, tools=tools, tool_choice=ToolChoice("auto")), Seed(1), {}).parts
     return "".join(part.text for part in parts if isinstance(part, Text))
 
 

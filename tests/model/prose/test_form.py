@@ -1,9 +1,9 @@
 """Prompts that say what the answer looks like, as users word them: options, lengths, tags, labels, code, commands."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text

@@ -1,9 +1,9 @@
 """What orders the form of the reply is no request for a tool and no argument."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Text, ToolUse

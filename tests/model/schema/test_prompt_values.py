@@ -1,11 +1,11 @@
 """What the prompt says reaches the values of a schema, unless it does not fit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from json import loads
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Text
@@ -16,8 +16,7 @@ from mockserver.model.structured import schema
 from tests.kit.calls import call
 
 
-@dataclass(frozen=True, slots=True)
-class Stated(Mentions):
+class Stated(Mentions, frozen=True):
     """A prompt that gives these values to properties by their names, fitting or not, and parts itself into sets."""
 
     values: Any = ()
@@ -113,8 +112,7 @@ def test_a_value_that_is_no_object_is_asked_for_as_one_property(title: Any, expe
 def test_properties_are_shown_with_their_references_resolved() -> None:
     seen: dict[str, Any] = {}
 
-    @dataclass(frozen=True, slots=True)
-    class Listening(Mentions):
+    class Listening(Mentions, frozen=True):
         def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
             seen.update(properties, required=tuple(required))
             return {}, self

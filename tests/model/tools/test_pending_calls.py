@@ -1,8 +1,7 @@
 """What instructions and the user ask for, without what was called already."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING

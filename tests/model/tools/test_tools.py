@@ -1,13 +1,13 @@
 """Which tools are called: the tool choice to the letter, a corpus of requests, and loops that end."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json

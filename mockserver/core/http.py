@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -79,6 +80,17 @@ class HttpRequest(Struct, frozen=True):
     path_params: Mapping[str, str] = {}
 
     __repr__ = hiding("headers")
+
+    @property
+    def server_url(self) -> str:
+        """Where the client reached this server, with the namespace: `http://localhost:8080/ns/a`."""
+        origin = f"{self.header('x-forwarded-proto') or 'http'}://{self.header('host') or 'localhost'}"
+        return origin + self.prefix
+
+    @property
+    def prefix(self) -> str:
+        """What stands before `path` in the URL: nothing, or `/ns/a`."""
+        return "" if self.namespace == "default" else f"/ns/{quote(self.namespace)}"
 
     def header(self, name: str) -> str | None:
         """The first value of a header (any case), or None."""

@@ -42,7 +42,8 @@ class Operation(Struct, frozen=True):
     `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
     live provider refuses although its published schema allows it. `render(call, outcome)` returns the reply to a
     success. `query` is what the official client always sends. `error(failed, frames)` returns a failed reply as an
-    event of a stream, after so many others.
+    event of a stream, after so many others. `own_urls(request, body)` returns the body of the provider's own reply with
+    this server's URLs where clients request them next.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -59,6 +60,7 @@ class Operation(Struct, frozen=True):
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
+    own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""

@@ -38,6 +38,7 @@ from mockserver.delivery.drive import (
 from mockserver.delivery.faults import apply_faults
 from mockserver.delivery.script import AT_ONCE, Pace, ReplayedFrames, joined, script
 from mockserver.dialects import Dialect, Operation, error_frame
+from mockserver.dialects._reply import merge_headers
 from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
@@ -251,7 +252,8 @@ class Handler(Struct, eq=False):
         if line.in_process is not None:
             raise ConfigError(_NO_RELAY)
         _note(prepared, (), exchange)
-        relay = Relay(self.live, self.dialect, prepared, line, exchange)
+        own_urls = self.operation(exchange.method).own_urls
+        relay = Relay(self.live, self.dialect, prepared, line, exchange, own_urls)
         try:
             return await relay.run(scope, _with_source((), prepared, exchange, self.live.settings))
         except Failure as failure:
@@ -368,6 +370,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
     elif isinstance(outcome, Recorded):
         reply, pace = replayed(outcome, pace, live.settings.replay_speed)
+        reply = _with_own_urls(reply, handler.operation(call.http.method).own_urls, call.http)
     else:
         assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
         render = handler.operation(call.http.method).render
@@ -384,6 +387,13 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
     elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_CACHED_TOKENS:
         reply = replace(reply, frames=ReplayedFrames(reply.frames))
     return Prepared(plan.rendered, reply, call, pace, timed, plan.kept, made=made, again=again)
+
+
+def _with_own_urls(reply: Reply, own_urls: Callable[[HttpRequest, bytes], bytes] | None, http: HttpRequest) -> Reply:
+    if own_urls is None or not reply.body:
+        return reply
+    body = own_urls(http, reply.body)
+    return replace(reply, headers=merge_headers(reply.headers, (("content-length", str(len(body))),)), body=body)
 
 
 def _rendered_again(render: Callable[[Call, Success], Reply], call: Call, answer: Answer, prompt_tokens: int) -> Reply:

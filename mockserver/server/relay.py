@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, Line, client_left, 
 from mockserver.dialects import Dialect
 from mockserver.server.access import against_scripts
 from mockserver.server.live import Live, Prepared
-from mockserver.server.recorder import Recorder, Take
+from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
 from mockserver.server.upstreams import PASSED_BY, Upstream, onward, relaying, upstream_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Relay(Struct, eq=False):
     prepared: Prepared
     line: Line
     exchange: Exchange
+    own_urls: Callable[[HttpRequest, bytes], bytes] | None = None  # as an Operation has it
     _recorder: Recorder | None = None
     _held: list[bytes] = []  # the end of the answer, which is saved before it leaves
 
@@ -69,7 +70,7 @@ class Relay(Struct, eq=False):
             self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)
         response = await self._asked(way, asked, scope)
         try:
-            return await self._poured(response, more)
+            return await self._poured(response, way, more)
         except HTTPError as error:
             _broken(self._recorder, way.broken(error, live.settings.upstream_timeout))
             await self._let_go()
@@ -90,6 +91,9 @@ class Relay(Struct, eq=False):
 
         upstreams, seconds = self.live.upstreams, self.live.settings.upstream_timeout
         headers = [*way.headers(asked.headers), *upstreams.signed(asked.headers)]
+        if self.own_urls is not None:  # which are not to be found in coded bodies
+            others = (field for field in headers if field[0] != b"accept-encoding")
+            headers = [*others, (b"accept-encoding", b"identity")]
         body = asked.body if asked.body or asked.method not in _BODILESS else None
         client = await upstreams.client()
         try:
@@ -107,23 +111,38 @@ class Relay(Struct, eq=False):
         if self._recorder is not None and event.endswith("send_request_body.complete"):
             self._recorder.began = monotonic()
 
-    async def _poured(self, response: "Response", more: Headers) -> str:
-        recorder, line, status = self._recorder, self.line, response.status_code
+    async def _poured(self, response: "Response", way: Upstream, more: Headers) -> str:
+        recorder, line, status, asked = self._recorder, self.line, response.status_code, self.prepared.request
+        assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
             raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
-        headers = _received(response.headers.raw)
+        headers = [way.redirected(asked, str(response.url), field) for field in _received(response.headers.raw)]
         if recorder is not None and PASSED_BY.decode() not in response.headers:
             recorder.open(status, headers)
+        if self.own_urls is not None and asked.method != "HEAD":
+            self._held.append(self.own_urls(asked, await self._whole(response)))
+            length = str(len(self._held[0])).encode()
+            headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
-        assert self.prepared.request is not None  # noqa: S101
-        more = (*more, *against_scripts(self.prepared.request, self.exchange.reply_headers))
+        more = (*more, *against_scripts(asked, self.exchange.reply_headers))
         added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
         await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *added]})
-        await self._passed(response.aiter_raw())
+        if not self._held:
+            await self._passed(response.aiter_raw())
         if recorder is not None:
             await recorder.keep()
         await self._let_go(last=True)
         return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
+
+    async def _whole(self, response: "Response") -> bytes:
+        whole = bytearray()
+        async for piece in response.aiter_raw():
+            whole += piece
+            if len(whole) > MAX_RECORDED:
+                raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with too long a body.")
+        if self._recorder is not None:
+            self._recorder.receive(bytes(whole))
+        return bytes(whole)
 
     async def _passed(self, pieces: AsyncIterator[bytes]) -> None:
         """Pass the pieces on, each at once; but hold the last one until it is known to be that, and saved."""

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from string import whitespace
 from typing import TYPE_CHECKING
 from unicodedata import normalize
-from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 
 from msgspec import Struct, field
 
@@ -89,14 +89,26 @@ class Upstream(Struct, frozen=True):
 
     def url(self, path: str, raw: bytes, query: bytes) -> str:
         """The URL for a path without its namespace; `raw` is the path as it was sent, with its namespace."""
-        fronts = (front for mount in self.dialect.mounts for front in (mount, bare(mount)))
-        front = max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
-        rest = path[len(front) :]
+        rest = path[len(self._front(path)) :]
         if _has_dot_segment(rest):
             raise Failure("bad_parameter", "A path that goes to an upstream may not have . and .. as segments.")
         written = _ending(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
+
+    def _front(self, path: str) -> str:
+        fronts = (front for mount in self.dialect.mounts for front in (mount, bare(mount)))
+        return max((front for front in fronts if path.startswith(f"{front}/")), key=len, default="")
+
+    def redirected(self, http: HttpRequest, url: str, field: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        """A header of the answer from `url`: a location at the upstream becomes one at this server."""
+        if field[0] != b"location":
+            return field
+        target = urljoin(url, field[1].decode("latin-1"))
+        rest = target.removeprefix(self.address)
+        if rest == target or not rest.startswith("/"):
+            return field
+        return b"location", f"{http.prefix}{self._front(http.path)}{rest}".encode("latin-1", "replace")
 
     def headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
         """The headers of a request that go on, with the upstream's own key, if there is one, for the client's."""

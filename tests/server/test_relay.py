@@ -22,12 +22,13 @@ from tests.kit.scripts import (
     flushed,
     received,
 )
-from tests.kit.upstream import Upstream, chunk, stream, upstream
+from tests.kit.upstream import Upstream, chunk, plain, stream, upstream
 
 RESPONSE = post(b'{"model":"gpt-4o","input":"Hi","stream":true}', path="/v1/responses")
 CODINGS = ("gzip", "deflate", "br", "zstd")
 COMPLETED = b'data: {"type":"response.completed","response":{}}\n\n'
 ENDINGS = {"responses": (COMPLETED, DONE), "chat": (HELLO, DONE, b": bye\n\n")}
+MOVED = {"moved": plain(b"", "location: chat?a=1", status="307 Temporary Redirect")}
 LATE = {  # what ends a stream comes after its last event, by itself
     **{
         f"late {coding}": stream(*start, last[:-1], last[-1:], gap=0.05, headers=(f"content-encoding: {coding}",))
@@ -40,7 +41,7 @@ LATE = {  # what ends a stream comes after its last event, by itself
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Upstream]:
-    with upstream({**SCRIPTS, **LATE}) as process:
+    with upstream({**SCRIPTS, **LATE, **MOVED}) as process:
         yield process
 
 
@@ -114,3 +115,9 @@ def test_look_ups(up: Upstream) -> None:
     assert (got.status, got.headers["content-length"]) == (200, "27")
     assert up.asked().method == "HEAD"
     assert relay.episodes == []  # it would answer a GET with nothing
+
+
+def test_a_redirect_within_the_upstream_leads_here(up: Upstream) -> None:
+    with relaying(up.base("moved"), record_errors=True) as relay:
+        assert received(relay, GET).headers["location"] == "/v1/chat?a=1"
+    assert ("location", "/v1/chat?a=1") in relay.episode.reply.headers

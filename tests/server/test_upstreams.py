@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.server.upstreams import PASSED_BY, Upstream, UpstreamClient, onward, upstream_of
@@ -43,6 +44,23 @@ def to(dialect: str = "openai", key: str | None = None) -> Upstream:
 )
 def test_addresses(dialect: str, written: str, path: str, query: str, expected: str) -> None:
     assert to(dialect).url(path, written.encode("latin-1"), query.encode()) == ADDRESS + expected
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        (f"{ADDRESS}/files/a?b=c", "/ns/x/openai/v1/files/a?b=c"),
+        ("/v1/files/a", "/ns/x/openai/v1/files/a"),
+        ("files/a", "/ns/x/openai/v1/files/a"),
+        ("/v10/files", "/v10/files"),
+        ("https://api.example:444/v1/files/a", "https://api.example:444/v1/files/a"),
+        ("https://files.example/v1/a", "https://files.example/v1/a"),
+    ],
+)
+def test_redirects_within_the_upstream(location: str, expected: str) -> None:
+    http = HttpRequest("GET", "/openai/v1/models", namespace="x")
+    field = (b"location", location.encode())
+    assert to().redirected(http, f"{ADDRESS}/models", field) == (b"location", expected.encode())
 
 
 def test_a_path_of_slashes_takes_no_time() -> None:

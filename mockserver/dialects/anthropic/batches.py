@@ -3,6 +3,7 @@
 What is wrong with one request of a batch is its result; the batch itself is refused only for what surrounds them.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -34,17 +35,18 @@ BATCH = TypeAdapter(
 _IDS, _DAY = IdShape("msgbatch_01", 22, "base58"), 86_400
 _PAGE = Page(limit=1 << 30, backwards=True)  # the rendering cuts it
 _PATH = "/v1/messages/batches"
+_RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[^"]*")')
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
 def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{batch}"
     return (
-        Operation("create_batch", "POST", _PATH, _parse, _render),
-        Operation("batches", "GET", _PATH, _look_up("batches"), _render_list),
-        Operation("batch", "GET", one, _look_up("batch"), _render),
+        Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls),
+        Operation("batches", "GET", _PATH, _look_up("batches"), _render_list, own_urls=_own_urls),
+        Operation("batch", "GET", one, _look_up("batch"), _render, own_urls=_own_urls),
         Operation("delete_batch", "DELETE", one, _look_up("delete_batch"), _render_deletion),
-        Operation("cancel_batch", "POST", f"{one}/cancel", _look_up("cancel_batch"), _render),
+        Operation("cancel_batch", "POST", f"{one}/cancel", _look_up("cancel_batch"), _render, own_urls=_own_urls),
         Operation("batch_results", "GET", f"{one}/results", _look_up("batch_results"), _render_results),
     )
 
@@ -100,7 +102,6 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
     )
     kinds = Counter(_kind(_answered(*result), cancelled=cancelled) for result in stored.results)
     counts = kinds if status == "ended" else {"processing": len(stored.results)}
-    base = f"{_origin(call.http)}{_mount(call.http)}"
     return {
         "id": answer.id,
         "type": "message_batch",
@@ -111,18 +112,18 @@ def _batch(call: Call, stored: Stored) -> dict[str, Json]:
         "ended_at": moment(answer.created) if status == "ended" else None,
         "archived_at": None,
         "cancel_initiated_at": moment(answer.created) if cancelled else None,
-        "results_url": f"{base}{_PATH}/{answer.id}/results" if status == "ended" else None,
+        "results_url": f"{_base(call.http)}/{answer.id}/results" if status == "ended" else None,
     }
 
 
-def _origin(http: HttpRequest) -> str:
-    return f"{http.header('x-forwarded-proto') or 'http'}://{http.header('host') or 'localhost'}"
+def _base(http: HttpRequest) -> str:
+    """The URL of the batches, as the client reached them."""
+    return http.server_url + http.path.partition(_PATH)[0] + _PATH
 
 
-def _mount(http: HttpRequest) -> str:
-    """The path up to the version, as the client reached it: with the namespace, and the mount if there is one."""
-    space = "" if http.namespace == "default" else f"/ns/{http.namespace}"
-    return space + http.path.partition(_PATH)[0]
+def _own_urls(http: HttpRequest, body: bytes) -> bytes:
+    own = _base(http).encode("utf-8", "replace")
+    return _RESULTS_URL.sub(lambda found: found[1] + own + found[2], body)
 
 
 def _answered(call: Call, outcome: Outcome) -> Outcome:

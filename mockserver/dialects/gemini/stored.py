@@ -127,13 +127,9 @@ def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
     headers = [("x-goog-upload-status", "active"), ("content-length", "0")]
     if "upload_id" not in http.query:
         described = urlsafe_b64encode(compact(dict(call.raw)).encode()).decode().rstrip("=")
-        address = f"http://{http.header('host') or 'localhost'}{_space(http)}{quote(http.path)}"
+        address = f"{http.server_url}{quote(http.path)}"
         headers.append(("x-goog-upload-url", f"{address}?upload_id={described}&upload_protocol=resumable"))
     return Reply(200, tuple(headers))
-
-
-def _space(http: HttpRequest) -> str:
-    return "" if http.namespace == "default" else f"/ns/{quote(http.namespace)}"
 
 
 def _stored(outcome: Success) -> Stored:

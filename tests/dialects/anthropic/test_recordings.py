@@ -18,6 +18,7 @@ from tests.kit.strict_messages import accumulated
 
 PATH = "/anthropic/v1/messages"
 Json = Any
+HELLO = {"role": "user", "content": "Hello"}
 CUT = ("max-tokens-of-a-tool-call", "generated-call-cut")  # whose arguments are only in a stream what they were
 RULED = [name for name, (then, _) in FEATURES.items() if then and name not in CUT]
 SERVER = local(rules())
@@ -89,3 +90,28 @@ def test_a_stream_that_breaks_off_is_incomplete() -> None:
     cut = parse_response(type(recorded.reply)(200, (), frames=frames[:5]), "messages")
     assert (cut.complete, cut.error) == (False, None)
     assert make_rules([])[0] == []
+
+
+def test_results_of_a_recorded_batch_are_requested_here(tmp_path: Path) -> None:
+    """A client requests the `results_url` that it gets, with its key."""
+    requests: Json = [{"custom_id": "a", "params": {"model": "m", "max_tokens": 9, "messages": [HELLO]}}]
+
+    def results(server: MockServer) -> Json:
+        base = server.base_url("anthropic")
+        with anthropic.Anthropic(base_url=base, api_key="sk-x", max_retries=0) as client:
+            named = client.messages.batches.create(requests=requests).id
+            ended = client.messages.batches.retrieve(named)
+            assert ended.results_url == f"{base}/v1/messages/batches/{named}/results"
+            assert [each.results_url for each in client.messages.batches.list()] == [ended.results_url]
+            return [result.to_dict() for result in client.messages.batches.results(named)]
+
+    stated: Json = {"cassette": "batch", "cassettes": str(tmp_path)}
+    with MockServer(unmatched="generate") as upstream:
+        real = upstream.base_url("anthropic")
+        with MockServer(record="all", upstream={"anthropic": real}, **stated) as server:
+            first = results(server)
+    text = (tmp_path / "batch.yaml").read_text()
+    assert text.count("operation: batch_results") == 1
+    assert f"{real}/v1/messages/batches" in text
+    with MockServer(**stated) as server:
+        assert results(server) == first

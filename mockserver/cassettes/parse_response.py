@@ -1,5 +1,6 @@
 """What a recorded answer says: its choices, usage and error, from a body or a stream, in any wire format."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -351,11 +352,18 @@ def _block_parts(block: Table) -> Iterator[ParsedPart]:
         case "thinking":
             yield ParsedPart("reasoning", _text(block.get("thinking")))
         case "tool_use":
-            arguments = block.get("input")
-            text = (arguments or "{}") if isinstance(arguments, str) else compact(arguments)
-            yield ParsedPart("call", call=ParsedToolCall(_text(block.get("name")), text))
+            yield ParsedPart("call", call=ParsedToolCall(_text(block.get("name")), _input_text(block.get("input"))))
         case _:
             yield ParsedPart("item", item=block)
+
+
+def _input_text(arguments: Json) -> str:
+    """Arguments as a plain answer has them, or as they were streamed if that differs by more than usual spaces."""
+    if not isinstance(arguments, str):
+        return compact(arguments)
+    whole = parsed(arguments)
+    usual = isinstance(whole, dict) and json.dumps(whole, ensure_ascii=False) == arguments
+    return compact(whole) if usual else arguments or "{}"
 
 
 def _from_message_events(found: Sequence[Event]) -> ParsedResponse:

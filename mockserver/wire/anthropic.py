@@ -1,5 +1,6 @@
 """Anthropic's Messages: an Answer as one message, or as the events of a stream, from the same blocks."""
 
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -342,17 +343,32 @@ def _thinking_deltas(block: Block, answer: Answer) -> Deltas:
 def _input_deltas(block: Block, answer: Answer) -> Deltas:
     if not isinstance(block.part, ToolUse):
         yield _NO_INPUT, 0
-        yield _delta(b"input_json_delta", b"partial_json", to_json(block.body["input"]).decode()), 0
+        ((text, _),) = _spaced([(to_json(block.body["input"]).decode(), 0)])
+        yield _delta(b"input_json_delta", b"partial_json", text), 0
         return
-    pieces = tuple(_pieces(block, answer))
+    pieces = list(_pieces(block, answer))
     if block.part.call.arguments.strip() in ("{}", ""):
         yield _NO_INPUT, sum(weight for _, weight in pieces)
         return
     yield _NO_INPUT, 0
-    for piece, weight in pieces:
+    as_stated = isinstance(block.part.chunks, tuple)
+    for piece, weight in pieces if as_stated else _spaced(pieces):
         yield _delta(b"input_json_delta", b"partial_json", piece), weight
 
 
+def _spaced(pieces: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """The pieces of a JSON text, with a space after each colon and comma, as Anthropic streams it."""
+    text, at = "".join(piece for piece, _ in pieces), 0
+    spaced = {found.end() for found in _SEPARATOR.finditer(text) if found[0] in ":,"}
+    for piece, weight in pieces:
+        if not spaced.isdisjoint(range(at, at + len(piece))):
+            yield "".join(f" {letter}" if place in spaced else letter for place, letter in enumerate(piece, at)), weight
+        else:
+            yield piece, weight
+        at += len(piece)
+
+
+_SEPARATOR = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[:,](?=\S)', re.DOTALL)  # or a string, which has none
 _NO_INPUT = _delta(b"input_json_delta", b"partial_json", "")
 
 

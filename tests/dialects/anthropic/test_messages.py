@@ -64,6 +64,20 @@ def test_arguments_begin_with_an_empty_piece() -> None:
     assert deltas == [{"type": "input_json_delta", "partial_json": ""}]
 
 
+def test_arguments_are_streamed_with_spaces_after_colons_and_commas() -> None:
+    arguments = '{"a":"x: y,z\\\\","b":[1,-2.50,{"c": "\\\\\\"d,e"}], "f":null}'
+    call = {"name": "get", "arguments": arguments}
+    found = (
+        app(json.dumps({"rules": [{"then": {"tool_calls": [call], "chunks": {"size": 3}}}]}))
+        .ask(PATH, request("text", stream=True))
+        .body
+    )
+    pieces = [event["delta"]["partial_json"] for event in events(found) if event["type"] == "content_block_delta"]
+    assert "".join(pieces) == '{"a": "x: y,z\\\\", "b": [1, -2.50, {"c": "\\\\\\"d,e"}], "f": null}'
+    assert json.loads("".join(pieces)) == json.loads(arguments)
+    assert [len(piece.replace(" ", "")) for piece in pieces[1:4]] == [3, 3, 2]
+
+
 def test_usage_of_a_rule() -> None:
     usage = server().ask(PATH, request("usage")).json["usage"]
     counts = [usage[f"{kind}input_tokens"] for kind in ("", "cache_creation_", "cache_read_")]

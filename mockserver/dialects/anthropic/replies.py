@@ -10,7 +10,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Success, Usage
-from mockserver.core.rates import Standings
+from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -205,13 +205,18 @@ def rate_limit_headers(standings: Standings) -> Headers:
         if standing is not None
         for key, value in (
             ("limit", str(standing.limit)),
-            ("remaining", str(standing.left)),
+            ("remaining", str(standing.left if name == "requests" else _rounded(standing))),
             ("reset", moment(ceil(wall() + standing.reset))),
         )
     )
 
 
-_KINDS = ("input-", "output-")
+def _rounded(tokens: Standing) -> int:
+    """What is left, to thousands; a limit below a thousand has none."""
+    return tokens.left if tokens.limit < _ROUND else min((tokens.left + _ROUND // 2) // _ROUND * _ROUND, tokens.limit)
+
+
+_KINDS, _ROUND = ("input-", "output-"), 1000
 STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
 _LARGEST_PAGE = 1000
 _BLOCKED = "Output blocked by content filtering policy"

@@ -18,6 +18,15 @@ def test_openai() -> None:
     }
 
 
+def test_anthropic_rounds_the_tokens_that_are_left() -> None:
+    for limit, left, shown in ((40_000, 39_993, 40_000), (40_000, 499, 0), (1_700, 1_600, 1_700), (999, 501, 501)):
+        found = dict(
+            discover()["anthropic"].rate_limit_headers(Standings(STANDINGS.requests, Standing(limit, left, 1)))
+        )
+        rests = [found[f"anthropic-ratelimit-{kind}-remaining"] for kind in ("requests", "tokens", "output-tokens")]
+        assert rests == ["1", str(shown), str(shown)]
+
+
 def test_each_dialect_tells_in_its_own_headers() -> None:
     told = {
         name: {header for header, _ in dialect.rate_limit_headers(STANDINGS)} for name, dialect in discover().items()

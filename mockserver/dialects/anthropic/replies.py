@@ -166,6 +166,8 @@ def refusal_of(failure: Failure, call: Call) -> Answer | None:
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
     if failure.status == 529 and failure.reason == "server_error":
         failure = failure.changed(reason="overloaded")
+    if failure.reason == "too_large":  # the server's own words name its limit
+        failure = failure.changed(message=None)
     if (place := _of_schema(failure, call)) is not None:
         failure = failure.changed(message=place, param="")
     resolved = ERRORS.resolve(failure, http, call)

@@ -257,3 +257,9 @@ def test_a_schema_that_says_nothing_is_of_any_object() -> None:
     form = {"output_config": {"format": {"type": "json_schema", "schema": {"foo": "bar"}}}}
     status, found = ask(form)
     assert (status, found["content"][0]["text"][0]) == (200, "{")
+
+
+def test_a_body_beyond_the_limit() -> None:
+    answered = app("", max_body=999).ask(PATH, {**USUAL, "system": "x" * 999})
+    error = {"type": "request_too_large", "message": "Request exceeds the maximum allowed number of bytes."}
+    assert (answered.status, answered.json["error"]) == (413, error)

@@ -103,6 +103,7 @@ class Models(Struct, frozen=True):
 
     names: tuple[str, ...]
     created: int
+    limits: tuple[tuple[int | None, int | None], ...] = ()  # of each: context window, longest answer; None: unknown
 
 
 class Embeddings(Struct, frozen=True):

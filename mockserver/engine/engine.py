@@ -274,7 +274,9 @@ class Engine:
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
-        return Models(names, self.policy.clock.now())
+        known = map(self.policy.models.properties, names)
+        limits = tuple((model.context_window, model.max_output_tokens) for model in known)
+        return Models(names, self.policy.clock.now(), limits)
 
 
 _NO_RULE: tuple[Rule | None, Mapping[str, str]] = (None, {})

@@ -121,13 +121,13 @@ def moment(seconds: float) -> str:
 def render_models(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Models)  # noqa: S101
     wanted = call.http.query.get("lifecycle[]", "active").split(",")
-    names = outcome.names if call.operation == "model" or "active" in wanted else ()
-    listed = [_model(name, outcome.created) for name in names]
+    known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
+    listed = [_model(name, outcome.created, *limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else page(listed, call.http)
     return json_reply(200, body, headers(call.http, call))
 
 
-def _model(name: str, created: int) -> dict[str, Json]:
+def _model(name: str, created: int, window: int | None, output: int | None) -> dict[str, Json]:
     words = name.split("-")
     named = [*(word.capitalize() for word in words if not word.isdigit()), ".".join(filter(str.isdigit, words))]
     return {
@@ -137,8 +137,8 @@ def _model(name: str, created: int) -> dict[str, Json]:
         "created_at": moment(created),
         "lifecycle": "active",
         "line": next((line for line in ("haiku", "sonnet", "opus", "fable", "mythos") if line in words), None),
-        "max_input_tokens": 200_000,
-        "max_tokens": 64_000,
+        "max_input_tokens": window or 200_000,
+        "max_tokens": output or 64_000,
         "capabilities": None,
         "deprecated_at": None,
         "retires_at": None,

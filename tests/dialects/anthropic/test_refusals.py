@@ -41,6 +41,11 @@ def test_two_versions() -> None:
 
 
 STRICT = {
+    "more than the model can say": (
+        {"model": "claude-3-5-haiku-20241022", "max_tokens": 12000},
+        NEW,
+        "max_tokens: 12000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022",
+    ),
     "no version": ({}, {}, "anthropic-version: header is required"),
     "unknown version": ({}, {"anthropic-version": "x"}, 'anthropic-version: "x" is not a valid version'),
     "temperature and top_p": (

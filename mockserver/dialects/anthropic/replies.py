@@ -70,7 +70,7 @@ def message_options(call: Call) -> MessageOptions:
         return MessageOptions(shown, usage, extra)
     kinds = [str(tool.get("type")) for tool in raw["tools"]]
     toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
-    return MessageOptions(shown, usage, extra, toolset, frozenset(tool.name for tool in call.tools))
+    return MessageOptions(shown, usage, extra, toolset, frozenset(str(tool.get("name")) for tool in raw["tools"]))
 
 
 def _container(stated: Json, call: Call) -> Entry:

@@ -25,7 +25,7 @@ from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
 from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
 from mockserver.dialects.anthropic.models import MESSAGES, Body, family, is_toolset, refuse, validate
-from mockserver.dialects.anthropic.tools import SCHEMAS, usable_schema
+from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
 NAME = "anthropic"
 FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
@@ -201,8 +201,9 @@ def part_tokens(part: Body) -> int:
 
 def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
     for tool in tools:
-        kind = tool.get("type") or "custom"
-        name = tool.get("name")
+        kind, name = tool.get("type") or "custom", tool.get("name")
+        for member, schema in TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
+            yield Tool(member, parameters=schema)
         if not isinstance(name, str) or is_toolset(kind):
             continue
         if kind == "custom":

@@ -82,6 +82,12 @@ def _one_of(*words: str) -> Schema:
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer"}
 _PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
 _EDITED = {"path": _TEXT, "view_range": _PAIR, "file_text": _TEXT, "old_str": _TEXT, "new_str": _TEXT}
+_NOTHING: Schema = {"type": "object", "properties": {}}
+# The tools of a toolset that this server calls by itself, each with its input.
+TOOLSETS: Mapping[str, Mapping[str, Schema]] = {
+    "computer": {"screenshot": _NOTHING, "left_click": _object("coordinate", coordinate=_PAIR)},
+    "browser": {"screenshot": _NOTHING, "navigate": _object("url", url={"type": "string", "format": "uri"})},
+}
 # The input of tools that the client runs, by family.
 SCHEMAS: Mapping[str, Schema] = {
     "bash": _object("command", command=_TEXT),

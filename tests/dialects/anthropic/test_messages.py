@@ -128,6 +128,17 @@ def test_calls_of_a_toolset_name_it() -> None:
     assert "toolset_name" not in told.ask(PATH, request("text", **TOOLS)).json["content"][0]
 
 
+@pytest.mark.parametrize("toolset", ["computer", "browser"])
+def test_a_toolset_is_called(toolset: str) -> None:
+    asked = {"tools": [{"type": f"{toolset}_toolset_20260801"}], "messages": [{"role": "user", "content": "Go ahead."}]}
+    found = server().ask(PATH, request("generated", **asked)).json["content"]
+    assert [block["type"] for block in found] == ["text"]
+    found = check_message(server().ask(PATH, request("generated", **asked, tool_choice={"type": "any"})).body)[
+        "content"
+    ]
+    assert [(block["name"], block["input"], block["toolset_name"]) for block in found] == [("screenshot", {}, toolset)]
+
+
 def test_a_filtered_request_of_a_batch_is_refused() -> None:
     told = app("rules: [{when: {operation: chat}, then: {error: content_filter}}]")
     path = f"{PATH}/batches"

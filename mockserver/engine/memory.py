@@ -46,7 +46,7 @@ LOOK_UPS: Mapping[str, str] = {
     **dict.fromkeys(
         ("cached_contents", "cached_content", "update_cached_content", "delete_cached_content"), "create_cached_content"
     ),
-    **dict.fromkeys(("files", "file", "delete_file"), "create_file"),
+    **dict.fromkeys(("files", "file", "delete_file", "file_content"), "create_file"),
 }
 KEPT = ("create_cached_content", "create_file")  # what they are about is kept, and nothing is said
 _LISTS = ("stored_chats", "batches", "cached_contents", "files")

@@ -132,6 +132,8 @@ def body_of(dialect: str, operation: Operation) -> "tuple[Model, ...] | None":
     """The models of an operation's body, which may be split among several; None where it takes none."""
     if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch"):
         return None
+    if (dialect, operation.name) == ("anthropic", "create_file"):  # a form
+        return None
     own = BODIES.get(dialect, {})
     if (verb := _verb(operation)) in own:
         return own[verb]

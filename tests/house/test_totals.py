@@ -15,13 +15,14 @@ ROOT = Path(__file__).parents[2]
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
-        228,
-        54_300,
+        229,
+        54_450,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
         "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430; "
-        "Gemini: 2,720; agents of Claude and Gemini: 150; answers below ASGI: 450; seams for a faster start: 250",
+        "Gemini: 2,720; agents of Claude and Gemini: 150; answers below ASGI: 450; seams for a faster start: 250; "
+        "Anthropic's files: 150 and a module",
     ),
     "tests": (
         408,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from anthropic.types import Message, MessageTokensCount, RawMessageStreamEvent
+from anthropic.types import DeletedFile, FileMetadata, Message, MessageTokensCount, RawMessageStreamEvent
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
 from pydantic import TypeAdapter
 from pydantic_core import from_json
@@ -15,6 +15,7 @@ from tests.dialects.invariants import has_shape
 Json = Any
 _MESSAGE = TypeAdapter(Message)
 _COUNT, _BATCH = TypeAdapter(MessageTokensCount), TypeAdapter(MessageBatch)
+_FILE, _FILES, _DELETED_FILE = TypeAdapter(FileMetadata), TypeAdapter(list[FileMetadata]), TypeAdapter(DeletedFile)
 _RESULT = TypeAdapter(MessageBatchIndividualResponse)
 _DELTAS = {"text": ("text_delta", "citations_delta"), "thinking": ("thinking_delta", "signature_delta")}
 
@@ -122,6 +123,10 @@ def check_completion(body: bytes) -> Json:
 
 CHECKS: Mapping[str, Callable[[bytes], object]] = {
     "chat": check_message,
+    **dict.fromkeys(("create_file", "file"), lambda body: _FILE.validate_json(body)),
+    "files": lambda body: _FILES.validate_json(json.dumps(json.loads(body)["data"])),
+    "delete_file": lambda body: _DELETED_FILE.validate_json(body),
+    "file_content": lambda body: None,
     "input_tokens": lambda body: _COUNT.validate_json(body, strict=True),
     "completions": check_completion,
     "create_batch": _BATCH.validate_json,

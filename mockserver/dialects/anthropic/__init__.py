@@ -7,8 +7,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._parse import read_object
-from mockserver.dialects.anthropic import batches, complete
-from mockserver.dialects.anthropic.models import COUNT
+from mockserver.dialects.anthropic import batches, complete, files
+from mockserver.dialects.anthropic.models import COUNT, NAME
 from mockserver.dialects.anthropic.replies import (
     credential,
     error_event,
@@ -19,7 +19,7 @@ from mockserver.dialects.anthropic.replies import (
     render_message,
     render_models,
 )
-from mockserver.dialects.anthropic.request import NAME, messages_call, parse_messages, texts
+from mockserver.dialects.anthropic.request import messages_call, parse_messages, texts
 
 
 def _parse_count(http: HttpRequest, strict: bool) -> Call:
@@ -57,6 +57,7 @@ DIALECT = Dialect(
         ),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),
+        *files.operations(),
         complete.operation(),
         Operation("models", "GET", "/v1/models", _parse_models, render_models),
         Operation("model", "GET", "/v1/models/{model:path}", _parse_models, render_models),
@@ -70,7 +71,7 @@ DIALECT = Dialect(
     ),
     features=frozenset({"content_filter", "refusal", "annotations", "items"}),
     missing=dict.fromkeys(
-        ("/v1/files", "/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults"), "{json: {}}"
+        ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults"), "{json: {}}"
     ),
     variables={
         "ANTHROPIC_BASE_URL": "{address}/anthropic",

@@ -6,13 +6,13 @@ What is wrong with one request of a batch is its result; the batch itself is ref
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec.structs import replace
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Page
+from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored, Success
@@ -20,9 +20,18 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Object, closed_shape, list_of
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply
-from mockserver.dialects.anthropic.models import refuse, validate
-from mockserver.dialects.anthropic.replies import error_body, headers, message_options, moment, page, refusal_of
-from mockserver.dialects.anthropic.request import NAME, messages_call, version_of
+from mockserver.dialects.anthropic.models import NAME, refuse, validate
+from mockserver.dialects.anthropic.replies import (
+    error_body,
+    headers,
+    look_up,
+    message_options,
+    moment,
+    page,
+    refusal_of,
+    stored,
+)
+from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
 
 BATCH = TypeAdapter(
@@ -33,7 +42,6 @@ BATCH = TypeAdapter(
     )
 )
 _IDS, _DAY = IdShape("msgbatch_01", 22, "base58"), 86_400
-_PAGE = Page(limit=1 << 30, backwards=True)  # the rendering cuts it
 _PATH = "/v1/messages/batches"
 _RESULTS_URL = re.compile(rb'("results_url"\s*:\s*")[^"]*/v1/messages/batches(/[^"]*")')
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
@@ -43,11 +51,13 @@ def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{batch}"
     return (
         Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls),
-        Operation("batches", "GET", _PATH, _look_up("batches"), _render_list, own_urls=_own_urls),
-        Operation("batch", "GET", one, _look_up("batch"), _render, own_urls=_own_urls),
-        Operation("delete_batch", "DELETE", one, _look_up("delete_batch"), _render_deletion),
-        Operation("cancel_batch", "POST", f"{one}/cancel", _look_up("cancel_batch"), _render, own_urls=_own_urls),
-        Operation("batch_results", "GET", f"{one}/results", _look_up("batch_results"), _render_results),
+        Operation("batches", "GET", _PATH, look_up("batches", "batch"), _render_list, own_urls=_own_urls),
+        Operation("batch", "GET", one, look_up("batch", "batch"), _render, own_urls=_own_urls),
+        Operation("delete_batch", "DELETE", one, look_up("delete_batch", "batch"), _render_deletion),
+        Operation(
+            "cancel_batch", "POST", f"{one}/cancel", look_up("cancel_batch", "batch"), _render, own_urls=_own_urls
+        ),
+        Operation("batch_results", "GET", f"{one}/results", look_up("batch_results", "batch"), _render_results),
     )
 
 
@@ -72,21 +82,8 @@ def _asked(http: HttpRequest, params: Mapping[str, Json], *, strict: bool) -> Ca
         return failure
 
 
-def _look_up(operation: str) -> Any:
-    def parse(http: HttpRequest, strict: bool) -> Call:
-        name = http.path_params.get("batch", "")
-        return Call(NAME, operation, "", http, {"id": name}, id=name, page=_PAGE)
-
-    return parse
-
-
-def _stored(outcome: Success) -> Stored:
-    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
-    return outcome
-
-
 def _render(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, _batch(call, _stored(outcome)), headers(call.http, call))
+    return json_reply(200, _batch(call, stored(outcome)), headers(call.http, call))
 
 
 def _render_list(call: Call, outcome: Success) -> Reply:
@@ -135,21 +132,21 @@ def _kind(outcome: Outcome, *, cancelled: bool = False) -> str:
 
 
 def _render_deletion(call: Call, outcome: Success) -> Reply:
-    stored = _stored(outcome)
-    if stored.polls:
+    kept = stored(outcome)
+    if kept.polls:
         raise refuse("The batch has not ended: cancel it first, or wait until it has.")
-    body = {"id": stored.answer.id, "type": "message_batch_deleted"}
+    body = {"id": kept.answer.id, "type": "message_batch_deleted"}
     return json_reply(200, body, headers(call.http, call))
 
 
 def _render_results(call: Call, outcome: Success) -> Reply:
-    stored = _stored(outcome)
-    if stored.polls:
+    kept = stored(outcome)
+    if kept.polls:
         raise refuse("The batch has no results yet: it has not ended.")
-    cancelled, names = stored.answer.phase == "cancelled", _names(stored)
+    cancelled, names = kept.answer.phase == "cancelled", _names(kept)
     lines = [
         to_json({"custom_id": name, "result": _result(asked, result, cancelled=cancelled)}) + b"\n"
-        for name, (asked, result) in zip(names, stored.results, strict=True)
+        for name, (asked, result) in zip(names, kept.results, strict=True)
     ]
     body = b"".join(lines)
     typed = (("content-type", "application/x-jsonl"), ("content-length", str(len(body))))

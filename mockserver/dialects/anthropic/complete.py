@@ -15,9 +15,9 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, merge_headers, with_headers
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.models import MessagesBody, refuse, validate
+from mockserver.dialects.anthropic.models import NAME, MessagesBody, refuse, validate
 from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, headers
-from mockserver.dialects.anthropic.request import NAME, version_of
+from mockserver.dialects.anthropic.request import version_of
 from mockserver.wire.anthropic import completion, completion_events
 
 COMPLETE = TypeAdapter(

@@ -27,6 +27,7 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._parse import clip
 
+NAME = "anthropic"
 Body = Mapping[str, Json]
 Type = Any
 

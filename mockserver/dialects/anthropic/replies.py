@@ -6,7 +6,7 @@ from math import ceil
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Page
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Success, Usage
@@ -23,7 +23,7 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
 from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_headers
-from mockserver.dialects.anthropic.models import refuse
+from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
 Entry = Mapping[str, Json]
@@ -80,16 +80,30 @@ def _container(stated: Json, call: Call) -> Entry:
     return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
 
 
+def look_up(operation: str, parameter: str) -> Callable[[HttpRequest, bool], Call]:
+    """Return the `parse` of an operation on what is stored, by the parameter of its path that is the id."""
+
+    def parse(http: HttpRequest, strict: bool) -> Call:
+        name = http.path_params.get(parameter, "")
+        return Call(NAME, operation, "", http, {"id": name}, id=name, page=_WHOLE)
+
+    return parse
+
+
+def stored(outcome: Success) -> Stored:
+    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    return outcome
+
+
 def render_count(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Stored)  # noqa: S101
-    counted = outcome.answer.usage.prompt
+    counted = stored(outcome).answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
     return json_reply(200, {"input_tokens": counted, **managed}, headers(call.http, call))
 
 
 def page(entries: Sequence[Entry], http: HttpRequest) -> dict[str, Json]:
     """The part of a list that a query asks for: `limit` entries after, or before, one of them."""
-    limit = _limit(http.query.get("limit", "20"))
+    limit = integer_in("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
     names = [entry["id"] for entry in entries]
     start, end = 0, len(entries)
     if (after := http.query.get("after_id")) is not None:
@@ -103,15 +117,15 @@ def page(entries: Sequence[Entry], http: HttpRequest) -> dict[str, Json]:
     return {"data": list(shown), "has_more": more, "first_id": first, "last_id": last}
 
 
-def _limit(text: str) -> int:
+def integer_in(name: str, text: str, least: int, most: int) -> int:
     try:
-        limit = int(text)
+        number = int(text)
     except ValueError:
-        raise refuse("limit: Input should be a valid integer, unable to parse string as an integer") from None
-    if not 1 <= limit <= _LARGEST_PAGE:
-        side = "greater than or equal to 1" if limit < 1 else f"less than or equal to {_LARGEST_PAGE}"
-        raise refuse(f"limit: Input should be {side}")
-    return limit
+        raise refuse(f"{name}: Input should be a valid integer, unable to parse string as an integer") from None
+    if not least <= number <= most:
+        side = f"greater than or equal to {least}" if number < least else f"less than or equal to {most}"
+        raise refuse(f"{name}: Input should be {side}")
+    return number
 
 
 def moment(seconds: float) -> str:
@@ -220,7 +234,7 @@ def _rounded(tokens: Standing) -> int:
 
 _KINDS, _ROUND = ("input-", "output-"), 1000
 STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
-_LARGEST_PAGE = 1000
+_WHOLE, _LARGEST_PAGE = Page(limit=1 << 30, backwards=True), 1000  # the rendering cuts the whole
 _BLOCKED = "Output blocked by content filtering policy"
 _OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
 _TYPES: Mapping[int, str] = {

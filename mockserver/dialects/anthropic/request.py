@@ -24,10 +24,9 @@ from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import clip, read_object
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
 from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
-from mockserver.dialects.anthropic.models import MESSAGES, Body, family, is_toolset, refuse, validate
+from mockserver.dialects.anthropic.models import MESSAGES, NAME, Body, family, is_toolset, refuse, validate
 from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
-NAME = "anthropic"
 FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
 MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
 

@@ -22,7 +22,7 @@ OPERATIONS = (
     *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
     *("create_batch", "batches", "batch", "delete_batch", "cancel_batch", "batch_results"),
     *("create_cached_content", "update_cached_content", "cached_contents", "cached_content", "delete_cached_content"),
-    *("create_file", "files", "file", "delete_file", OTHER),
+    *("create_file", "files", "file", "delete_file", "file_content", OTHER),
 )
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 FORMATS = ("text", "json_object", "json_schema")

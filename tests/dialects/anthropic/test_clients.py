@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any, Literal
 
 import anthropic
@@ -11,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from mockserver.testing import MockServer
 
+FILES = "files-api-2025-04-14"  # the beta whose lists have the shape of others
 MODEL: Any = "claude-sonnet-5-5"
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 WEATHER: Any = {
@@ -133,6 +135,32 @@ def test_batches(client: anthropic.Anthropic, server: MockServer) -> None:
         assert second.result.error.error.message == "max_tokens: Input should be greater than or equal to 1"
         assert [each.id for each in own.messages.batches.list()] == [batch.id]
         assert own.messages.batches.delete(batch.id).type == "message_batch_deleted"
+
+
+def test_files(client: anthropic.Anthropic, server: MockServer) -> None:
+    data = b"Hello\r\n--x\r\n\r\n\x00\xff\r\n"
+    first = client.files.upload(file=("a b.txt", data, "text/plain"), expires_in_seconds=3600)
+    second = client.beta.files.upload(file=("c.pdf", b"%PDF", "application/pdf"))
+    assert (first.filename, first.mime_type, first.size_bytes) == ("a b.txt", "text/plain", len(data))
+    assert (first.expires_at and first.expires_at - first.created_at) == timedelta(hours=1)
+    assert client.files.retrieve_metadata(first.id) == first
+    assert client.files.download(first.id).read() == data
+    assert [each.id for each in client.files.list(limit=1)] == [second.id, first.id]
+    assert client.files.list(ids=[first.id, "file_x"]).data == [first]
+    asked = httpx.get(f"{server.base_url('anthropic')}/v1/files?limit=1", headers={"anthropic-beta": FILES}).json()
+    assert ([each["id"] for each in asked.pop("data")], asked) == (
+        [second.id],
+        {"has_more": True, "first_id": second.id, "last_id": second.id},
+    )
+    shown: Any = [{"type": "document", "source": {"type": "file", "file_id": first.id}}]
+    assert client.messages.create(model=MODEL, max_tokens=99, messages=[{"role": "user", "content": shown}]).content
+    assert client.files.delete(first.id).type == "file_deleted"
+    with pytest.raises(anthropic.NotFoundError):
+        client.files.download(first.id)
+    with pytest.raises(anthropic.BadRequestError, match="expires_in_seconds: Input should be greater than"):
+        client.files.upload(file=("a", b"x"), expires_in_seconds=5)
+    with pytest.raises(anthropic.BadRequestError, match="file: Field required"):
+        client.post("/v1/files", cast_to=object, body={})
 
 
 def test_a_batch_that_is_cancelled(client: anthropic.Anthropic) -> None:

@@ -1,0 +1,113 @@
+"""Files: uploaded, listed, looked up, read and deleted. Messages may name them, and others, by `file_id`."""
+
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, IdShape
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Listing, Stored, Success
+from mockserver.dialects import Operation
+from mockserver.dialects._reply import json_reply
+from mockserver.dialects.anthropic.models import NAME, refuse
+from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, moment, page, stored
+
+_IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
+_BETA = "files-api-2025-04-14"  # has another shape of lists
+_SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
+
+
+def operations() -> tuple[Operation, ...]:
+    one = _PATH + "/{file}"
+    return (
+        Operation("create_file", "POST", _PATH, _parse, _render),
+        Operation("files", "GET", _PATH, look_up("files", "file"), _render_list),
+        Operation("file", "GET", one, look_up("file", "file"), _render),
+        Operation("delete_file", "DELETE", one, look_up("delete_file", "file"), _render_deletion),
+        Operation("file_content", "GET", f"{one}/content", look_up("file_content", "file"), _render_content),
+    )
+
+
+class _Part(NamedTuple):
+    filename: str | None
+    kind: str
+    data: bytes
+
+
+def _parse(http: HttpRequest, strict: bool) -> Call:
+    parts = dict(_parts(http))
+    file, expires = parts.get("file"), parts.get("expires_in_seconds")
+    if file is None or file.filename is None:
+        raise refuse("file: Field required")
+    raw: dict[str, Json] = {"filename": file.filename, "mime_type": file.kind}
+    if expires is not None:
+        raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires.data.decode("latin-1"), *_SECONDS)
+    meaning = {**raw, "sha256": sha256(file.data).hexdigest()}
+    return Call(NAME, "create_file", "", http, meaning, {**raw, "data": file.data}, ids=_IDS)
+
+
+def _parts(http: HttpRequest) -> Iterator[tuple[str, _Part]]:
+    """The named parts of a multipart body."""
+    boundary = _BOUNDARY.search(http.header("content-type") or "")
+    pieces = (b"\r\n" + http.body).split(b"\r\n--" + boundary[1].encode("latin-1")) if boundary else []
+    for piece in pieces[1:]:
+        head, _, data = piece.partition(b"\r\n\r\n")
+        said = head.decode("utf-8", "replace")
+        if name := _NAME.search(said):
+            filename, kind = _FILENAME.search(said), _TYPE.search(said)
+            typed = kind[1].strip() if kind else "application/octet-stream"
+            yield name[1], _Part(filename[1] if filename else None, typed, data)
+
+
+_BOUNDARY = re.compile(r'boundary="?([^";,]+)')
+_NAME, _FILENAME = re.compile(r'[; ]name="([^"]*)"'), re.compile(r'[; ]filename="([^"]*)"')
+_TYPE = re.compile(r"(?im)^content-type:(.*)$")
+
+
+def _render(call: Call, outcome: Success) -> Reply:
+    return json_reply(200, _file(stored(outcome)), headers(call.http, call))
+
+
+def _render_list(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Listing)  # noqa: S101  # the engine answers an operation in its own kind
+    http, listed = call.http, [_file(entry) for entry in outcome.entries]
+    if _BETA in (http.header("anthropic-beta") or ""):
+        return json_reply(200, page(listed, http), headers(http, call))
+    if (wanted := http.query.get("ids[]")) is not None:
+        body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}
+        return json_reply(200, {**body, "next_page": None}, headers(http, call))
+    cursor = http.query.get("page")
+    after = {} if cursor is None else {"after_id": cursor.removeprefix("page_")}
+    shown = page(listed, replace(http, query={"limit": http.query.get("limit", "20"), **after}))
+    following = f"page_{shown['last_id']}" if shown["has_more"] else None
+    return json_reply(200, {"data": shown["data"], "next_page": following}, headers(http, call))
+
+
+def _file(kept: Stored) -> dict[str, Json]:
+    raw, created = kept.call.raw, kept.answer.created
+    expires = raw.get("expires_in_seconds")
+    return {
+        "id": kept.answer.id,
+        "type": "file",
+        "filename": raw.get("filename", "file.txt"),
+        "mime_type": raw.get("mime_type", "text/plain"),
+        "size_bytes": len(raw.get("data", b"")),
+        "created_at": moment(created),
+        "downloadable": False,
+        "expires_at": None if expires is None else moment(created + expires),
+    }
+
+
+def _render_deletion(call: Call, outcome: Success) -> Reply:
+    return json_reply(200, {"id": stored(outcome).answer.id, "type": "file_deleted"}, headers(call.http, call))
+
+
+def _render_content(call: Call, outcome: Success) -> Reply:
+    raw = stored(outcome).call.raw
+    data = raw.get("data", b"")
+    typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
+    return Reply(200, (*headers(call.http, call), *typed), data)

@@ -1,12 +1,14 @@
 """The official clients, each asked the same over one connection, and what it makes of what it gets."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import openai
+from anthropic import Anthropic
 from azure.ai.inference import ChatCompletionsClient
 from azure.ai.inference.models import UserMessage
 from azure.core.credentials import AzureKeyCredential
@@ -87,6 +89,31 @@ def _whole(made: Any, seen: Seen) -> None:
         else:
             seen.text += "".join(content.text for content in item.content)
     seen.finish, seen.usage = made.status == "completed", bool(made.usage)
+
+
+def message(part: Any, seen: Seen) -> None:
+    """A message of Anthropic's or an event of its stream."""
+    match part.type:
+        case "message":
+            for block in part.content or ():
+                _block(block, seen)
+                if block.type == "tool_use":
+                    seen.calls.append(json.dumps(block.input, separators=(",", ":")))
+            seen.finish, seen.usage = bool(part.stop_reason), bool(part.usage)
+        case "content_block_start":
+            _block(part.content_block, seen)
+        case "content_block_delta":
+            seen.text += getattr(part.delta, "text", "")
+            seen.calls.append(getattr(part.delta, "partial_json", "").replace(": ", ":"))
+        case "message_delta":
+            seen.finish, seen.usage = bool(part.delta.stop_reason), bool(part.usage)
+
+
+def _block(block: Any, seen: Seen) -> None:
+    if block.type == "text":
+        seen.text += block.text
+    else:
+        seen.calls.append(block.name)
 
 
 @dataclass(frozen=True)
@@ -177,6 +204,14 @@ def _tzafon(server: Served, stream: bool) -> Iterator[Ask]:
         )
 
 
+@contextmanager
+def _anthropic(server: Served, stream: bool) -> Iterator[Ask]:
+    with Anthropic(base_url=server.base("anthropic"), **ONCE) as client:
+        create: Any = client.messages.create
+        more: Any = {"model": "m", "max_tokens": 100, "stream": stream}
+        yield lambda asked: _seen(message, lambda: create(messages=asked.messages, **more, **asked.how), stream)
+
+
 def _seen(read: Read, ask: Callable[[], Any], stream: bool) -> Seen:
     seen = Seen()
     try:
@@ -210,4 +245,5 @@ CLIENTS: Mapping[str, Callable[[Served, bool], AbstractContextManager[Ask]]] = {
     "`azure-ai-inference`": _azure,
     "`fireworks-ai`": _fireworks,
     "`tzafon`": _tzafon,
+    "`anthropic`": _anthropic,
 }

@@ -193,7 +193,7 @@ def _is_piece(action: Action) -> bool:
 def _middle(data: bytes) -> int:
     """The middle of the arguments in the JSON of a frame or a body; else of all of it."""
     found = _ARGUMENTS.search(data)
-    return (found.start("said") + found.end("said")) // 2 if found else len(data) // 2
+    return sum(found.span(found.lastgroup or 0)) // 2 if found else len(data) // 2
 
 
 def _in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marked:
@@ -221,8 +221,11 @@ def _offset(at: Position, body: bytes, tokens: int) -> int | None:
     return offset if offset <= size else None
 
 
-# A JSON string of arguments or of a custom tool's input, as the provider writes it.
-_ARGUMENTS = re.compile(rb'"(?:arguments|input|delta)":"(?P<said>(?:[^"\\]|\\.)+)"', re.DOTALL)
+# The arguments of a call as the provider writes them: a JSON string, or a table.
+_ARGUMENTS = re.compile(
+    rb'"(?:arguments|input|delta|partial_json)":"(?P<text>(?:[^"\\]|\\.)+)"|"(?:input|args)":\s*\{(?P<table>[^}]+)\}',
+    re.DOTALL,
+)
 
 # By kind of position: the actions, how much stands before it, and whether it must be met to the byte.
 _IN_STREAM: Mapping[str, Callable[[Iterable[Action], int, bool], Marked]] = {

@@ -90,6 +90,9 @@ def test_inside_a_piece_of_arguments_that_is_alone() -> None:
         (b'{"arguments":"{\\"a\\":1}"}', 14 + 4),
         (b'{"text":"\\"arguments\\":\\"no","arguments":"ab"}', 43),
         (b'{"input":"abcd"}', 12),
+        (b'{"input":{"a":1}}', 10 + 2),
+        (b'{"text":"ab","args": {"a": 1}}', 22 + 3),
+        (b'{"input":{}}', None),
         (b'{"arguments":""}', None),
     ],
 )

@@ -91,7 +91,8 @@ class Memory(Struct, frozen=True):
         if call.operation in _OF_CALLS:
             return replace(plan, outcome=Stored(call, answer))
         if call.operation in KEPT:
-            return replace(plan, outcome=await self.keep(call, answer))
+            kept = await self.keep(call, answer) if call.options.store else Stored(call, answer)
+            return replace(plan, outcome=kept)
         if not call.options.store:
             return plan
         stored = await self.keep(call, answer)

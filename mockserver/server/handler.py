@@ -53,6 +53,7 @@ from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot
 from mockserver.server.stubs import is_stubbed, missing, other
+from mockserver.server.upstreams import with_own_upload_urls
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
@@ -371,6 +372,8 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
     elif isinstance(outcome, Recorded):
         reply, pace = replayed(outcome, pace, live.settings.replay_speed)
         reply = _with_own_urls(reply, handler.operation(call.http.method).own_urls, call.http)
+        if (headers := with_own_upload_urls(reply.headers, call.http, dialect)) is not reply.headers:
+            reply = replace(reply, headers=headers)
     else:
         assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
         render = handler.operation(call.http.method).render

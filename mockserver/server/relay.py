@@ -22,7 +22,7 @@ from mockserver.dialects import Dialect
 from mockserver.server.access import against_scripts
 from mockserver.server.live import Live, Prepared
 from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
-from mockserver.server.upstreams import PASSED_BY, Upstream, onward, relaying, upstream_of
+from mockserver.server.upstreams import PASSED_BY, Upstream, onward, relaying, upstream_of, with_own_upload_urls
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -125,8 +125,9 @@ class Relay(Struct, eq=False):
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
         more = (*more, *against_scripts(asked, self.exchange.reply_headers))
-        added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
-        await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *added]})
+        shown = with_own_upload_urls(self.exchange.reply_headers, asked, self.dialect)
+        added = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in (*shown, *more)]
+        await line.send({"type": "http.response.start", "status": status, "headers": added})
         if not self._held:
             await self._passed(response.aiter_raw())
         if recorder is not None:

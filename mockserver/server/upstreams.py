@@ -15,13 +15,14 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from msgspec import Struct, field
 
 from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.core.http import HttpRequest
+from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token
 from mockserver.core.text import hiding, printable
 from mockserver.dialects import Dialect
 from mockserver.engine.offload import on_thread
-from mockserver.server.routes import bare
+from mockserver.server.routes import bare, pattern
+from mockserver.server.snapshot import query_from
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -94,6 +95,8 @@ class Upstream(Struct, frozen=True):
             raise Failure("bad_parameter", "A path that goes to an upstream may not have . and .. as segments.")
         written = _ending(raw, rest)
         target = quote(rest.encode("utf-8", "surrogateescape"), safe=_SAFE) if written is None else written
+        if self.key is not None:  # which replaces the client's
+            query = b"&".join(pair for pair in query.split(b"&") if not self._is_credential(pair))
         return f"{self.address}{target}{'?' if query else ''}{quote(query, safe=_SAFE_IN_QUERY)}"
 
     def _front(self, path: str) -> str:
@@ -109,6 +112,9 @@ class Upstream(Struct, frozen=True):
         if rest == target or not rest.startswith("/"):
             return field
         return b"location", f"{http.prefix}{self._front(http.path)}{rest}".encode("latin-1", "replace")
+
+    def _is_credential(self, pair: bytes) -> bool:
+        return self.dialect.credential(HttpRequest("POST", "/", query=query_from(pair))) is not None
 
     def headers(self, headers: Fields) -> list[tuple[bytes, bytes]]:
         """The headers of a request that go on, with the upstream's own key, if there is one, for the client's."""
@@ -159,6 +165,30 @@ def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
     for name, value in lower:
         if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN_OR_OF_A_PAGE):
             yield name, value.strip(b" \t")
+
+
+def with_own_upload_urls(headers: Headers, http: HttpRequest, dialect: Dialect) -> Headers:
+    """The headers of a provider's answer, in which URLs of operations that this server has are its own.
+
+    A client would send what follows, with its key, to the provider, past the recording.
+    """
+    if not any(name in _UPLOAD_URLS for name, _ in headers):
+        return headers
+    return tuple((name, _own_url(value, http, dialect) if name in _UPLOAD_URLS else value) for name, value in headers)
+
+
+def _own_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
+    parts = urlsplit(url)
+    segments = parts.path.split("/")[1:]
+    tails = ["/".join(segments[at:]) for at in range(len(segments))]
+    paths = ((mount, f"{mount}/{tail}") for tail in tails for mount in dialect.mounts)
+    for mount, path in paths:
+        if any(pattern(mount + operation.path).fullmatch(path) for operation in dialect.operations):
+            return f"{http.server_url}{path}?{parts.query}".rstrip("?")
+    return url
+
+
+_UPLOAD_URLS = ("x-goog-upload-url", "x-goog-upload-control-url")
 
 
 def _has_dot_segment(path: str) -> bool:

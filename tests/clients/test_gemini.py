@@ -3,7 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -12,6 +15,7 @@ from google import genai
 from google.genai import errors, types
 from pydantic import BaseModel
 
+from mockserver.testing import MockServer
 from tests.kit.served import Served, served
 
 RULES = """
@@ -379,3 +383,61 @@ def test_files(client: genai.Client) -> None:
     client.files.delete(name="my-file")
     with pytest.raises(errors.ClientError, match="You do not have permission to access the File my-file"):
         client.files.get(name="my-file")
+
+
+KEY = "AIzaSyD-secretsecretsecretsecretsecret1"
+GOOGLE = "https://generativelanguage.googleapis.com"
+
+
+class Google(BaseHTTPRequestHandler):
+    """Answers uploads as Google does: the client is to go on at Google's address, with its key."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        query = f"key={KEY}&upload_id=AHVrFxNdbV-7tqVlCVrVYs3nPFJ2kRw&upload_protocol=resumable"
+        headers = {"x-goog-upload-status": "active", "x-goog-upload-url": f"{GOOGLE}/upload/v1beta/files?{query}"}
+        answer = b""
+        if "upload_id" in self.path:
+            headers = {"x-goog-upload-status": "final", "content-type": "application/json"}
+            answer = json.dumps(
+                {"file": {"name": "files/a", "uri": f"{GOOGLE}/v1beta/files/a", "sizeBytes": len(body)}}
+            )
+            answer = answer.encode()
+        self.send_response(200)
+        for name, value in (*headers.items(), ("content-length", str(len(answer)))):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def uploaded(server: MockServer) -> types.File:
+    options = types.HttpOptions(base_url=server.base_url("gemini"))
+    with genai.Client(api_key=KEY, http_options=options) as client:
+        return client.files.upload(file=BytesIO(b"The sea."), config=types.UploadFileConfig(mime_type="text/plain"))
+
+
+def test_uploads_are_recorded_and_replayed(tmp_path: Path) -> None:
+    stated: Any = {"cassette": "files", "cassettes": str(tmp_path)}
+    with ThreadingHTTPServer(("127.0.0.1", 0), Google) as google:
+        Thread(target=google.serve_forever, daemon=True).start()
+        upstream = {"gemini": f"http://127.0.0.1:{google.server_port}"}
+        with MockServer(record="all", upstream=upstream, **stated) as server:
+            recorded = uploaded(server)
+        google.shutdown()
+    text = (tmp_path / "files.yaml").read_text()
+    assert text.count("operation: create_file") == 2
+    assert "secretsecret" not in text
+    with MockServer(**stated) as server:
+        assert uploaded(server) == recorded
+        assert [call.source for call in server.calls] == ["cassette files.yaml#1", "cassette files.yaml#2"]
+    assert (recorded.name, recorded.size_bytes) == ("files/a", 8)
+
+
+def test_uploads_where_keys_are_asked_for() -> None:
+    with MockServer(keys=[KEY]) as server:
+        assert uploaded(server).size_bytes == 8

@@ -80,6 +80,15 @@ def test_the_key_of_an_upstream_stands_in_for_the_client_s(up: Upstream) -> None
     assert "sk-true" not in repr(relay.episodes)
 
 
+def test_the_key_of_an_upstream_replaces_that_of_a_query(up: Upstream) -> None:
+    body, path = b'{"contents": [{"parts": [{"text": "Hi"}]}]}', "/gemini/v1/models/m:generateContent?key=mine&alt=json"
+    for key, target in (("true", "alt=json"), ("", "key=mine&alt=json")):
+        with relaying({"gemini": base(up, "plain")}, environ={"MOCKSERVER_UPSTREAM_KEY_GEMINI": key}) as relay:
+            received(relay, post(body, path=path))
+        asked = up.asked()
+        assert (asked.target.partition("?")[2], asked.header("x-goog-api-key")) == (target, key or None)
+
+
 def test_a_key_that_no_header_can_hold_is_not_told(up: Upstream, caplog: pytest.LogCaptureFixture) -> None:
     with relaying(base(up, "plain"), environ={"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-one\nsk-two"}) as relay:
         got = received(relay, HI)

@@ -69,7 +69,7 @@ REQUEST = HeaderPolicy(
             *("accept", "content-type"),
             *("openai-beta", "anthropic-version", "anthropic-beta", "api-version", "x-api-version"),
             *("extra-parameters", "azureml-model-deployment"),
-            "x-stainless-retry-count",
+            *("x-stainless-retry-count", "x-goog-upload-command"),
         )
     )
 )
@@ -83,7 +83,7 @@ REPLY = HeaderPolicy(
             *("openai-processing-ms", "openai-version", "openai-model", "openai-poll-after-ms"),
         )
     ),
-    ("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-ms-", "azureml-model-", "fireworks-"),
+    ("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-ms-", "azureml-model-", "fireworks-", "x-goog-upload-"),
 )
 
 # Never kept: what belongs to one connection, one encoding of the body, or one visitor.

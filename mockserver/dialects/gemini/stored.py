@@ -19,9 +19,11 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored, Success
 from mockserver.dialects import Operation
 from mockserver.dialects.gemini.checks import check_values
+from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
 from mockserver.dialects.gemini.models import MODELS, page_of
 from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read
+from mockserver.dialects.gemini.proto import read_message
 
 Body = Mapping[str, Json]
 Render = Callable[[HttpRequest, int, Body], Reply]
@@ -78,7 +80,7 @@ def _parse_cache(http: HttpRequest, strict: bool) -> Call:
     call = generate_call(
         replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content"
     )
-    return replace(call, ids=CACHE_IDS, options=Options())
+    return replace(call, ids=CACHE_IDS, options=Options(store=True))
 
 
 def _parse_update(http: HttpRequest, strict: bool) -> Call:
@@ -89,46 +91,49 @@ def _parse_update(http: HttpRequest, strict: bool) -> Call:
 
 
 def _parse_upload(http: HttpRequest, strict: bool) -> Call:
-    """A file of which there is only metadata, the beginning of an upload, or a piece of one."""
-    described = http.query.get("upload_id")
-    if described is None:
+    """A file of which there is only metadata, the beginning of an upload, or a piece of one: the last makes a file."""
+    command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
+    if upload is None:
         file = (read(http, CREATE_FILE).get("file") or {}) if http.body else {}
         size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
         raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
-        began = "start" in (http.header("x-goog-upload-command") or "")
-        return _file_call(http, raw, "input_tokens" if began else "create_file")
-    file = _described(described)
-    raw = {**file, "sha256Hash": b64encode(sha256(http.body).hexdigest().encode()).decode()}
-    whole = "finalize" in (http.header("x-goog-upload-command") or "finalize")
-    return _file_call(http, raw, "create_file" if whole else "input_tokens")
+        return _file_call(http, raw, whole="start" not in (command or ""))
+    file, hashed = _described(upload), b64encode(sha256(http.body).hexdigest().encode()).decode()
+    raw = {**({"upload": upload} if file is None else file), "sha256Hash": hashed}
+    return _file_call(http, raw, whole=file is not None and "finalize" in (command or "finalize"))
 
 
-def _described(upload: str) -> dict[str, Json]:
+def _described(upload: str) -> dict[str, Json] | None:
+    """What an upload began with; None if it began elsewhere, as one that is recorded did."""
     try:
         file = json.loads(urlsafe_b64decode(upload + "=" * (-len(upload) % 4)))
     except (ValueError, RecursionError):
-        file = None
-    if not isinstance(file, dict):
-        raise Failure("bad_parameter", "Invalid upload id.")
-    return file
+        return None
+    found, wrong = read_message(CREATE_FILE, {"file": file}, vertex=False)
+    return None if wrong else found.get("file")
 
 
-def _file_call(http: HttpRequest, raw: Body, operation: str) -> Call:
-    name = raw.get("name")
-    named = f"files/{name.rpartition('/')[2]}" if isinstance(name, str) and name else ""
-    return Call(NAME, operation, "", http, dict(raw), raw, ids=FILE_IDS, id=named)
+def _file_call(http: HttpRequest, raw: Body, *, whole: bool) -> Call:
+    name = str(raw.get("name") or "").rpartition("/")[2]
+    options = Options(store=whole)
+    return Call(
+        NAME, "create_file", "", http, dict(raw), raw, ids=FILE_IDS, id=name and f"files/{name}", options=options
+    )
 
 
 def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
     http, stored = call.http, _stored(outcome)
-    if call.operation == "create_file":
+    if "upload" in call.raw:
+        raise Failure("bad_parameter", "Invalid upload id.")
+    if call.options.store:
         reply = render(http, 200, {"file": _file_body(call, stored)})
         return replace(reply, headers=(*reply.headers, ("x-goog-upload-status", "final")))
     headers = [("x-goog-upload-status", "active"), ("content-length", "0")]
     if "upload_id" not in http.query:
         described = urlsafe_b64encode(compact(dict(call.raw)).encode()).decode().rstrip("=")
-        address = f"{http.server_url}{quote(http.path)}"
-        headers.append(("x-goog-upload-url", f"{address}?upload_id={described}&upload_protocol=resumable"))
+        key = credential(http)  # which clients send with the beginning only
+        query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
+        headers.append(("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}"))
     return Reply(200, tuple(headers))
 
 
@@ -184,7 +189,7 @@ def _file_body(call: Call, stored: Stored) -> Body:
         "updateTime": _moment(created),
         "expirationTime": _moment(created + FILE_TTL),
         "sha256Hash": raw.get("sha256Hash"),
-        "uri": f"http://{call.http.header('host') or 'localhost'}{front}/{name}",
+        "uri": f"{call.http.server_url}{front}/{name}",
         "state": "ACTIVE",
         "source": "UPLOADED",
     }

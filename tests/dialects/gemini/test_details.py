@@ -199,3 +199,18 @@ def test_zeros_and_empty_lists_are_not_printed() -> None:
         [{"endIndex": 4, "uri": "https://example.com"}],
         {"serviceTier": "standard"},
     )
+
+
+@pytest.mark.parametrize("upload", ["AHVrFx", "eyJkaXNwbGF5TmFtZSI6IHt9fQ", "W10"])
+def test_an_upload_that_began_elsewhere_is_refused(upload: str) -> None:
+    refused = SERVER.ask(f"/gemini/upload/v1beta/files?upload_id={upload}", b"The sea.")
+    assert message(refused) == "Invalid upload id."
+    assert SERVER.ask("/gemini/v1beta/files", method="GET").json == {}
+
+
+def test_the_addresses_of_a_namespace() -> None:
+    start = {"headers": {"host": "a:1", "x-goog-upload-command": "start"}, "namespace": "b c"}
+    began = SERVER.ask("/gemini/upload/v1beta/files", {"file": {"mimeType": "text/plain"}}, **start)
+    assert began.headers["x-goog-upload-url"].startswith("http://a:1/ns/b%20c/gemini/upload/v1beta/files?upload_id=")
+    made = SERVER.ask("/gemini/v1beta/files", {"file": {"name": "x"}}, headers={"host": "a:1"}, namespace="b c")
+    assert made.json["file"]["uri"] == "http://a:1/ns/b%20c/gemini/v1beta/files/x"

@@ -179,9 +179,14 @@ def test_users_have_tuned_no_models() -> None:
     assert whole["name"] == "publishers/google/models/x"
 
 
-def test_a_cached_content_that_nobody_made_has_a_model() -> None:
-    found = SERVER.ask("/gemini/v1beta/cachedContents/x", method="GET").json
-    assert found["model"] == "models/gemini-2.5-flash"
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+def test_cached_contents_and_files_that_nobody_made(method: str) -> None:
+    found = SERVER.ask("/gemini/v1beta/cachedContents/x", {"ttl": "1s"} if method == "PATCH" else None, method=method)
+    assert message(found, 403) == "CachedContent not found (or permission denied)"
+    assert message(ask(cachedContent="cachedContents/x"), 403) == message(found, 403)
+    if method != "PATCH":
+        refused = message(SERVER.ask("/gemini/v1beta/files/x", method=method), 403)
+        assert refused == "You do not have permission to access the File x or it may not exist."
 
 
 def test_a_stated_401_is_that_of_a_token() -> None:

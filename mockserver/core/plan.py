@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Fault
-from mockserver.core.call import Call, ToolCall
+from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.json import Json
@@ -278,6 +278,7 @@ class Answer(Struct, frozen=True):
     broken: "Broken | None" = None
     tokenizer: Tokenizer = APPROX
     written: int | None = None
+    prompt: tuple[Message, ...] = ()  # of a call that continues a kept conversation: all of it
 
     @property
     def weight(self) -> int:

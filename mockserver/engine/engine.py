@@ -128,7 +128,9 @@ class Engine:
         needed = self.policy.unmatched == "error" or call.operation == "chat"
         lost = isinstance(resumed, Failure) or (resumed is None and needed)
         call = resumed if isinstance(resumed, Call) else following(call, ())
-        return await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), cacheable=False))
+        plan = await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), cacheable=False))
+        outcome = plan.outcome
+        return replace(plan, outcome=replace(outcome, prompt=call.messages)) if isinstance(outcome, Answer) else plan
 
     async def _planned(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
         """Plan a whole conversation. Of one that was `lost`, only rules about the previous response can answer."""

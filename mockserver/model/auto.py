@@ -24,7 +24,7 @@ from mockserver.model.prose.generators import (
     topic_of,
 )
 from mockserver.model.prose.passages import citation, facts, passage, results_text
-from mockserver.model.structured import json, ordered, schema
+from mockserver.model.structured import enum, json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent
 from mockserver.model.tools import (
     tool_use,
@@ -111,4 +111,4 @@ def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoic
     return DraftChoice((tool_use(tool, listed[before % len(listed)] if listed else said, seed.branch(str(before))),))
 
 
-_OF_FORMAT: Mapping[str, Generator] = {"json_schema": schema, "json_object": json}
+_OF_FORMAT: Mapping[str, Generator] = {"json_schema": schema, "json_object": json, "enum": enum}

@@ -29,6 +29,12 @@ def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     return _text(_instance(requested, call, seed, call.last_user))
 
 
+def enum(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """One of the values of the request's schema, bare: `red`, not `"red"`."""
+    value = _instance(call.options.schema, call, seed, call.last_user)
+    return DraftChoice((Text(value),)) if isinstance(value, str) else _text(value)
+
+
 def json(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """An object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
     found = _described(call, anyway=True)

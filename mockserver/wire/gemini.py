@@ -38,10 +38,10 @@ class GeminiOptions(Struct, frozen=True):
     vertex: bool = False
     thoughts: bool = False  # whether to show them
     signed: bool = False  # whether the first call of an answer has a signature
-    bare_enum: bool = False  # whether a text that is a JSON string goes out without its quotes
     alternatives: int = 0  # of each token, in log probabilities
     media: Mapping[str, int] = {}  # tokens of the prompt that are no text, by modality
     cached: int = 0  # tokens of the prompt that are in its cached content
+    cached_media: Mapping[str, int] = field(default_factory=dict)  # those of them that are no text
 
 
 def generate_content(answer: Answer, options: GeminiOptions) -> Object:
@@ -89,7 +89,7 @@ def usage_metadata(usage: Usage, options: GeminiOptions, *, visible: int | None 
     if usage.prompt:
         made["promptTokensDetails"] = modalities(usage.prompt, options.media)
     if usage.cached:
-        made["cacheTokensDetails"] = modalities(usage.cached, {})
+        made["cacheTokensDetails"] = modalities(usage.cached, options.cached_media)
     if options.vertex and visible:
         made["candidatesTokensDetails"] = modalities(visible, {})
     if usage.reasoning:
@@ -120,12 +120,7 @@ def _parts(part: Part, options: GeminiOptions) -> Iterator[Object]:
         case Item():
             yield from _code_parts(part)
         case _:
-            yield {"text": _shown_text(part.text, options)}
-
-
-def _shown_text(text: str, options: GeminiOptions) -> str:
-    value = parsed(text) if options.bare_enum else None
-    return value if isinstance(value, str) else text.removeprefix('"') if options.bare_enum else text
+            yield {"text": part.text}
 
 
 def _function_call(part: ToolUse) -> Object | None:
@@ -436,7 +431,7 @@ def _with_hidden(step: _Step, hidden: int, thoughts: int) -> _Step:
 
 
 def _steps_of(part: Part, tokens: tuple[str, ...], options: GeminiOptions) -> list[_Step]:
-    if isinstance(part, ToolUse | Item) or (isinstance(part, Text) and options.bare_enum):
+    if isinstance(part, ToolUse | Item):
         whole = list(_parts(part, options))
         last = len(whole) - 1
         return [(each, len(tokens) if at == last else 0, "arguments", 0) for at, each in enumerate(whole)]

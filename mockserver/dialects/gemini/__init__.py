@@ -5,13 +5,13 @@ Not like OpenAI: the model is in the path, bodies are proto JSON, a stream is ma
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Message
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Success, Usage
@@ -53,7 +53,7 @@ def _render(call: Call, outcome: Success) -> Reply:
     if call.previous_response_id is not None and not outcome.usage.cached:
         cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
         outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
-        options = replace(options, cached=cached)
+        options = _with_cached(options, cached, outcome.prompt)
     if not call.stream:
         return _json(call.http, 200, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     if _wants_events(call.http):
@@ -64,9 +64,11 @@ def _render(call: Call, outcome: Success) -> Reply:
 def _render_count(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Stored)  # noqa: S101
     tokens, options = outcome.answer.usage.prompt, _options(call)
+    cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
+    options = _with_cached(options, cached, outcome.call.messages) if cached else options
     body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
-    if cached := max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0:
-        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, {})}
+    if cached:
+        body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, options.cached_media)}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
     return _json(call.http, 200, body)
@@ -78,15 +80,27 @@ def _wants_events(http: HttpRequest) -> bool:
 
 def _options(call: Call) -> GeminiOptions:
     config: Mapping[str, Json] = call.raw.get("generationConfig") or {}
-    media = Counter(_modality(part) for message in call.messages for part in message.parts if is_media(part))
     return GeminiOptions(
         vertex=is_vertex(call.http),
         thoughts=(config.get("thinkingConfig") or {}).get("includeThoughts") is True,
         signed=signs(call.model),
-        bare_enum=config.get("responseMimeType") == "text/x.enum",
         alternatives=call.options.logprobs or 0,
-        media={modality: PART_TOKENS * count for modality, count in media.items()},
+        media=_media(call.messages),
     )
+
+
+def _with_cached(options: GeminiOptions, cached: int, messages: Iterable[Message]) -> GeminiOptions:
+    """The options of a call of which so many tokens are cached; `messages`: those of its cached content and its own."""
+    media, own = _media(messages), options.media
+    of_cached = {modality: count - own.get(modality, 0) for modality, count in media.items()}
+    shown = {modality: count for modality, count in of_cached.items() if count}
+    return replace(options, media=media, cached=cached, cached_media=shown)
+
+
+def _media(messages: Iterable[Message]) -> dict[str, int]:
+    """The tokens of what is no text, by modality."""
+    counts = Counter(_modality(part) for message in messages for part in message.parts if is_media(part))
+    return {modality: PART_TOKENS * count for modality, count in counts.items()}
 
 
 def _modality(part: Mapping[str, Json]) -> str:

@@ -255,7 +255,8 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
 
 def _format(config: Body) -> tuple[str, Json]:
     if "responseSchema" in config:
-        return "json_schema", answer_schema(config["responseSchema"])
+        kind = "enum" if config.get("responseMimeType") == "text/x.enum" else "json_schema"
+        return kind, answer_schema(config["responseSchema"])
     if "responseJsonSchema" in config:
         return "json_schema", ordered_schema(config["responseJsonSchema"])
     return ("json_object" if config.get("responseMimeType") == "application/json" else "text"), None

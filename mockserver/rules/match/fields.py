@@ -25,7 +25,7 @@ OPERATIONS = (
     *("create_file", "files", "file", "delete_file", "file_content", OTHER),
 )
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-FORMATS = ("text", "json_object", "json_schema")
+FORMATS = ("text", "json_object", "json_schema", "enum")
 
 
 class Field(Struct, frozen=True, eq=False):

@@ -62,8 +62,18 @@ def test_a_refused_schema_is_not_in_the_words_of_others() -> None:
 def test_a_cut_word_of_an_enum_has_no_quotes() -> None:
     schema = {"type": "STRING", "enum": ["red wine"]}
     config = {"responseMimeType": "text/x.enum", "responseSchema": schema}
-    candidate = ask({**config, "maxOutputTokens": 2}).json["candidates"][0]
+    candidate = ask({**config, "maxOutputTokens": 1}).json["candidates"][0]
     assert (candidate["content"]["parts"][0]["text"], candidate["finishReason"]) == ("red", "MAX_TOKENS")
+
+
+def test_the_tokens_of_an_enum_have_no_quotes() -> None:
+    config = {"responseMimeType": "text/x.enum", "responseSchema": {"type": "STRING", "enum": ["red"]}}
+    said = ask({**config, "responseLogprobs": True}).json
+    assert [each["token"] for each in said["candidates"][0]["logprobsResult"]["chosenCandidates"]] == ["red"]
+    assert said["usageMetadata"]["candidatesTokenCount"] == 1
+    ruled = local('{"rules": [{"when": {"response_format": "enum"}, "then": {"text": "red"}}]}')
+    answered = ruled.ask(f"{DEVELOPER}x:generateContent", {**HI, "generationConfig": config})
+    assert (answered.json["candidates"][0]["content"]["parts"][0]["text"], answered.remarks) == ("red", ())
 
 
 def test_only_the_input_has_a_limit() -> None:
@@ -143,6 +153,18 @@ def test_cached_contents_count_what_they_hold() -> None:
     asked = {"generateContentRequest": {"model": model, **HI, **named}}
     counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", asked).json
     assert (counted["totalTokens"], counted["cachedContentTokenCount"]) == (usage["promptTokenCount"], total)
+
+
+def test_media_of_cached_contents() -> None:
+    model, image = "models/gemini-2.5-flash", {"inlineData": {"mimeType": "image/png", "data": "eA=="}}
+    pictured = {"contents": [{"role": "user", "parts": [{"text": "See"}, image]}]}
+    named = {"cachedContent": SERVER.ask("/gemini/v1beta/cachedContents", {**pictured, "model": model}).json["name"]}
+    asked = {"generateContentRequest": {"model": model, **pictured, **named}}
+    counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", asked).json
+    for usage in (ask(**pictured, **named).json["usageMetadata"], counted):
+        details = [dict(each.values() for each in usage[key]) for key in ("promptTokensDetails", "cacheTokensDetails")]
+        assert [each["IMAGE"] for each in details] == [516, 258]
+        assert sum(details[1].values()) == usage["cachedContentTokenCount"]
 
 
 def test_the_newer_end_of_a_cached_content_holds() -> None:

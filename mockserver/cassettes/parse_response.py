@@ -255,7 +255,7 @@ def _from_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
                 parts.append(part)
             ends[at] = _text(candidate.get("finishReason")) or ends.get(at, "")
     choices = [ParsedChoice(tuple(found[at]), _content_finish(ends[at], found[at])) for at in sorted(found)]
-    blocked = any(body.get("promptFeedback") for body in bodies)
+    blocked = any(table(body.get("promptFeedback")).get("blockReason") for body in bodies)
     return ParsedResponse(
         choices=tuple(choices),
         model=next((model for body in bodies if (model := _text(body.get("modelVersion")))), ""),

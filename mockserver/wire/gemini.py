@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from math import fsum
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,7 +47,14 @@ class GeminiOptions(Struct, frozen=True):
 
 def generate_content(answer: Answer, options: GeminiOptions) -> Object:
     candidates = [_candidate(choice, at, answer, options) for at, choice in enumerate(answer.choices)]
-    return _response({"candidates": candidates}, usage_metadata(answer.usage, options), answer, options)
+    said = {"candidates": candidates, **_feedback(answer)}
+    return _response(said, usage_metadata(answer.usage, options), answer, options)
+
+
+def _feedback(answer: Answer) -> Object:
+    """The ratings of the prompt that a rule states."""
+    ratings = _ratings(answer.prompt_safety)
+    return {"promptFeedback": {"safetyRatings": ratings}} if ratings else {}
 
 
 def blocked_prompt(answer: Answer, verdicts: Sequence[Verdict], options: GeminiOptions) -> Object:
@@ -363,7 +371,8 @@ class _Stream:
                 parts = [] if part is None else [_as_part(part)]
                 usage = self._usage() if left else usage_metadata(answer.usage, options)
                 candidate = _finished(parts, answer.choices[index], index, options)
-                yield Frame(self._whole(candidate, usage), None, tokens, "finish", "crlf")
+                more = {} if left else _feedback(answer)
+                yield Frame(self._whole(candidate, usage, more), None, tokens, "finish", "crlf")
 
     def _event(self, index: int, part: str | Object | None, *, templated: bool) -> bytes:
         if not (templated and self._templated and self._visible and type(part) is str):
@@ -394,8 +403,8 @@ class _Stream:
         counted = Usage(self._answer.usage.prompt, self._visible + self._thoughts, self._thoughts, self._options.cached)
         return usage_metadata(counted, self._options)
 
-    def _whole(self, candidate: Object, usage: Object) -> bytes:
-        return self._encode(_response({"candidates": [candidate]}, usage, self._answer, self._options))
+    def _whole(self, candidate: Object, usage: Object, more: Mapping[str, Json] = MappingProxyType({})) -> bytes:
+        return self._encode(_response({"candidates": [candidate], **more}, usage, self._answer, self._options))
 
 
 _HOLES: tuple[Json, ...] = ("\ue000text\ue000", *range(987_654_321_000_001, 987_654_321_000_004))

@@ -28,7 +28,7 @@ from mockserver.core.action import (
     Wait,
     Write,
 )
-from mockserver.core.http import Frame
+from mockserver.core.http import Frame, Headers, essence
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.positions import (
     HERE,
@@ -218,7 +218,7 @@ class Slow(Struct, frozen=True):
 
 
 class KeepAlive(Struct, frozen=True):
-    """From there on, send keep-alives: comments before events or during waits; newlines before a plain body."""
+    """From there on, send keep-alives: comments before events or during waits; newlines in JSON."""
 
     at: AtEvent = Position("at_start")
     every: Annotated[float | None, Settable("duration", "the interval during waits (default: before each event)")] = (
@@ -232,6 +232,8 @@ class KeepAlive(Struct, frozen=True):
 
     def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
         for action, past in actions:
+            if isinstance(action, Head) and _is_json(action.headers):
+                sign = Write(b"\n")
             if not past:
                 yield action
             elif isinstance(action, Wait) and self.every:
@@ -246,6 +248,10 @@ class KeepAlive(Struct, frozen=True):
         for _ in range(signs):
             yield from (Wait(every), sign)
         yield Wait(seconds - signs * every)
+
+
+def _is_json(headers: Headers) -> bool:
+    return any(name == "content-type" and essence(value) == "application/json" for name, value in headers)
 
 
 def _head_first(actions: Iterable[Action]) -> Iterator[Action]:

@@ -42,6 +42,7 @@ HEADERS: Headers = (
     ("x-xss-protection", "0"),
     ("x-frame-options", "SAMEORIGIN"),
     ("x-content-type-options", "nosniff"),
+    ("server-timing", "gfet4t7; dur=0"),
 )
 JSON_TYPE: Headers = (("content-type", "application/json; charset=UTF-8"), *HEADERS)
 EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposition", "attachment"), *HEADERS)

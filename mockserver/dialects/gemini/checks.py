@@ -66,13 +66,13 @@ def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
         yield "contents", "contents is not specified"
     yield from _content_lines("contents", contents)
     for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
-        if not _data(part):
-            yield f"system_instruction.parts[{at}].data", _NO_DATA
+        if "text" not in part:
+            why = "only text is supported in system_instruction." if _data(part) else _NO_DATA
+            yield f"system_instruction.parts[{at}].data", why
     yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
     yield from _safety_lines(request)
     config = request.get("generationConfig") or {}
-    if not vertex:
-        yield from _bounds(config)
+    yield from _bounds({"topK": config.get("topK")} if vertex else config)
     if "" in (stops := config.get("stopSequences") or ()):
         yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
 
@@ -130,7 +130,10 @@ def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
             for one, other in (("parameters", "parametersJsonSchema"), ("response", "responseJsonSchema")):
                 if one in function and other in function:
                     yield here, f"only one of {snake_case(one)} and {snake_case(other)} may be set"
-            yield from _schema_lines(f"{here}.parameters", function.get("parameters") or {})
+            parameters = function.get("parameters") or {}
+            if parameters.get("type", "OBJECT") not in ("OBJECT", "TYPE_UNSPECIFIED"):
+                yield f"{here}.parameters", "schema should be of type OBJECT."
+            yield from _schema_lines(f"{here}.parameters", parameters)
     calling = (request.get("toolConfig") or {}).get("functionCallingConfig") or {}
     allowed, here = calling.get("allowedFunctionNames") or (), "tool_config.function_calling_config"
     if allowed and calling.get("mode") not in ("ANY", "VALIDATED"):

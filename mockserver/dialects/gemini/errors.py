@@ -1,5 +1,6 @@
 """Errors as `google.rpc.Status`: code, message, status and details."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.call import Call
@@ -27,6 +28,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         failure = failure.changed(message=message)
+    if failure.reason == "too_large" and (limit := _LIMIT.search(failure.message or "")):
+        failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[0]} bytes.")
     if variant in _VARIANT_STATUSES:
         failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
@@ -45,6 +48,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
 def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     """A reason that Google has more than one answer to: which of them."""
     reason, vertex = failure.reason, "/publishers/" in http.path
+    if failure.status == 499:
+        return "cancelled"
     if reason == "invalid_key" and failure.status == 401:
         return "bad_token"
     if reason == "invalid_key" and bearer(http) and credential(http) == bearer(http):
@@ -136,6 +141,7 @@ _HELP = {
         }
     ],
 }
+_LIMIT = re.compile("[0-9]+(?= bytes)")
 _VARIANT_STATUSES = {"bad_token": 401, "no_cache": 403, "no_file": 403}
 # What is not found by the operations that look it up, and its variant.
 _OBJECTS = {
@@ -216,6 +222,7 @@ VARIANTS: Mapping[str, str] = {
         "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
         "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
     ),
+    "cancelled": "The operation was cancelled.",
     "no_cache": _NO_CACHE,
     "no_file": "You do not have permission to access the File {id} or it may not exist.",
     "no_model": "Model is not found: models/{model} for api version {version}",

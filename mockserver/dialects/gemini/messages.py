@@ -241,6 +241,7 @@ COUNT_TOKENS = message(
 )
 CACHED_CONTENT = message(
     "CachedContent",
+    *("ttl", "expireTime"),
     **each(STRING, "name", "model", "displayName", "kmsKeyName"),
     contents=Repeated(CONTENT),
     systemInstruction=CONTENT,

@@ -1,5 +1,6 @@
 """A Gemini request as a Call: the conversation, its tools, and what is asked of the answer."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, takewhile
 
@@ -53,8 +54,7 @@ def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
     try:
         given = read_object(http) if http.body.strip() else {}
     except Failure as failure:
-        why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
-        raise Failure(failure.reason, f"Invalid JSON payload received. {why}") from None
+        raise Failure(failure.reason, f"Invalid JSON payload received. {_broken(http.body, failure)}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
     if found:
         told = [(each.where, each.text) for each in found[:MAX_VIOLATIONS]]
@@ -62,6 +62,35 @@ def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
         details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
         raise Failure("bad_parameter", "\n".join(text for _, text in told), details={"google": [details]})
     return body
+
+
+def _broken(body: bytes, failure: Failure) -> str:
+    """What is wrong with a text that is no JSON, and the text around that with a caret below it."""
+    why = (failure.message or "").removeprefix("We could not parse the JSON body of your request: ")
+    found = _PLACE.fullmatch(why)
+    if found is None:
+        return 'Unknown name "": Root element must be a message.' if "an object" in why else why
+    ended, before = found["why"].startswith("EOF"), body.split(b"\n")[: int(found["line"]) - 1]
+    at = sum(len(line) + 1 for line in before) + int(found["column"]) - (not ended)
+    begins = max(at - _AROUND, 0)
+    expected = next((text for word, text in _EXPECTED.items() if word in found["why"]), "Unexpected token.")
+    around = body[begins : at + _AROUND].decode(errors="replace")
+    caret = " " * len(body[begins:at].decode(errors="replace")) + "^"
+    return f"{'Unexpected end of string. ' * ended}{expected}\n{around}\n{caret}"
+
+
+_PLACE = re.compile(r"(?P<why>.*) at line (?P<line>[0-9]+) column (?P<column>[0-9]+)\.?")
+_AROUND = 20  # bytes on either side of the mistake
+_EXPECTED = {
+    "key must": "Expected an object key or }.",
+    "a string": "Closing quote expected in string.",
+    "an object": "Expected an object key or }.",
+    "a list": "Expected , or ] after array value.",
+    "`,` or `]`": "Expected , or ] after array value.",
+    "`,` or `}`": "Expected , or } after key:value pair.",
+    "`:`": "Expected : between key:value pair.",
+    "value": "Expected a value.",
+}
 
 
 def is_vertex(http: HttpRequest) -> bool:
@@ -222,6 +251,7 @@ def _tools(body: Body) -> Iterator[Tool]:
             schema = function.get("parametersJsonSchema")
             if schema is None and "parameters" in function:
                 schema = json_schema(function["parameters"])
+            schema = schema if isinstance(schema, Mapping) else None
             yield Tool(function["name"], function.get("description") or "", schema)
         for name in tool:
             if name != "functionDeclarations":

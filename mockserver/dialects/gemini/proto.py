@@ -175,7 +175,8 @@ class _Reader:
     def _check_oneof(self, names: Collection[str], made: Mapping[str, Json]) -> None:
         several = [name for name in made if name in names]
         if len(several) > 1:
-            why = f"oneof field 'data' is already set. Cannot set '{several[1]}'"
+            field = "expiration" if "ttl" in names else "data"
+            why = f"oneof field '{field}' is already set. Cannot set '{several[1]}'"
             self.found.append(Violation(f"Invalid value{{at}} (oneof), {why}"))
 
 

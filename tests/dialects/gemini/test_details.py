@@ -241,3 +241,67 @@ def test_the_addresses_of_a_namespace() -> None:
     assert began.headers["x-goog-upload-url"].startswith("http://a:1/ns/b%20c/gemini/upload/v1beta/files?upload_id=")
     made = SERVER.ask("/gemini/v1beta/files", {"file": {"name": "x"}}, headers={"host": "a:1"}, namespace="b c")
     assert made.json["file"]["uri"] == "http://a:1/ns/b%20c/gemini/v1beta/files/x"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (
+            b'{"contents": "',
+            "Unexpected end of string. Closing quote expected in string.\n" + '{"contents": "\n' + " " * 14,
+        ),
+        (b"{", "Unexpected end of string. Expected an object key or }.\n{\n "),
+        (b'{"contents":\n[{}}', 'Expected , or ] after array value.\n{"contents":\n[{}}\n' + " " * 16),
+        (b'{"contents": [}', 'Expected a value.\n{"contents": [}\n' + " " * 14),
+        (b"{} {}", "Unexpected token.\n{} {}\n   "),
+    ],
+)
+def test_broken_json_is_shown(body: bytes, why: str) -> None:
+    refused = SERVER.ask(f"{DEVELOPER}x:generateContent", body)
+    assert message(refused) == f"Invalid JSON payload received. {why}^"
+    assert refused.json["error"]["details"][0]["fieldViolations"] == [{"description": message(refused)}]
+
+
+def test_a_body_is_a_message() -> None:
+    refused = SERVER.ask(f"{DEVELOPER}x:generateContent", b"[]")
+    assert message(refused) == 'Invalid JSON payload received. Unknown name "": Root element must be a message.'
+
+
+@pytest.mark.parametrize(
+    "part", [{"inlineData": {"mimeType": "image/png", "data": "eA=="}}, {"functionCall": {"name": "f"}}]
+)
+def test_instructions_are_texts(part: Json) -> None:
+    refused = message(ask(systemInstruction={"parts": [{"text": "Be brief."}, part]}))
+    assert refused.startswith("* GenerateContentRequest.system_instruction.parts[1].data: only text is supported")
+
+
+def test_arguments_are_objects() -> None:
+    functions = {"functionDeclarations": [{"name": "f", "parameters": {"type": "STRING"}}]}
+    assert message(ask(tools=[functions])).endswith("[0].parameters: schema should be of type OBJECT.\n")
+
+
+def test_bounds_at_vertex() -> None:
+    body = {**HI, "generationConfig": {"topK": -1}}
+    refused = message(SERVER.ask(f"{VERTEX}x:generateContent", body))
+    assert refused == "* GenerateContentRequest.generation_config.top_k: top_k must be at least 0.\n"
+
+
+def test_a_cached_content_ends_once() -> None:
+    both = {"model": "models/x", "ttl": "1s", "expireTime": "2030-01-01T00:00:00Z"}
+    refused = message(SERVER.ask("/gemini/v1beta/cachedContents", {**HI, **both}))
+    assert refused == "Invalid value (oneof), oneof field 'expiration' is already set. Cannot set 'expireTime'"
+
+
+def test_words_of_statuses() -> None:
+    cancelled = local('{"rules": [{"then": {"error": 499}}]}').ask(f"{DEVELOPER}x:generateContent", HI)
+    assert message(cancelled, 499) == "The operation was cancelled."
+
+
+def test_ratings_of_a_prompt() -> None:
+    then = {"text": "One two.", "annotate": {"prompt": {"hate": "low"}}}
+    server = local(json.dumps({"rules": [{"then": then}]}))
+    ratings = [{"category": "HARM_CATEGORY_HATE_SPEECH", "probability": "LOW"}]
+    plain = server.ask(f"{DEVELOPER}x:generateContent", HI).json
+    events = server.ask(f"{DEVELOPER}x:streamGenerateContent", HI).json
+    assert plain["promptFeedback"] == events[-1]["promptFeedback"] == {"safetyRatings": ratings}
+    assert "promptFeedback" not in events[0]

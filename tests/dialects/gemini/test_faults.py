@@ -89,3 +89,17 @@ def test_bad_arguments_are_malformed_calls(server: MockServer) -> None:
         (candidate,) = (answer[-1] if isinstance(answer, list) else answer)["candidates"]
         assert candidate["finishReason"] == "MALFORMED_FUNCTION_CALL"
         assert candidate["finishMessage"].startswith("Malformed function call: get(")
+
+
+def test_keep_alives_leave_an_array_whole(server: MockServer) -> None:
+    answer = post(server, "streamGenerateContent", "keepalive", {"text": "One two."})
+    assert answer.text.startswith("\n[{")
+    assert len(answer.json()) == 3
+
+
+def test_a_body_that_is_too_large() -> None:
+    with MockServer(max_body="1KB") as server:
+        url = f"{server.base_url('gemini')}/v1beta/models/{MODEL}:generateContent"
+        refused = httpx.post(url, content=b" " * 2000, trust_env=False)
+    assert refused.status_code == 413
+    assert refused.json()["error"]["message"] == "Request payload size exceeds the limit: 1000 bytes."

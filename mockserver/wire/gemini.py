@@ -169,9 +169,10 @@ def _finished(parts: Sequence[Object], choice: Choice, index: int, options: Gemi
         made["finishMessage"] = why
     if ratings := _ratings(choice.safety):
         made["safetyRatings"] = ratings
-    made |= _citations(choice, options)
-    if grounding := _grounding(choice, options):
-        made["groundingMetadata"] = grounding
+    if any(isinstance(part, Item) or (isinstance(part, Text) and part.annotations) for part in choice.parts):
+        made |= _citations(choice, options)
+        if grounding := _grounding(choice, options):
+            made["groundingMetadata"] = grounding
     if choice.logprobs is not None:
         made |= _logprobs(choice.logprobs, options)
     elif options.vertex:

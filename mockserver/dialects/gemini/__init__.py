@@ -100,8 +100,10 @@ def _with_cached(options: GeminiOptions, cached: int, messages: Iterable[Message
 
 def _media(messages: Iterable[Message]) -> dict[str, int]:
     """The tokens of what is no text, by modality."""
-    counts = Counter(_modality(part) for message in messages for part in message.parts if is_media(part))
-    return {modality: PART_TOKENS * count for modality, count in counts.items()}
+    parts = [part for message in messages for part in message.parts if is_media(part)]
+    return (
+        {modality: PART_TOKENS * count for modality, count in Counter(map(_modality, parts)).items()} if parts else {}
+    )
 
 
 def _modality(part: Mapping[str, Json]) -> str:
@@ -118,11 +120,11 @@ def _json(  # size: as json_reply
     http: HttpRequest, status: int, body: Mapping[str, Json], headers: Headers = (), *, tokens: int = 0
 ) -> Reply:
     indent = None if http.query.get("prettyPrint") == "false" else 2
-    own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else (*JSON_TYPE, _TIER)
+    own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
     return json_reply(status, body, merge_headers(own, headers), tokens=tokens, indent=indent)
 
 
-_TIER = ("x-gemini-service-tier", "standard")
+_TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:

@@ -24,8 +24,7 @@ def check_generate(request: Body, *, model: str, vertex: bool, strict: bool) -> 
     check_values("GenerateContentRequest", request, vertex=vertex)
     config = request.get("generationConfig") or {}
     for why in (
-        *_config_sentences(config, vertex=vertex),
-        *_budget(model, (config.get("thinkingConfig") or {}).get("thinkingBudget")),
+        *(_config_sentences(config, model, vertex=vertex) if config else ()),
         *_function_turns(request["contents"]),
         *_tool_sentences(request, config, old=strict and model.startswith(("gemini-1.", "gemini-2."))),
         *(_unsigned(request["contents"]) if strict and is_newer(model) else ()),
@@ -69,9 +68,12 @@ def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
         if "text" not in part:
             why = "only text is supported in system_instruction." if _data(part) else _NO_DATA
             yield f"system_instruction.parts[{at}].data", why
-    yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
-    yield from _safety_lines(request)
-    config = request.get("generationConfig") or {}
+    if "tools" in request or "toolConfig" in request:
+        yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
+    if "safetySettings" in request:
+        yield from _safety_lines(request)
+    if not (config := request.get("generationConfig")):
+        return
     yield from _bounds({"topK": config.get("topK")} if vertex else config)
     if "" in (stops := config.get("stopSequences") or ()):
         yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
@@ -87,6 +89,8 @@ def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
 
 def part_lines(path: str, parts: Sequence[Body]) -> Iterator[Line]:
     for at, part in enumerate(parts):
+        if "text" in part:
+            continue
         here = f"{path}[{at}]"
         if not _data(part) and "thoughtSignature" not in part:
             yield f"{here}.data", _NO_DATA
@@ -209,10 +213,11 @@ def _roles(contents: Sequence[Body]) -> Iterator[str]:
         yield "Please use a valid role: user, model."
 
 
-def _config_sentences(config: Body, *, vertex: bool) -> Iterator[str]:
+def _config_sentences(config: Body, model: str, *, vertex: bool) -> Iterator[str]:
     if vertex:
         yield from _vertex_bounds(config)
     thinking = config.get("thinkingConfig") or {}
+    yield from _budget(model, thinking.get("thinkingBudget"))
     if "thinkingLevel" in thinking and "thinkingBudget" in thinking:
         yield "You can only set only one of thinking budget and thinking level."
     if config.get("logprobs") is not None and config.get("responseLogprobs") is not True:
@@ -275,8 +280,7 @@ _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
 def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
     """Calls come after a user's turn or after results, and the turn that follows has a result for each."""
     for at, content in enumerate(contents):
-        calls = _count(content, "functionCall")
-        if not calls or content.get("role") != "model":
+        if content.get("role") != "model" or not (calls := _count(content, "functionCall")):
             continue
         if at == 0 or contents[at - 1].get("role") == "model":
             yield (

@@ -168,8 +168,8 @@ def is_media(part: Mapping[str, Json]) -> bool:
 
 
 def messages_of(body: Body) -> Iterator[Message]:
-    system = body.get("systemInstruction") or {}
-    if text := "\n".join(part.get("text", "") for part in system.get("parts") or ()):
+    system = body.get("systemInstruction")
+    if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
     pending = list[ToolCall]()  # those of the last turn that have no result yet
     made = 0
@@ -183,16 +183,18 @@ def messages_of(body: Body) -> Iterator[Message]:
             made += len(pending)
             yield _spoken("assistant", parts, tuple(pending))
             continue
-        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
-        yield from (_result(result, pending) for result in results)
+        for part in parts:
+            if "functionResponse" in part:
+                yield _result(part["functionResponse"], pending)
         rest = [part for part in parts if "functionResponse" not in part]
         if rest:
             yield _spoken("user", rest)
 
 
 def _spoken(role: str, parts: Sequence[Body], calls: tuple[ToolCall, ...] = ()) -> Message:
-    text = "".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
-    return Message(role, text, parts=tuple(chain.from_iterable(map(_neutral, parts))), tool_calls=calls)
+    text = "".join([part["text"] for part in parts if "text" in part and not part.get("thought")])
+    others = [part for part in parts if "text" not in part]
+    return Message(role, text, parts=tuple(chain.from_iterable(map(_neutral, others))), tool_calls=calls)
 
 
 def _neutral(part: Body) -> Iterator[Body]:

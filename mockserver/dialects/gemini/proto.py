@@ -77,7 +77,9 @@ class Message(Struct, frozen=True, dict=True):
 
 def _by_names(fields: Mapping[str, Type]) -> Mapping[str, tuple[str, Type]]:
     known = {name: (camel, kind) for camel, kind in fields.items() for name in (camel, snake_case(camel))}
-    return {name: (camel.lstrip("_"), kind) for name, (camel, kind) in known.items()}  # _responseJsonSchema
+    return {  # without the underscore of _responseJsonSchema
+        name: (camel.lstrip("_"), kind() if callable(kind) else kind) for name, (camel, kind) in known.items()
+    }
 
 
 def snake_case(name: str) -> str:
@@ -108,13 +110,13 @@ class _Reader:
             elif value is not None:
                 name, kind = named
                 before = len(found)
-                kind = kind() if callable(kind) else kind
-                if misplaced := _misplaced(kind, value):
+                if isinstance(value, list | dict) and (misplaced := _misplaced(kind, value)):
                     words = f'Invalid JSON payload received. Unknown name "{clip(key)}"{{at}}: {misplaced}'
                     found.append(Violation(words))
                     continue
                 made[name] = self.value(kind, value)
-                self._place(before, snake_case(name))
+                if len(found) > before:
+                    self._place(before, snake_case(name))
         if message.oneof:
             self._check_oneof(message.oneof, made)
         return made
@@ -156,7 +158,8 @@ class _Reader:
         for at, each in enumerate(value):
             before = len(self.found)
             made.append(self.value(kind, each))
-            self._place(before, at)
+            if len(self.found) > before:
+                self._place(before, at)
         return made
 
     def _map(self, kind: Type, value: Mapping[str, Json]) -> dict[str, Json]:

@@ -42,7 +42,7 @@ class GeminiOptions(Struct, frozen=True):
     alternatives: int = 0  # of each token, in log probabilities
     media: Mapping[str, int] = {}  # tokens of the prompt that are no text, by modality
     cached: int = 0  # tokens of the prompt that are in its cached content
-    cached_media: Mapping[str, int] = field(default_factory=dict)  # those of them that are no text
+    cached_media: Mapping[str, int] = {}  # those of them that are no text
 
 
 def generate_content(answer: Answer, options: GeminiOptions) -> Object:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, IdShape
+from mockserver.core.call import Call, IdShape, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Listing, Stored, Success
@@ -47,7 +47,9 @@ def _parse(http: HttpRequest, strict: bool) -> Call:
     if expires is not None:
         raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires.data.decode("latin-1"), *_SECONDS)
     meaning = {**raw, "sha256": sha256(file.data).hexdigest()}
-    return Call(NAME, "create_file", "", http, meaning, {**raw, "data": file.data}, ids=_IDS)
+    return Call(
+        NAME, "create_file", "", http, meaning, {**raw, "data": file.data}, ids=_IDS, options=Options(store=True)
+    )
 
 
 def _parts(http: HttpRequest) -> Iterator[tuple[str, _Part]]:

@@ -80,7 +80,8 @@ class Dialect(Struct, frozen=True):
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
     `{key}` for a key that it accepts; a variable that names neither is set only if it is unset. One that is empty here
-    would lead clients elsewhere: it is emptied if it is set.
+    would lead clients elsewhere: it is emptied if it is set. Of `one_key`, clients read one variable and warn of a
+    second: those that are set get a key, else the first.
     `rate_limit_headers` returns the headers that report what is left of the limits. `missing` holds endpoints that the
     provider has and this dialect does not (`*` is any segment; what is below them counts too), each with the `then` of
     a rule that answers it.
@@ -95,6 +96,7 @@ class Dialect(Struct, frozen=True):
     rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
     variables: Mapping[str, str] = {}
+    one_key: tuple[str, ...] = ()
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
 

@@ -1,13 +1,13 @@
 """Where to point clients: the environment for official ones, each dialect's base URL, and the page that shows these."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
-from mockserver.dialects import discover
+from mockserver.dialects import Dialect, discover
 from mockserver.server.access import SANDBOX, SECURITY
 from mockserver.server.routes import bare
 
@@ -29,13 +29,13 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     for dialect in discover().values():
         asked = spoken if not spoken.variables and _OPENAI[0] in dialect.variables else dialect
         own = asked.name in settings.upstream and settings.keys is None
+        real = own and not environ.get(UPSTREAM_KEY + asked.name.upper())
+        omitted = _omitted(dialect, environ, real=real)
         for name, text in dialect.variables.items():
-            if not text and (own or name not in environ):
+            if name in omitted or (not text and (own or name not in environ)):
                 continue
             said = text.format_map(facts)
-            stays = (said == text != "") or (
-                own and text == "{key}" and not environ.get(UPSTREAM_KEY + asked.name.upper())
-            )
+            stays = (said == text != "") or (real and text == "{key}")
             found[name] = (environ.get(name) or said) if stays else said
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
@@ -44,6 +44,15 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
         hosts = list(filter(None, map(str.strip, listed.split(","))))
         found[name] = listed if "*" in hosts else ",".join(dict.fromkeys((*hosts, *NEAR)))
     return found
+
+
+def _omitted(dialect: Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
+    """The variables of keys that stay unset: a client could take their key for the `real` one, or warn of a second."""
+    keys = [name for name, text in dialect.variables.items() if text == "{key}"]
+    if real and any(environ.get(name) for name, text in dialect.variables.items() if text in ("{key}", "")):
+        return [name for name in keys if not environ.get(name)]
+    unset = [name for name in dialect.one_key if not environ.get(name)]
+    return unset[1:] if len(unset) == len(dialect.one_key) else unset
 
 
 def key_in(env: Mapping[str, str], dialect: str) -> str:

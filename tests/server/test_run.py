@@ -169,6 +169,29 @@ def test_a_real_key_stays_if_its_upstream_needs_it(
     assert (found["OPENAI_API_KEY"], found["FIREWORKS_API_KEY"]) == (key, settings.get("keys", [KEY])[0])
 
 
+@pytest.mark.parametrize(
+    ("environ", "upstream", "names"),
+    [
+        ({}, False, {"GEMINI_API_KEY": KEY}),
+        ({"GEMINI_API_KEY": "real"}, False, {"GEMINI_API_KEY": KEY}),
+        ({"GOOGLE_API_KEY": "real"}, False, {"GOOGLE_API_KEY": KEY}),
+        ({"GEMINI_API_KEY": "real"}, True, {"GEMINI_API_KEY": "real"}),
+        ({"GOOGLE_API_KEY": "real"}, True, {"GOOGLE_API_KEY": "real"}),
+        ({}, True, {"GEMINI_API_KEY": KEY}),
+    ],
+)
+def test_gemini_gets_one_key_as_its_client_warns_of_two(
+    environ: Mapping[str, str], upstream: bool, names: Mapping[str, str]
+) -> None:
+    found = variables(environ, **({"upstream": "gemini=https://a.test"} if upstream else {}))
+    assert {name: found[name] for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY") if name in found} == names
+
+
+def test_no_key_is_put_next_to_a_real_one() -> None:
+    found = variables({"ANTHROPIC_AUTH_TOKEN": "real"}, upstream="anthropic=https://a.test")
+    assert found.keys().isdisjoint(("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))  # it stays as it is
+
+
 def test_what_leads_clients_past_the_server_is_emptied() -> None:
     elsewhere = {"ANTHROPIC_AUTH_TOKEN": "real", "ANTHROPIC_PROFILE": "work", "GOOGLE_GENAI_USE_VERTEXAI": "true"}
     assert variables(elsewhere).items() >= dict.fromkeys(elsewhere, "").items()

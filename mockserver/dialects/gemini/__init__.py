@@ -197,6 +197,7 @@ DIALECT = Dialect(
         "GOOGLE_GENAI_USE_VERTEXAI": "",
         "GOOGLE_GENAI_USE_ENTERPRISE": "",
     },
+    one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     missing={
         f"/*/{name}": "{json: {}}"
         for name in ("batches", "corpora", "fileSearchStores", "operations", "interactions", "tunedModels")

@@ -375,8 +375,13 @@ def _retry_after(call: ReceivedCall) -> float:
 _AT_ONCE = 0.25  # seconds
 _ALMOST = 0.95  # of the advertised time: clocks differ
 _ENDING = ("cut", "disconnect", "reset", "stall")
-_FINISH = re.compile(r'"finish_reason":\s*"|"type":\s*"response\.(?:completed|incomplete)"')
-_CALLS_TOOL = re.compile(rb'"tool_calls":\s*\[|"function_call":\s*\{|"type":\s*"function_call"')
+# In the words of every dialect.
+_FINISH = re.compile(
+    r'"(?:finish_reason|stop_reason|finishReason|blockReason)":\s*"|"type":\s*"response\.(?:completed|incomplete)"'
+)
+_CALLS_TOOL = re.compile(
+    rb'"tool_calls":\s*\[|"function_?[cC]all":\s*\{|"type":\s*"(?:function_call|custom_tool_call|tool_use)"'
+)
 
 
 DEFAULT_LIMIT = 10.0  # seconds

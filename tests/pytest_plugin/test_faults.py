@@ -158,3 +158,57 @@ def test_a_mistake_in_the_marker_fails_its_test(app: pytest.Pytester) -> None:
         ['@pytest.mark.mockserver_faults: test_app.py:3:1: unknown fault "cutt"; did you mean "cut"?*']
     )
     assert "Traceback" not in result.stdout.str()
+
+
+CLIENTS = {
+    "anthropic": """
+def ask(tools):
+    offered = {"tools": [{"name": "look", "input_schema": {"type": "object"}}]} if tools else {}
+    with anthropic.Anthropic().messages.stream(
+        model="claude-opus-4-8", max_tokens=99, messages=[{"role": "user", "content": "hello"}], **offered
+    ) as stream:
+        return "".join(stream.text_stream)
+""",
+    "google.genai": """
+def ask(tools):
+    look = google.genai.types.FunctionDeclaration(name="look", description="Look.")
+    offered = {"tools": [google.genai.types.Tool(function_declarations=[look])]} if tools else {}
+    with google.genai.Client() as client:
+        chunks = client.models.generate_content_stream(model="gemini-2.5-flash", contents="hello", config=offered)
+        return "".join(part.text or "" for chunk in chunks for part in chunk.candidates[0].content.parts)
+""",
+}
+
+
+@pytest.mark.parametrize("module", CLIENTS)
+def test_streams_of_other_providers_are_judged_alike(app: pytest.Pytester, module: str) -> None:
+    pytest.importorskip(module)
+    result = run(
+        app,
+        f"""
+import {module}
+
+{CLIENTS[module]}
+
+@pytest.mark.mockserver_faults("join_frames", "split_frame", "unknown_tool", "cut@after_tokens=1")
+def test_text(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert ask(tools=False) == app.SAID
+
+@pytest.mark.mockserver_faults("unknown_tool")
+def test_tool(mockserver):
+    mockserver.on().reply(app.SAID, tool_calls=[{{"name": "look", "arguments": {{}}}}])
+    assert ask(tools=True) == app.SAID
+""",
+    )
+    assert [line.partition(" after ")[0] for line in matrix(result)[:-1]] == [
+        "test_app.py::test_text",
+        "ok intact passes",
+        "ok join_frames stream recovered",
+        "ok split_frame stream recovered",
+        "ok unknown_tool stream unaffected: the answer has no tool call",
+        "BAD cut@after_tokens=1 stream accepted a truncated answer, cut short",
+        "test_app.py::test_tool",
+        "ok intact passes",
+        "ok unknown_tool stream recovered",
+    ]

@@ -135,6 +135,7 @@ class Options(Struct, frozen=True):
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
     strict_schema: bool = True  # no model breaks it; else models can
+    lenient_schema: bool = False  # an unusable schema asks for any object; else it is refused
     store: bool = False  # keep the answer for later look-ups
     background: bool = False  # a background response
 

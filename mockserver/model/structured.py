@@ -26,7 +26,12 @@ def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     requested = options.get("schema", call.options.schema)
     if requested is None and (found := _described(call, anyway=True)) is not None:
         return _text(_as_described(found, call, seed))
-    return _text(_instance(requested, call, seed, call.last_user))
+    try:
+        return _text(_instance(requested, call, seed, call.last_user))
+    except Failure:
+        if not call.options.lenient_schema:
+            raise
+        return json(call, seed, options)
 
 
 def enum(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

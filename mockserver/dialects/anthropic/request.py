@@ -43,7 +43,7 @@ def messages_call(http: HttpRequest, body: Body, *, strict: bool, model: TypeAda
         raise refuse(message)
     for message in live_only(body) if strict else ():
         raise refuse(message)
-    return _call(http, body)
+    return _call(http, body, strict=strict)
 
 
 def version_of(http: HttpRequest, *, strict: bool) -> str:
@@ -55,7 +55,7 @@ def version_of(http: HttpRequest, *, strict: bool) -> str:
     return VERSIONS[0] if stated is None else stated
 
 
-def _call(http: HttpRequest, body: Body) -> Call:
+def _call(http: HttpRequest, body: Body, *, strict: bool) -> Call:
     tools = tuple(_tools(body.get("tools") or ()))
     choice = body.get("tool_choice") or {"type": "auto" if tools else "none"}
     form = output_format(body)
@@ -87,6 +87,7 @@ def _call(http: HttpRequest, body: Body) -> Call:
             effort=_effort(body),
             response_format="json_schema" if form else "text",
             schema=usable_schema(form["schema"]) if form else None,
+            lenient_schema=not strict,
             store=bool(thread),
         ),
     )

@@ -3,6 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+
+from pydantic_core import SchemaError, SchemaValidator
 
 from mockserver.core.json import Json
 
@@ -47,7 +50,17 @@ def _constraints(description: str, schema: Schema) -> Schema:
         return {}
     entries = (entry.partition(": ") for entry in _BETWEEN.split(text[1:-1]))
     found = ((key, _value(key, value)) for key, _, value in entries if key in _RESTORED and key not in schema)
-    return {key: value for key, value in found if key not in _NUMBERS or type(value) in (int, float)}
+    return {key: value for key, value in found if _is_sound(key, value)}
+
+
+def _is_sound(key: str, value: Json) -> bool:
+    if key != "pattern":
+        return key not in _NUMBERS or type(value) in (int, float)
+    with suppress(SchemaError):
+        return bool(SchemaValidator({"type": "str", "pattern": value}))
+    with suppress(re.error):  # which knows assertions, but no properties of letters
+        return bool(re.compile(value))
+    return False
 
 
 def _value(key: str, text: str) -> Json:

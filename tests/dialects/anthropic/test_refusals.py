@@ -1,5 +1,7 @@
 """What Anthropic refuses: its own words, its statuses and types, what only `strict` refuses, and its two versions."""
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +264,32 @@ def test_a_schema_that_says_nothing_is_of_any_object() -> None:
     form = {"output_config": {"format": {"type": "json_schema", "schema": {"foo": "bar"}}}}
     status, found = ask(form)
     assert (status, found["content"][0]["text"][0]) == (200, "{")
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"type": 5}, "5 is not valid under any of the schemas listed in the 'anyOf' keyword"),
+        ({"$ref": "#/nope"}, "'#/nope' refers to nothing"),
+        ({"type": "object", "additionalProperties": False, "required": "a"}, '"a" is not of type "array"'),
+    ],
+)
+def test_an_unusable_schema_is_of_any_object_unless_strict(schema: Json, why: str) -> None:
+    form = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    status, found = ask(form)
+    assert (status, type(json.loads(found["content"][0]["text"]))) == (200, dict)
+    status, found = ask(form, strict=True)
+    assert (status, found["error"]["message"]) == (400, f"output_config.format.schema: {why}")
+
+
+@pytest.mark.parametrize(("pattern", "holds"), [("[", False), ("a{2,1}", False), (r"^\p{Lu}{3}$", True)])
+def test_a_description_makes_no_schema_unusable(pattern: str, holds: bool) -> None:
+    code = {"type": "string", "description": f"The code.\n\n{{pattern: {pattern}}}"}
+    schema = {"type": "object", "properties": {"code": code}, "required": ["code"]}
+    tools = {"tools": [{"name": "a", "input_schema": schema}], "tool_choice": {"type": "any"}}
+    status, found = ask(tools)
+    assert status == 200
+    assert (re.fullmatch("[A-Z]{3}", found["content"][0]["input"]["code"]) is not None) == holds
 
 
 def test_a_body_beyond_the_limit() -> None:

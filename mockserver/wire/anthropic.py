@@ -125,7 +125,7 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                 text = part.text if options.thinking else ""
                 yield Block({"type": "thinking", "thinking": text, "signature": signature(part.text)}, part)
             case ToolUse(call):
-                if call.kind == "custom":  # free text, which Anthropic has no tools for
+                if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
                     part = _as_object(part)
                     call = part.call
                 used = {"id": call.id, "name": call.name, "input": _input(call.arguments), "caller": _DIRECT}

@@ -135,6 +135,8 @@ def moment(seconds: float) -> str:
 def render_models(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Models)  # noqa: S101
     wanted = call.http.query.get("lifecycle[]", "active").split(",")
+    if not _LIFECYCLES.issuperset(wanted):
+        raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")
     known = zip(outcome.names, outcome.limits, strict=True) if call.operation == "model" or "active" in wanted else ()
     listed = [_model(name, outcome.created, *limits) for name, limits in known]
     body = listed[0] if call.operation == "model" else page(listed, call.http)
@@ -234,6 +236,7 @@ def _rounded(tokens: Standing) -> int:
 
 _KINDS, _ROUND = ("input-", "output-"), 1000
 STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
+_LIFECYCLES = frozenset(("active", "deprecated", "retired"))
 _WHOLE, _LARGEST_PAGE = Page(limit=1 << 30, backwards=True), 1000  # the rendering cuts the whole
 _BLOCKED = "Output blocked by content filtering policy"
 _OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")

@@ -182,6 +182,8 @@ def test_models(client: anthropic.Anthropic) -> None:
     assert len(names) == len(set(names)) > 6
     assert client.models.retrieve("claude-opus-4-8").display_name == "Claude Opus 4.8"
     assert client.models.list(extra_query={"lifecycle": ["retired"]}).data == []
+    with pytest.raises(anthropic.BadRequestError, match="lifecycle: Input should be 'active', "):
+        client.models.list(extra_query={"lifecycle": ["active", "new"]})
     page = client.models.list(before_id=names[4], limit=2)
     assert ([model.id for model in page.data], page.has_more) == (names[2:4], True)
 

@@ -64,6 +64,14 @@ def test_arguments_begin_with_an_empty_piece() -> None:
     assert deltas == [{"type": "input_json_delta", "partial_json": ""}]
 
 
+@pytest.mark.parametrize("arguments", ["[1]", "free text"])
+def test_arguments_that_are_no_object_become_one(arguments: str) -> None:
+    told = app(json.dumps({"rules": [{"then": {"tool_calls": [{"name": "get", "arguments": arguments}]}}]}))
+    for stream in (False, True):
+        (block,) = check_message(told.ask(PATH, request("text", stream=stream)).body)["content"]
+        assert block["input"] == {"input": arguments}
+
+
 def test_arguments_are_streamed_with_spaces_after_colons_and_commas() -> None:
     arguments = '{"a":"x: y,z\\\\","b":[1,-2.50,{"c": "\\\\\\"d,e"}], "f":null}'
     call = {"name": "get", "arguments": arguments}

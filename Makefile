@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile o
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 
-.PHONY: setup serve fmt check lint house test slow browser quick frameworks fuzz crash cover bench tour lock lock-frameworks
+.PHONY: setup serve fmt check lint house test slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
 
 setup: .venv/ready
 
@@ -83,6 +83,9 @@ cover: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+
+bench-check: setup  # before a release, on a machine without other work: is a ratio a tenth above the last release's?
+	$(BIN)/python benchmarks/compare.py
 
 tour: setup  # record cassettes/tour.yaml again, after a change of rules.yaml or of an answer
 	$(BIN)/python -m tests.record.tour

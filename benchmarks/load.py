@@ -38,11 +38,12 @@ def server(*command: str, port: int, env: dict[str, str] | None = None) -> Itera
         process.communicate(timeout=10)
 
 
-def post(path: str, body: bytes) -> bytes:
+def post(path: str, body: bytes, **headers: str) -> bytes:
     """The bytes of a POST with a JSON body."""
+    more = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     head = (
         f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\ncontent-type: application/json\r\n"
-        f"authorization: Bearer sk-test\r\nuser-agent: bench\r\ncontent-length: {len(body)}\r\n\r\n"
+        f"authorization: Bearer sk-test\r\nuser-agent: bench\r\ncontent-length: {len(body)}\r\n{more}\r\n"
     )
     return head.encode() + body
 

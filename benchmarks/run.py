@@ -3,14 +3,13 @@
 Every server runs in a process of its own; the load comes from this one. Cost is server CPU per request.
 """
 
-import json
 import sys
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
+from costs import chat, costs, rules
 from endurance import endurance
 from held import holding
 from hostile import hostile
@@ -29,38 +28,6 @@ COUNT = 8_000
 TURNS = 6
 
 
-def chat(text: str, **more: object) -> bytes:
-    """A chat request for the model `gpt-4o`."""
-    messages = [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": text}]
-    return post("/v1/chat/completions", json.dumps({"model": "gpt-4o", "messages": messages, **more}).encode())
-
-
-def completion(text: str, **more: object) -> bytes:
-    """A text completion of the same model."""
-    return post("/v1/completions", json.dumps({"model": "gpt-4o", "prompt": text, **more}).encode())
-
-
-def response(text: str, **more: object) -> bytes:
-    """A response of the same model, with the instructions that the chat has."""
-    body = {"model": "gpt-4o", "instructions": "You are a helpful assistant.", "input": text, **more}
-    return post("/v1/responses", json.dumps(body).encode())
-
-
-def rules(count: int) -> Path:
-    """A file of this many rules, of which the last but one answers `hello`."""
-    shapes = ('"*topic {}-*"', "{{contains: 'subject {} of'}}", '"question {}"')
-    listed = [_rule(f"rule {n}", shapes[n % 3].format(n), f"answer {n}") for n in range(count - 2)]
-    listed.append(_rule("hello", '"*hello*"', "Hello! How can I help you today?"))
-    listed.append(_rule("stream", '"*fifty*"', "fifty" + " words" * 49))
-    path = Path(tempfile.mkdtemp()) / f"{count}.yaml"
-    path.write_text("version: 1\nrules:\n" + "".join(listed))
-    return path
-
-
-def _rule(name: str, condition: str, text: str) -> str:
-    return f"  - name: {name}\n    when: {{last_user: {condition}}}\n    then: {{text: {text!r}}}\n"
-
-
 def mock(requests: list[bytes], *, count: int = COUNT, file: Path | None = None) -> Cost:
     """What these requests cost mockserver, with 10 rules if no file is given."""
     port = free_port()
@@ -74,18 +41,6 @@ def other(name: str, requests: list[bytes], *, count: int = COUNT, env: dict[str
     port = free_port()
     with server(str(HERE / "servers.py"), name, str(port), port=port, env=env) as pid:
         return measure(pid, port, requests, count=count)
-
-
-def throughput() -> Mapping[str, float]:
-    """A plain chat, and one with every body distinct, against bare uvicorn: requests per second and CPU per request."""
-    same, distinct = [chat("hello there")], [chat(f"hello {number}") for number in range(COUNT + 500)]
-    bare, plain, varied = other("bare", same), mock(same), mock(distinct)
-    return {
-        "plain chat, requests per second / bare": bare.wall / plain.wall,
-        "plain chat, CPU per request / bare": plain.cpu / bare.cpu,
-        "distinct chats, requests per second / bare": bare.wall / varied.wall,
-        "distinct chats, CPU per request / bare": varied.cpu / bare.cpu,
-    }
 
 
 def protocol() -> Mapping[str, float]:
@@ -117,29 +72,6 @@ def streams() -> Mapping[str, float]:
         "50 chunks, one send each / one send for all": each.cpu / joined.cpu,
         "50 chunks in one send / plain chat": joined.cpu / mock([chat("hello there")]).cpu,
     }
-
-
-def families() -> Mapping[str, float]:
-    """A stream of 50 pieces as a text completion and as a response against one as a chat, from one server."""
-    found: dict[str, float] = {}
-    port = free_port()
-    with server("-m", "mockserver", "serve", str(rules(10)), "--port", str(port), "--no-reload", port=port) as pid:
-        for which, texts in _FIFTY.items():
-            cpu = {
-                name: measure(pid, port, [ask(text, stream=True) for text in texts], count=COUNT // 2).cpu
-                for name, ask in _STREAMS.items()
-            }
-            found |= {
-                f"{which}: {name} stream / chat stream": cpu[name] / cpu["chat"] for name in cpu if name != "chat"
-            }
-    return found
-
-
-_STREAMS: Mapping[str, Callable[..., bytes]] = {"chat": chat, "completions": completion, "responses": response}
-_FIFTY: Mapping[str, Sequence[str]] = {
-    "equal": ("fifty words",),
-    "distinct": tuple(f"fifty words, {number}" for number in range(COUNT)),
-}
 
 
 def many_rules() -> Mapping[str, float]:
@@ -178,10 +110,9 @@ def start() -> Mapping[str, float]:
 
 
 QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
-    "throughput": throughput,
+    "costs": costs,
     "protocol": protocol,
     "streams": streams,
-    "families": families,
     "rules": many_rules,
     "start": start,
     "startup": startup,

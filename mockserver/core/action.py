@@ -59,7 +59,7 @@ POSITIONS: Mapping[str, str] = {
     "after_tokens": "after this many tokens; in a plain body, at the same share of the bytes",
     "after_frames": "after this many events of a stream; a plain body counts as one",
     "after_bytes": "after this many bytes of the body",
-    "before_done": "before the last event (chat: `[DONE]`); in a plain body before the last byte",
+    "before_done": "before the last event (chat: `[DONE]`); in a plain body before its last bracket",
     "in_tool_arguments": "in the arguments of a tool call; nowhere without one",
     "at_start": "before the body",
 }

@@ -441,3 +441,15 @@ def test_uploads_are_recorded_and_replayed(tmp_path: Path) -> None:
 def test_uploads_where_keys_are_asked_for() -> None:
     with MockServer(keys=[KEY]) as server:
         assert uploaded(server).size_bytes == 8
+
+
+@pytest.mark.parametrize(("error", "most"), [(429, 3), (503, 3), (409, 1), (400, 1)])
+def test_retries(error: int, most: int) -> None:
+    with MockServer() as server:
+        server.on().then({"error": error, "retry_after": "60s"})
+        for options, calls in ((None, 1), (types.HttpRetryOptions(attempts=3, initial_delay=0.01, jitter=0), most)):
+            before = len(server.calls)
+            http = types.HttpOptions(base_url=server.base_url("gemini"), retry_options=options)
+            with genai.Client(api_key="k", http_options=http) as client, pytest.raises(errors.APIError):
+                client.models.generate_content(model=FLASH, contents="x")
+            assert len(server.calls) - before == calls

@@ -14,6 +14,8 @@ from azure.ai.inference.models import UserMessage
 from azure.core.credentials import AzureKeyCredential
 from crazyrouter import Crazyrouter
 from fireworks import Fireworks
+from google import genai
+from google.genai import types
 from openai import AsyncOpenAI, OpenAI
 from tzafon import Lightcone
 
@@ -116,6 +118,17 @@ def _block(block: Any, seen: Seen) -> None:
         seen.calls.append(block.name)
 
 
+def content(part: types.GenerateContentResponse, seen: Seen) -> None:
+    """A response of Gemini, or one of its stream."""
+    seen.usage = bool(part.usage_metadata)
+    for candidate in part.candidates or ():
+        for said in (candidate.content and candidate.content.parts) or ():
+            seen.text += said.text or ""
+            if call := said.function_call:
+                seen.calls.append(f"{call.name}{json.dumps(call.args, separators=(',', ':'))}")
+        seen.finish = bool(candidate.finish_reason)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is said to a server: a prompt, the header that asks for a fault, and how long to wait for anything."""
@@ -212,6 +225,18 @@ def _anthropic(server: Served, stream: bool) -> Iterator[Ask]:
         yield lambda asked: _seen(message, lambda: create(messages=asked.messages, **more, **asked.how), stream)
 
 
+@contextmanager
+def _genai(server: Served, stream: bool) -> Iterator[Ask]:
+    with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.base("gemini"))) as client:
+        create: Any = client.models.generate_content_stream if stream else client.models.generate_content
+
+        def ask(asked: Asked) -> Any:
+            http = types.HttpOptions(headers=dict(asked.headers), timeout=int(asked.patience * 1000))
+            return create(model="m", contents=asked.prompt, config=types.GenerateContentConfig(http_options=http))
+
+        yield lambda asked: _seen(content, lambda: ask(asked), stream)
+
+
 def _seen(read: Read, ask: Callable[[], Any], stream: bool) -> Seen:
     seen = Seen()
     try:
@@ -246,4 +271,5 @@ CLIENTS: Mapping[str, Callable[[Served, bool], AbstractContextManager[Ask]]] = {
     "`fireworks-ai`": _fireworks,
     "`tzafon`": _tzafon,
     "`anthropic`": _anthropic,
+    "`google-genai`": _genai,
 }

@@ -21,6 +21,6 @@ def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither proxies nor keys of this machine reach a client."""
     for name in list(os.environ):
         if name.lower().endswith("_proxy") or name.startswith(
-            ("OPENAI_", "AZURE_", "FIREWORKS_", "TZAFON_", "ANTHROPIC_")
+            ("OPENAI_", "AZURE_", "FIREWORKS_", "TZAFON_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
         ):
             monkeypatch.delenv(name)

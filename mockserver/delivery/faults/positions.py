@@ -217,7 +217,7 @@ def _offset(at: Position, body: bytes, tokens: int) -> int | None:
         case "in_tool_arguments":
             offset = _middle(body) if _ARGUMENTS.search(body) else size + 1
         case _:
-            offset = max(size - 1, 0)
+            offset = max(len(body.rstrip()) - 1, 0)  # a line feed at the end would not be missed
     return offset if offset <= size else None
 
 

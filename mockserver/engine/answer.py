@@ -342,16 +342,22 @@ def joined(plans: Sequence[Plan]) -> Plan:
     if alone is not None:
         return alone
     first = plans[0]
-    source = ", ".join(dict.fromkeys(plan.source for plan in plans))
     cacheable = all(plan.cacheable for plan in plans)
     # There is one reply, so only one rule's faults apply.
     faults = next((plan.faults for plan in plans if plan.faults), ())
     outcome = together([plan.outcome for plan in plans])
-    modified_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.modified_by))
-    trace = tuple(dict.fromkeys(path for plan in plans for path in plan.trace))
-    remarks = tuple(dict.fromkeys(remark for plan in plans for remark in plan.remarks))
-    whole = replace(first, outcome=outcome, source=source, cacheable=cacheable, remarks=remarks)
-    return replace(whole, faults=faults, modified_by=modified_by, trace=trace)
+    return attributed(replace(first, outcome=outcome, cacheable=cacheable, faults=faults), plans)
+
+
+def attributed(plan: Plan, parts: Sequence[Plan]) -> Plan:
+    """Return a plan with the sources, rules and remarks of its parts."""
+    return replace(
+        plan,
+        source=", ".join(dict.fromkeys(part.source for part in parts)) or plan.source,
+        modified_by=tuple(dict.fromkeys(rule for part in parts for rule in part.modified_by)),
+        trace=tuple(dict.fromkeys(path for part in parts for path in part.trace)),
+        remarks=tuple(dict.fromkeys(remark for part in parts for remark in part.remarks)),
+    )
 
 
 def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | Moderations:

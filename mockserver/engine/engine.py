@@ -35,13 +35,12 @@ from mockserver.core.plan import (
     Outcome,
     Plan,
     Raw,
-    Stored,
     Timing,
 )
 from mockserver.core.protocols import CassettePlayer, Store
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import ALONE, Author, answer, document, joined, singles, with_tokenizer
+from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
 from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
     DeliveryOverrides,
@@ -204,7 +203,7 @@ class Engine:
         if call.operation == "compact_response":
             return await self._generated(call, overrides)
         if call.operation == "create_batch":
-            return Plan(await _batch(self, call), "generated")
+            return await _batch(self, call)
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
                 return Plan(Failure("unmatched", **{"message": self.explain(call), **self.policy.error}), "unmatched")
@@ -300,18 +299,21 @@ def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, 
             yield rule, groups
 
 
-async def _batch(engine: Engine, call: Call) -> Stored:
+async def _batch(engine: Engine, call: Call) -> Plan:
     """Answer each call of a batch, and keep the results for when they are looked up."""
-    results = list[tuple[Call, Outcome]]()
+    results, plans = list[tuple[Call, Outcome]](), list[Plan]()
     for asked in call.batch:
         if isinstance(asked, Failure):
             results.append((call, asked))
         elif isinstance(asked, Call):
-            results.append((asked, (await engine._part(asked, asked)).outcome))
+            plan = await engine._part(asked, asked)
+            results.append((asked, plan.outcome))
+            plans.append(plan.rendered)
         await asyncio.sleep(0)
     outcome = await engine._outcome(call, _SILENCE)
     assert isinstance(outcome, Answer)  # noqa: S101  # of a draft
-    return await engine.memory.keep_batch(call, outcome, tuple(results))
+    stored = await engine.memory.keep_batch(call, outcome, tuple(results))
+    return attributed(Plan(stored, "generated"), plans)
 
 
 async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 20  # calls
 MAX_REJECTED = 5  # calls shown with the error they got
+UNMATCHED = "unmatched"  # the source of an answer that neither rules nor a cassette gave
 REJECTED = ("invalid", "limited")  # sources of answers to calls that never reached the rules
 NO_CALLS = (
     "no calls received; is the client using the mock's base URL? A client created at import may have been created too"
@@ -214,6 +215,12 @@ def call_list(calls: Sequence[ReceivedCall]) -> str:
 def sources(call: ReceivedCall) -> tuple[str, ...]:
     """What answered a call, and each of its prompts; rule names can contain commas, so the whole is included."""
     return (call.source, *call.source.split(", "))
+
+
+def requests(call: ReceivedCall) -> tuple[Call, ...]:
+    """The request of a call, and those of a batch."""
+    asked = call.asked or call.unparsed
+    return (asked, *(each for each in asked.batch if isinstance(each, Call)))
 
 
 def rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:

@@ -11,10 +11,11 @@ from itertools import islice
 
 from msgspec import Struct
 
+from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import one_line, plural, shown
-from mockserver.rules.load import Rule
+from mockserver.rules.load import Rule, answering
 from mockserver.rules.match.conditions import Condition, nearness
 
 MOST_LINES = 12  # results shown of one rule
@@ -46,6 +47,19 @@ def nearest(rules: Sequence[Rule], call: Call, *, limit: int = 3) -> tuple[Near,
     ranked = [(share, row, rules[-row].when.results(call)) for share, row in ties]
     best = nlargest(limit, ranked, key=lambda entry: (entry[0], closeness(entry[2]), entry[1]))
     return tuple(Near(rules[-row], results) for _, row, results in best)
+
+
+def without_rule(rules: Sequence[Rule], call: Call) -> tuple[Call, ...]:
+    """Return the requests of a batch that no rule matches; any other call as it is."""
+    parts = (part for part in call.batch if isinstance(part, Call))
+    return tuple(part for part in parts if not any(_holds(rule, part) for rule in answering(rules, part))) or (call,)
+
+
+def _holds(rule: Rule, call: Call) -> bool:
+    try:
+        return rule.when.holds(call) is not None
+    except RuleError:  # a pattern that takes too long
+        return False
 
 
 def report(near: Sequence[Near]) -> str:

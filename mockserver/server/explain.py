@@ -34,7 +34,7 @@ from mockserver.state.in_memory import MemoryShelf, MemoryStore
 
 def is_unmatched(row: Exchange) -> bool:
     """Whether no rule answered what rules are for, whether or not an answer was made up then."""
-    return row.source == "unmatched" or (row.source == "generated" and row.operation in ASKED)
+    return "unmatched" in row.source.split(", ") or (row.source == "generated" and row.operation in ASKED)
 
 
 class RequestFile(Struct, frozen=True):

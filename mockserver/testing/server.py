@@ -27,6 +27,7 @@ from mockserver.reports.failures import (
     Budget,
     PlayedCassette,
     Problem,
+    answers,
     failure_text,
     function_raised,
     impossible_answers,
@@ -294,7 +295,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         found += [*self.guard.blocked, *(function_raised(where, errors) for (where, _), errors in failed.items())]
         found += unmatched(calls, rules)
         for one in self._declared:
-            if one.rule is not None and one.expected_calls is not None and len(one.calls) < one.expected_calls:
+            if one.rule is not None and one.expected_calls and answers(one.rule, calls) < one.expected_calls:
                 found.append(too_few_answers(one.rule, one.expected_calls, calls))
         if self._live.settings.lint == "error":
             found += impossible_answers(calls)
@@ -308,6 +309,12 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
         never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
         return (*hidden, *never, *(impossible_answers(self.calls) if remarked else ()))
+
+    def ignored_timings(self) -> Iterator[str]:
+        """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""
+        for one in self._declared if not self._setup.timed else ():
+            if one.rule is not None and "timing" in one.rule.spec["then"]:
+                yield f"{one.where}: its timing is ignored; set timing=True in the mark, or for the MockServer"
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""

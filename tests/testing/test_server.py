@@ -72,6 +72,29 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
         server.verify()
 
 
+def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:
+    def ask(*texts: str) -> None:
+        params = [
+            {"model": "claude-opus-4-8", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
+            for text in texts
+        ]
+        requests = [{"custom_id": f"r{at}", "params": each} for at, each in enumerate(params)]
+        url = f"{server.base_url('anthropic')}/v1/messages/batches"
+        httpx.post(url, json={"requests": requests}).raise_for_status()
+
+    greeting = server.on("hi *").reply("Hello").times(2)
+    ask("hi a", "hi b")
+    assert (server.problems(), len(greeting.calls)) == ((), 1)
+    server.assert_called(last_user="hi b")
+    server.assert_not_called(last_user="bye")
+    server.reset()
+    server.on("hi *").reply("Hello").times(2)
+    ask("hi a", "bye")
+    [unmatched, unmet] = [problem.headline for problem in server.problems()]
+    assert unmatched.startswith('no rule answered "bye" (call 1); nearest tests/testing/test_server.py:')
+    assert "answered 1 of 2 expected calls" in unmet
+
+
 def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockServer) -> None:
     asked, over, told = threading.Event(), threading.Event(), threading.Event()
 

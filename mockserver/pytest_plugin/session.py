@@ -300,7 +300,7 @@ class Use(Struct):
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             awaited = awaited and not self.server.guard.blocked
             if calls or problems or awaited:
-                remarks = (remark.text for remark in self.server.remarks())
+                remarks = (*self.server.ignored_timings(), *(remark.text for remark in self.server.remarks()))
                 texts = (*map(str, unrecorded(calls)), *remarks, server_report(calls, problems))
                 report.sections.append(("mockserver", in_pytest("\n\n".join(texts))))
         elif report.when == "call" and report.passed and (cassette := self.server.played_cassette()) is not None:

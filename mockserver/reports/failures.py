@@ -16,18 +16,21 @@ from mockserver.reports.calls import (
     MAX_LISTED,
     NO_CALLS,
     REJECTED,
+    UNMATCHED,
     ReceivedCall,
     call_line,
     call_list,
     call_name,
     rejected,
+    requests,
     sources,
 )
 from mockserver.reports.diff import by_closeness, condition_lines, request_lines
-from mockserver.reports.suggest import Table, change, field_in_python, suggestion
+from mockserver.reports.suggest import Table, change, field_in_python, rule_in_python, suggestion
 from mockserver.rules.load import Remark, Rule, answering, review
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.nearest import Near, nearest, verdict
+from mockserver.rules.match.fields import path_without_mount
+from mockserver.rules.nearest import Near, nearest, verdict, without_rule
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
@@ -35,6 +38,7 @@ _MAX_HEADLINE, _MAX_ERROR_LINE = 100, 500  # characters
 _MAX_FRAMES = 10  # of a function that raised
 # How the server's own messages begin.
 _NO_RULE, _NO_EPISODE = "no rule answers this request", "no episode of "
+_NO_ENDPOINT = "mockserver does not have this endpoint; a rule can answer it"
 _PACKAGE = str(Path(__file__).parents[1])
 
 
@@ -63,7 +67,17 @@ def failure_text(problems: Sequence[Problem]) -> str:
 
 
 def server_report(calls: Sequence[ReceivedCall], problems: Sequence[Problem]) -> str:
-    return "\n\n".join(filter(None, (failure_text(problems), "\n".join(rejected(calls)), call_list(calls))))
+    refused = "\n".join((*rejected(calls), *_stubs(calls)))
+    return "\n\n".join(filter(None, (failure_text(problems), refused, call_list(calls))))
+
+
+def _stubs(calls: Sequence[ReceivedCall]) -> Iterator[str]:
+    """A rule in Python for the first endpoint that the provider has and its dialect does not."""
+    missed = next((call for call in calls if call.source == "invalid" and _NO_ENDPOINT in call.error), None)
+    if missed is not None:
+        yield "add a rule to the test:"
+        when = {"path": path_without_mount(missed.unparsed), "method": missed.method}
+        yield from (f"  {line}" for line in rule_in_python(when, {"json": {}}))
 
 
 class Budget(Struct, frozen=True):
@@ -95,10 +109,16 @@ class Budget(Struct, frozen=True):
             yield problem(head, up_to(lines, MAX_LISTED))
 
 
+def answers(rule: Rule, calls: Sequence[ReceivedCall]) -> int:
+    """How many calls, and requests of batches, a rule answered."""
+    answered = [call for call in calls if rule.source in (*sources(call), *call.modified_by)]
+    return sum(sum(rule.when.holds(each) is not None for each in requests(call)) or 1 for call in answered)
+
+
 def too_few_answers(rule: Rule, expected: int, calls: Sequence[ReceivedCall]) -> Problem:
     """A rule that answered fewer calls than its `times`, and the calls that come nearest to it."""
     others = [call for call in calls if rule.source not in sources(call)]
-    head = f"{one_line(rule.where)} answered {len(calls) - len(others)} of {plural(expected, 'expected call')}"
+    head = f"{one_line(rule.where)} answered {answers(rule, calls)} of {plural(expected, 'expected call')}"
     if not calls:
         return problem(head, [NO_CALLS])
     compared = by_closeness((call, rule.when.results(call.asked)) for call in others if call.asked is not None)
@@ -159,10 +179,11 @@ def unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[
     No change is suggested to a rule that answered another call, which would be unmatched then.
     """
     used = {source for call in calls for source in sources(call)}
-    groups = list(_groups([call for call in calls if call.source == "unmatched"]))
+    lost = [part for call in calls if UNMATCHED in sources(call) for part in _without_rule(call)]
+    groups = list(_groups(lost))
     for group in groups[:MAX_IN_FULL]:
         request = group[0].asked
-        if request is not None and group[0].error.startswith(_NO_RULE):
+        if request is not None and (not group[0].error or group[0].error.startswith(_NO_RULE)):
             yield _no_rule(group, request, rules, used)
         else:
             yield _unanswered(group)
@@ -170,6 +191,12 @@ def unmatched(calls: Sequence[ReceivedCall], rules: Sequence[Rule]) -> Iterator[
         yield problem(
             f"{len(more)} more unmatched requests:", up_to(list(map(_name, more)), MAX_LISTED), count=len(more)
         )
+
+
+def _without_rule(call: ReceivedCall) -> Iterator[ReceivedCall]:
+    """A call, or of a batch its requests that no rule matches."""
+    for asked in (None,) if call.asked is None else without_rule(call.rules, call.asked):
+        yield ReceivedCall(call.row, asked)
 
 
 def _groups(calls: Sequence[ReceivedCall]) -> Iterator[list[ReceivedCall]]:
@@ -308,7 +335,7 @@ class Expectation(Struct, frozen=True):
         """Whether a request matches; of one that was not parsed, only where it went is known."""
         if call.asked is None and not self.condition.uses <= _KNOWN_OF_ALL:
             return False
-        return self.condition.holds(call.asked or call.unparsed) is not None
+        return any(self.condition.holds(each) is not None for each in requests(call))
 
     def __str__(self) -> str:
         return truncate(", ".join(map(field_in_python, self.when, self.when.values())) or "any call", _MAX_EXPECTED)

@@ -103,15 +103,25 @@ def test_in_setup(started):
 
 def test_without():
     assert 0
+
+def test_waits(mockserver):
+    mockserver.on().reply("Hi!", timing={"first_token": "9s"})
+    assert 0
+
+def test_endpoint(mockserver):
+    import httpx
+    httpx.post(f"{mockserver.base_url('anthropic')}/v1/skills").raise_for_status()
 """
     result = ran(pytester, tests, "--tb=short")
-    result.assert_outcomes(failed=5, errors=1)
+    result.assert_outcomes(failed=7, errors=1)
     told = result.stdout.str()
     assert "no calls received; is the client using the mock's base URL?" in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
     assert "test_it.py:7 answered 0 of 1 expected call" in told
     assert 'no rule answered "too early" (call 1)' in told
-    assert told.count("- mockserver -") == 3
+    assert ": its timing is ignored; set timing=True in the mark" in told
+    assert 'mockserver.on(path="/v1/skills", method="POST").reply(json={})' in told
+    assert told.count("- mockserver -") == 5
 
 
 def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:

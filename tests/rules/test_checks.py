@@ -117,6 +117,10 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
             "{steps: [{tool_calls: [{name: f}]}]}",
             '3:21: the operation "completions" cannot send "tool_calls"; chat, responses can',
         ),
+        (
+            *("input_tokens", "{json: {input_tokens: 7}}"),
+            '3:12: the operation "input_tokens" cannot send "json"; for a count, write text: "" and usage: {',
+        ),
     ],
 )
 def test_what_the_operations_asked_for_have_no_place_for_is_told(when, then, told):

@@ -164,9 +164,8 @@ def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -
                 key == "items" and _chats_have_items(when, wanted)
             ):
                 able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
-                context.at("then", *path, key).refuse_key(
-                    f'the operation "{wanted[0]}" cannot send "{key}"; {able} can'
-                )
+                hint = _OPERATIONS_INSTEAD.get(wanted[0], f"; {able} can")
+                context.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"{hint}')
 
 
 def misfit(outcome: RuleOutcome, operation: str) -> str | None:
@@ -220,14 +219,16 @@ _PURPOSE_OF: Mapping[str, str] = {
 }
 # The operations whose answers cannot contain these keys.
 _NOT_SENT: Mapping[str, tuple[str, ...]] = {
-    "items": ("chat", "completions"),
-    "failed": ("chat", "completions"),
-    "tool_calls": ("completions",),
+    "items": ("chat", "completions", "input_tokens"),
+    "failed": ("chat", "completions", "input_tokens"),
+    "tool_calls": ("completions", "input_tokens"),
+    **dict.fromkeys(("json", "refusal", "parts", "choices"), ("input_tokens",)),
     "system_fingerprint": ("completions", "responses"),
 }
 _OPERATIONS_INSTEAD: Mapping[str, str] = {
     "embeddings": "; write embedding: [...]",
     "moderations": "; write moderation: {...}",
+    "input_tokens": '; for a count, write text: "" and usage: {prompt_tokens: 9}',
 }
 _IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, operations in _PURPOSES.items()}
 

@@ -3,16 +3,22 @@
 `bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `protocol` is the
 same behind mockserver's own protocol. `split` is mockserver
 itself, but every frame of a stream leaves in a send of its own. `stamps` streams frames that tell when they left.
+`wheel` writes the pieces of the file PIECES at their times, by one timer for all streams, whatever it is asked; `join`
+parses a chat and joins its texts before it sends the bytes of `bare`.
 """
 
 import asyncio
+import json
+import math
 import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import uvicorn
+import uvloop
 
 Send = Callable[[Any], Awaitable[None]]
 BODY = (
@@ -38,8 +44,6 @@ async def bare(scope: Any, receive: Any, send: Send) -> None:
 
 def split() -> Any:
     """mockserver with one send for each frame."""
-    from pathlib import Path
-
     from mockserver.server.app import build_app
     from mockserver.server.live import Sources, start
 
@@ -72,6 +76,82 @@ async def stamps(scope: Any, receive: Any, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
 
 
+async def join(scope: Any, receive: Any, send: Send) -> None:
+    """Parse the JSON of the request, join the texts of its messages, send the bytes."""
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    "\n".join([message["content"] for message in json.loads(body)["messages"]])
+    await send(START)
+    await send({"type": "http.response.body", "body": BODY})
+
+
+class Wheel:
+    """One timer for the pieces of all streams; FIRST and EACH are the milliseconds between them."""
+
+    def __init__(self, pieces: list[bytes], first: int, each: int) -> None:
+        self.pieces, self.first, self.each = pieces, first, each
+        self.due: dict[int, list[Stream]] = {}
+        self.turns = False
+
+    def add(self, stream: "Stream") -> None:
+        """Write the next piece of a stream when it is due."""
+        self.due.setdefault(math.ceil(stream.at), []).append(stream)
+        if not self.turns:
+            self.turns = True
+            self.turn()
+
+    def turn(self) -> None:
+        """Write what is due."""
+        now, late = time.monotonic() * 1000, sorted(self.due)
+        for tick in late:
+            if tick > now:
+                break
+            for stream in self.due.pop(tick):
+                stream.go_on(now)
+        self.turns = bool(self.due)
+        if self.turns:
+            asyncio.get_running_loop().call_later(0.001, self.turn)
+
+
+class Stream(asyncio.Protocol):
+    """A connection on which each request gets the pieces of the wheel."""
+
+    def __init__(self, wheel: Wheel) -> None:
+        self.wheel = wheel
+
+    def connection_made(self, transport: Any) -> None:
+        """Keep the transport."""
+        self.write = transport.write
+
+    def data_received(self, data: bytes) -> None:
+        """Send the head; the first piece is due after a while."""
+        self.write(self.wheel.pieces[0])
+        self.number, self.at = 1, time.monotonic() * 1000 + self.wheel.first
+        self.wheel.add(self)
+
+    def go_on(self, now: float) -> None:
+        """Write all that is due by now."""
+        pieces, begin = self.wheel.pieces, self.number
+        while self.at <= now and self.number < len(pieces):
+            self.number += 1
+            self.at += self.wheel.each
+        self.write(pieces[begin] if self.number == begin + 1 else b"".join(pieces[begin : self.number]))
+        if self.number < len(pieces):
+            self.wheel.add(self)
+
+
+async def wheel(port: int) -> None:
+    """Serve streams by a wheel."""
+    pieces = [piece.encode("latin-1") for piece in json.loads(Path(os.environ["PIECES"]).read_text())]
+    turning = Wheel(pieces, int(os.environ["FIRST"]), int(os.environ["EACH"]))
+    server = await asyncio.get_running_loop().create_server(lambda: Stream(turning), "127.0.0.1", port, backlog=4096)
+    await server.serve_forever()
+
+
 def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
     if name != "protocol":
@@ -82,7 +162,11 @@ def protocol(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    app = {"bare": lambda: bare, "protocol": lambda: bare, "split": split, "stamps": lambda: stamps}[sys.argv[1]]()
+    if sys.argv[1] == "wheel":
+        uvloop.run(wheel(int(sys.argv[2])))
+        sys.exit()
+    plain = {"bare": bare, "protocol": bare, "stamps": stamps, "join": join}
+    app = split() if sys.argv[1] == "split" else plain[sys.argv[1]]
     uvicorn.run(
         app,
         port=int(sys.argv[2]),

@@ -73,12 +73,18 @@ class Head(Struct, frozen=True):
     headers: Headers
 
 
-class Write(Struct, frozen=True):
-    """Bytes of the body and their weight in tokens; `frame`: the event of a stream that they carry."""
+class Write(Struct, frozen=True, eq=False):
+    """Bytes of the body, and their weight in tokens; `frame`: the event that they carry. Equal bytes are equal."""
 
     data: bytes
     tokens: int = 0
     frame: Frame | bytes | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Write) and self.data == other.data
+
+    def __hash__(self) -> int:
+        return hash(self.data)
 
 
 class Wait(Struct, frozen=True):

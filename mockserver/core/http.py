@@ -124,3 +124,4 @@ class Reply(Struct, frozen=True):
     pieces: Iterable[bytes] | None = None  # of a large body, made as they are sent, once; `body` is empty then
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would
     beats: tuple[float, ...] = ()  # seconds since the start at which each frame leaves, or the body, if it was recorded
+    parts: tuple[tuple[float, int], ...] = ()  # of a paced stream: when each part of the body leaves, where it ends

@@ -111,6 +111,8 @@ def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False)
         return (head, Write(b""))
     if reply.beats and not pace.at_once:
         return _beaten(head, reply)
+    if reply.parts and not pace.at_once:
+        return _parted(head, reply)
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
         if reply.pieces is not None:
@@ -132,22 +134,20 @@ def joined(reply: Reply) -> Reply:
     return replace(reply, frames=chain((first, second), several))
 
 
-class ReplayedFrames:
-    """Frames that are rendered once, by the first reader, and replayed to later ones."""
-
-    def __init__(self, frames: Iterable[Frame | bytes]) -> None:
-        self._source, self._made = iter(frames), list[Frame | bytes]()
-
-    def __iter__(self) -> Iterator[Frame | bytes]:
-        at = 0
-        while True:
-            if at == len(self._made):
-                frame = next(self._source, None)
-                if frame is None:
-                    return
-                self._made.append(frame)
-            yield self._made[at]
-            at += 1
+def parted(reply: Reply, pace: Pace) -> Reply:
+    """Return the reply with its frames joined to a body, of which each part leaves at its time."""
+    if reply.frames is None:
+        return reply
+    written, parts, size = list[bytes](), list[tuple[float, int]](), 0
+    for moment, _, frame in _timed(reply.frames, pace):
+        data = sse(frame)
+        written.append(data)
+        size += len(data)
+        if parts and parts[-1][0] == moment:
+            parts[-1] = (moment, size)
+        elif data:
+            parts.append((moment, size))
+    return replace(reply, frames=None, body=b"".join(written), parts=tuple(parts))
 
 
 def sse(frame: Frame | bytes) -> bytes:
@@ -180,20 +180,40 @@ WITHOUT_BODY = (204, 304)  # statuses
 
 
 def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
-    """Send the frame that ends the n-th token at that token's time; a frame without tokens follows the one before."""
-    if pace.timing.total is not None:
-        frames = tuple(frames)
-        pace = pace.fitted(sum(map(_tokens, frames)))
     yield head
-    moments, token, now = pace.moments(), 0, 0.0
-    for frame in frames:
-        tokens = _tokens(frame)
-        token += tokens
-        moment = moments.of(token)
+    now = 0.0
+    for moment, tokens, frame in _timed(frames, pace):
         if moment > now:
             yield Wait(moment - now)
             now = moment
         yield Write(sse(frame), tokens, frame)
+
+
+def _timed(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
+    """Yield when each frame leaves, in seconds since the start, with its tokens.
+
+    The frame that ends the n-th token leaves at that token's time; a frame without tokens follows the one before.
+    """
+    if pace.timing.total is not None:
+        frames = tuple(frames)
+        pace = pace.fitted(sum(map(_tokens, frames)))
+    moments, token, now = pace.moments(), 0, 0.0
+    for frame in frames:
+        tokens = _tokens(frame)
+        token += tokens
+        now = max(now, moments.of(token))
+        yield now, tokens, frame
+
+
+def _parted(head: Head, reply: Reply) -> Iterator[Action]:
+    yield head
+    now, start = 0.0, 0
+    for moment, end in reply.parts:
+        if moment > now:
+            yield Wait(moment - now)
+            now = moment
+        yield Write(reply.body[start:end])
+        start = end
 
 
 def _beaten(head: Head, reply: Reply) -> Iterator[Action]:

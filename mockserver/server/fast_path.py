@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from math import inf
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,8 +28,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Plan, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.core.text import printable
-from mockserver.delivery.drive import COMPLETE, fits, header_lines
-from mockserver.delivery.script import AT_ONCE
+from mockserver.delivery.drive import COMPLETE, PacedStream, fits, header_lines
+from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import Operation, Texts
 from mockserver.dialects._parse import read_json
 from mockserver.engine.answer import drawn, with_tokenizer
@@ -45,7 +46,16 @@ _LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,8})\r\n")
 Head = tuple[bytes, bytes]  # of a request: before and after the digits of its content-length
 NamesRequest = Callable[[HttpRequest, Call | None], Headers]  # the headers of a reply that name its request
 Mark = Callable[[Call], str]  # an id that follows from the call
-Write = Callable[[int, bytes, bytes], None]  # status, header lines, body; without a content-length it goes in chunks
+
+
+class Connection(Protocol):
+    """What an answer is written to; `head`: its header lines."""
+
+    def write_whole(self, status: int, head: bytes, body: bytes) -> None:
+        """Write an answer; without a content-length it goes in one chunk."""
+
+    def write_paced(self, status: int, head: bytes, stream: PacedStream) -> None:
+        """Write the head of a paced stream, then its parts when they are due."""
 
 
 LESSON = "mockserver.lesson"  # the extension of an ASGI scope by which the handler teaches the fast path
@@ -85,6 +95,8 @@ class Template(Struct, eq=False):
     again: Callable[[int], Reply]
     headers: NamesRequest
     marks: tuple[tuple[bytes, Mark], ...]
+    pace: Pace
+    timed: bool | None  # the timing override of the requests
     confirmed: bool = False
     variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
@@ -101,7 +113,7 @@ class Template(Struct, eq=False):
             body = body.replace(old, mark(call).encode())
         headers = tuple([(name, own.get(name, value)) for name, value in reply.headers])
         lines = variant.lines % tuple([own[name] for name in variant.named])
-        return Reply(reply.status, headers, body), lines.encode("latin-1")
+        return Reply(reply.status, headers, body, parts=reply.parts), lines.encode("latin-1")
 
 
 class Shape(Struct, eq=False):
@@ -157,7 +169,7 @@ class FastPath:
         lane = self._lanes.get(head)
         return lane if lane is not None and lane.settings is self._live.settings else None
 
-    def answer(self, data: bytes, write: Write) -> bool:
+    def answer(self, data: bytes, connection: Connection) -> bool:
         """Answer the request that `data` is, or return False: the handler has to."""
         request, live = parted(data), self._live
         lane = None if request is None else self.lane(request[0])
@@ -177,7 +189,7 @@ class FastPath:
         if prepared is None:
             return False
         exchange = self._open(lane, body, engine)
-        self._send(exchange, prepared, write)
+        self._send(exchange, prepared, connection)
         return True
 
     def _filled(self, lane: Lane, body: bytes, engine: Engine) -> Prepared | None:
@@ -193,7 +205,8 @@ class FastPath:
         if template is None or template.rule is not rule or not template.confirmed or tokens > shape.most:
             return None
         reply, lines = template.filled(self._variant(template, tokens), call)
-        return Prepared(template.plan, reply, call, prompt_tokens=tokens, lines=lines)
+        pace, timed = template.pace, template.timed
+        return Prepared(template.plan, reply, call, pace, timed, prompt_tokens=tokens, lines=lines)
 
     def _variant(self, template: Template, tokens: int) -> Variant:
         variant = template.variants.get(tokens)
@@ -216,7 +229,7 @@ class FastPath:
         exchange.take(body)
         return exchange
 
-    def _send(self, exchange: Exchange, prepared: Prepared, write: Write) -> None:
+    def _send(self, exchange: Exchange, prepared: Prepared, connection: Connection) -> None:
         journal, reply, call = self._live.journal, prepared.reply, prepared.call
         exchange.plan, exchange.prompt_tokens = prepared.plan, prepared.prompt_tokens
         exchange.status, exchange.reply_headers = reply.status, reply.headers
@@ -229,8 +242,12 @@ class FastPath:
         if self._live.settings.source_headers:
             source = printable(prepared.plan.source).encode("latin-1")
             head += b"x-mockserver-source: %b\r\nx-mockserver-call: %d\r\n" % (source, exchange.seq)
+        if self._live.pace_of(prepared, exchange.namespace) is not AT_ONCE:
+            on_end = partial(journal.close, exchange)
+            connection.write_paced(reply.status, head, PacedStream(reply, exchange.began, exchange.note, on_end))
+            return
         exchange.note(reply.body)
-        write(reply.status, head, reply.body)
+        connection.write_whole(reply.status, head, reply.body)
         journal.close(exchange, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
@@ -269,7 +286,8 @@ class FastPath:
 def _is_simple(prepared: Prepared) -> bool:
     """Whether a reply is sent at once and as it is, and nothing is counted or kept for it."""
     return (
-        (prepared.pace is AT_ONCE and prepared.kept is None and prepared.charge is None and not prepared.plan.faults)
+        (prepared.pace is AT_ONCE or prepared.reply.parts != ())
+        and (prepared.kept is None and prepared.charge is None and not prepared.plan.faults)
         and fits(prepared.reply)
         and header_lines(prepared.reply.headers)[1] in (None, len(prepared.reply.body))
     )
@@ -278,7 +296,7 @@ def _is_simple(prepared: Prepared) -> bool:
 def _same(filled: tuple[Reply, bytes], other: Reply) -> bool:
     reply, lines = filled
     same = (reply.status, reply.headers, reply.body) == (other.status, other.headers, other.body)
-    return same and lines == header_lines(other.headers)[0]
+    return same and reply.parts == other.parts and lines == header_lines(other.headers)[0]
 
 
 def _shape(call: Call, engine: Engine) -> Shape:
@@ -304,7 +322,7 @@ def _template(rule: Rule, prepared: Prepared, headers: NamesRequest, seed: Seed)
         return None
     marks = [(mark(call).encode(), mark) for mark in _marks(made, seed)]
     shown = tuple([each for each in marks if each[0] in prepared.reply.body])
-    return Template(rule, prepared.plan, call, again, headers, shown)
+    return Template(rule, prepared.plan, call, again, headers, shown, prepared.pace, prepared.timed)
 
 
 def _marks(answer: Answer, seed: Seed) -> Iterator[Mark]:
@@ -330,8 +348,10 @@ class Lesson(Struct, frozen=True, eq=False):
     head: Head
     query: bytes
 
-    def learn(self, http: HttpRequest, operation: Operation, prepared: Prepared, engine: Engine) -> Hashable:
-        """Return the key by which the fast path looks an equal request up."""
+    def learn(self, http: HttpRequest, operation: Operation, prepared: Prepared, engine: Engine) -> Hashable | None:
+        """Return the key by which the fast path looks an equal request up; None if it can't answer that."""
+        if not _is_simple(prepared):
+            return None
         assert prepared.call is not None  # noqa: S101  # what can be cached has one
         origin = (prepared.call.dialect, operation.name, self.query, operation.texts)
         lane = self.fast_path.learn(self.head, http, origin)

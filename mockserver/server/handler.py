@@ -34,9 +34,10 @@ from mockserver.delivery.drive import (
     drive,
     fits,
     hand_over,
+    hand_over_paced,
 )
 from mockserver.delivery.faults import apply_faults
-from mockserver.delivery.script import AT_ONCE, Pace, ReplayedFrames, joined, script
+from mockserver.delivery.script import AT_ONCE, Pace, joined, parted, script
 from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.answer import with_tokenizer
@@ -201,7 +202,7 @@ class Handler(Struct, eq=False):
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
                 if lesson is not None and not more:
-                    key = lesson.learn(http, self.operation(http.method), prepared, engine)
+                    key = lesson.learn(http, self.operation(http.method), prepared, engine) or key
                 prepared.made = prepared.again = None
                 live.memo.put(key, engine, prepared)
             return prepared
@@ -247,6 +248,10 @@ class Handler(Struct, eq=False):
             return await hand_over(prepared.reply, more, line, exchange.note)
         if prepared.pace is not AT_ONCE:
             line.began = (reservation and reservation.waited_until) or exchange.asked
+            if prepared.reply.parts and self.live.pace_of(prepared, exchange.namespace) is not AT_ONCE:
+                more = _with_source(limits, prepared, exchange, self.live.settings)
+                if ended := await hand_over_paced(prepared.reply, more, line, exchange.note):
+                    return ended
         return await drive(_actions(self, prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
@@ -295,7 +300,7 @@ def elsewhere(handler: Handler, http: HttpRequest, call: Call | None = None, rep
 def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
     reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
     more = _with_source(limits, prepared, exchange, handler.live.settings)
-    actions = script(reply, _effective_pace(prepared, handler.live, exchange.namespace), more, apart=bool(faults))
+    actions = script(reply, handler.live.pace_of(prepared, exchange.namespace), more, apart=bool(faults))
     if not faults or call is None:
         return actions
     streamed, head = reply.frames is not None, exchange.method == "HEAD"
@@ -378,8 +383,9 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
         render = handler.operation(call.http.method).render
         reply = render(call, outcome)
-        if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule "):
-            made, again = outcome, partial(_rendered_again, render, call, outcome)
+        varies = plan.timing.jitter or plan.timing.prompt_per_1k  # with the call
+        if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule ") and not varies:
+            made, again = outcome, partial(_rendered_again, render, call, outcome, pace)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)
         reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)
@@ -388,7 +394,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
     if pace.at_once or timed is False:
         reply = joined(reply)
     elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_CACHED_TOKENS:
-        reply = replace(reply, frames=ReplayedFrames(reply.frames))
+        reply = parted(reply, pace)
     return Prepared(plan.rendered, reply, call, pace, timed, plan.kept, made=made, again=again)
 
 
@@ -399,8 +405,11 @@ def _with_own_urls(reply: Reply, own_urls: Callable[[HttpRequest, bytes], bytes]
     return replace(reply, headers=merge_headers(reply.headers, (("content-length", str(len(body))),)), body=body)
 
 
-def _rendered_again(render: Callable[[Call, Success], Reply], call: Call, answer: Answer, prompt_tokens: int) -> Reply:
-    return joined(render(call, replace(answer, usage=replace(answer.usage, prompt=prompt_tokens))))
+def _rendered_again(
+    render: Callable[[Call, Success], Reply], call: Call, answer: Answer, pace: Pace, prompt_tokens: int
+) -> Reply:
+    reply = render(call, replace(answer, usage=replace(answer.usage, prompt=prompt_tokens)))
+    return joined(reply) if pace.at_once else parted(reply, pace)
 
 
 def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
@@ -410,13 +419,6 @@ def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
     if timing.at_once:
         return AT_ONCE
     return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)
-
-
-def _effective_pace(prepared: Prepared, live: Live, namespace: str) -> Pace:
-    if prepared.pace is AT_ONCE:
-        return AT_ONCE
-    timed = live.timed(namespace) if prepared.timed is None else prepared.timed
-    return prepared.pace if timed else AT_ONCE
 
 
 def _with_source(limits: Headers, prepared: Prepared, exchange: Exchange, settings: Settings) -> Headers:
@@ -456,7 +458,7 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
 def _is_small(reply: Reply, body: bytes) -> bool:
     if reply.frames is reply.pieces is None:
         return len(body) + len(reply.body) <= MAX_CACHED
-    return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_CACHED
+    return isinstance(reply.frames, tuple) and len(body) <= MAX_CACHED
 
 
 _printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold it

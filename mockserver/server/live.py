@@ -203,6 +203,13 @@ class Live(Struct):
     def timed(self, namespace: str) -> bool:
         return self.namespaces.get(namespace).timed
 
+    def pace_of(self, prepared: Prepared, namespace: str) -> Pace:
+        """Return the pace of a reply, which the request or the namespace may have switched off."""
+        if prepared.pace is AT_ONCE:
+            return AT_ONCE
+        timed = self.timed(namespace) if prepared.timed is None else prepared.timed
+        return prepared.pace if timed else AT_ONCE
+
     async def forget(self, namespace: str) -> None:
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)

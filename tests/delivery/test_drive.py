@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Reply
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MAX_WRITE, Line, drive, fits, hand_over
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MAX_WRITE, Line, PacedStream, Wheel, drive, fits, hand_over
 from mockserver.delivery.script import AT_ONCE, script
 from tests.kit.clock import HandClock
 
@@ -156,6 +156,77 @@ async def test_pieces_between_waits_take_the_fast_path_while_it_is_open(open: bo
     assert way.went == ([b"0", b"1"] if open else [])
     sent = [message["body"] for message in connection.sent[1:]]
     assert [body for body in sent if body] == ([b"2"] if open else [b"0", b"1", b"2"])
+
+
+class Chunks:
+    """What a paced stream writes to; notes each chunk with its time, and the journal's note of it."""
+
+    def __init__(self, clock: HandClock, *, took: float = 0.0) -> None:
+        self.clock, self.took, self.stalled = clock, took, False
+        self.sent, self.noted, self.ended = list[tuple[float, bytes]](), list[bytes](), list[str]()
+
+    def piece(self, data: bytes) -> bool:
+        self.sent.append((self.clock.now, data))
+        self.clock.now += self.took
+        return True
+
+    def end(self, data: bytes) -> None:
+        self.piece(data + b"$")
+
+    def stream(self, body: bytes, *, each: float = 1.0) -> PacedStream:
+        """One byte of the body every so many seconds."""
+        parts = tuple((each * (number + 1), number + 1) for number in range(len(body)))
+        stream = PacedStream(Reply(200, (), body, parts=parts), self.clock.now, self.noted.append, self.ended.append)
+        stream.sink = self
+        return stream
+
+
+def turned(clock: HandClock) -> None:
+    while clock.alarms:
+        clock.step()
+
+
+def test_the_parts_of_streams_leave_when_they_are_due() -> None:
+    clock = HandClock()
+    wheel, one, other = Wheel(clock), Chunks(clock), Chunks(clock)
+    wheel.add(one.stream(b"abc"))
+    wheel.add(other.stream(b"xyz", each=0.75))
+    turned(clock)
+    assert one.sent == [(1.0, b"a"), (2.0, b"b"), (3.0, b"c$")]
+    assert other.sent == [(0.75, b"x"), (1.5, b"y"), (2.25, b"z$")]
+    assert (one.noted, one.ended, other.ended) == ([b"a", b"b", b"c"], [COMPLETE], [COMPLETE])
+
+
+def test_streams_that_are_late_are_evenly_so() -> None:
+    clock = HandClock()
+    wheel, all_of_them = Wheel(clock), [Chunks(clock, took=0.5) for _ in range(6)]
+    for chunks in all_of_them:
+        wheel.add(chunks.stream(b"abcdefghi"))
+    turned(clock)
+    assert {b"".join(data for _, data in chunks.sent) for chunks in all_of_them} == {b"abcdefghi$"}
+    assert {len(chunks.sent) for chunks in all_of_them} <= {3, 4}  # what is late leaves together
+    for chunks in all_of_them:
+        assert all(
+            time >= sum(map(len, dict(chunks.sent[: at + 1]).values())) - 1 for at, (time, _) in enumerate(chunks.sent)
+        )
+
+
+def test_a_stream_waits_for_a_client_that_does_not_read_and_stops_when_it_leaves() -> None:
+    clock = HandClock()
+    wheel, chunks = Wheel(clock), Chunks(clock)
+    stream = chunks.stream(b"abcd")
+    wheel.add(stream)
+    clock.step()
+    chunks.stalled = True
+    clock.step()
+    assert (stream.stalled, clock.alarms) == (True, [])
+    clock.now, chunks.stalled = 3.5, False
+    wheel.add(stream)
+    clock.step()
+    assert chunks.sent == [(1.0, b"a"), (3.5, b"bc")]
+    stream.stop(CLIENT_LEFT)
+    turned(clock)
+    assert (chunks.sent[2:], chunks.noted, chunks.ended) == ([], [b"a", b"bc"], [CLIENT_LEFT])
 
 
 async def test_the_timers_of_the_loop_are_never_early() -> None:

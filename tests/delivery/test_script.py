@@ -9,7 +9,7 @@ from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.script import AT_ONCE, Pace, ReplayedFrames, joined, script, sse
+from mockserver.delivery.script import AT_ONCE, Pace, joined, parted, script, sse
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -94,22 +94,24 @@ def test_frames_are_paced_by_their_tokens() -> None:
     ]
 
 
-def test_frames_that_are_kept_are_made_once_and_as_they_are_read() -> None:
-    made = list[int]()
+def sent_at(actions: Iterable[Action]) -> Mapping[float, bytes]:
+    """What is written at which time."""
+    now, found = 0.0, dict[float, bytes]()
+    for action in actions:
+        if isinstance(action, Wait):
+            now = round(now + action.seconds, 9)
+        elif isinstance(action, Write):
+            found[now] = found.get(now, b"") + action.data
+    return found
 
-    def frames() -> Iterator[Frame]:
-        for number in range(4):
-            made.append(number)
-            yield Frame(str(number).encode())
 
-    kept = ReplayedFrames(frames())
-    one, other = iter(kept), iter(kept)
-    assert (next(one), next(other), next(other)) == (Frame(b"0"), Frame(b"0"), Frame(b"1"))
-    assert made == [0, 1]
-    assert list(one) == [Frame(b"1"), Frame(b"2"), Frame(b"3")]
-    assert list(other) == [Frame(b"2"), Frame(b"3")]
-    assert list(kept) == list(kept)
-    assert made == [0, 1, 2, 3]
+@pytest.mark.parametrize("timing", [Timing(0.5, 0.1), Timing(0.5, 0.1, jitter=0.5), Timing(total=3.0), Timing(0.5)])
+def test_the_parts_of_a_body_leave_when_its_frames_would(timing: Timing) -> None:
+    pace = Pace(timing, Seed(3))
+    reply = parted(STREAM, pace)
+    assert (reply.frames, reply.body) == (None, b"".join(map(sse, FRAMES)))
+    assert sent_at(script(reply, pace)) == sent_at(script(STREAM, pace))
+    assert list(script(reply, AT_ONCE)) == list(script(STREAM, AT_ONCE))
 
 
 @pytest.mark.parametrize("first", [0.0, 0.25, 9.0])

@@ -23,6 +23,12 @@ rules:
   - name: slow
     when: {last_user: "*slow*"}
     then: {text: "In a while.", timing: {first_token: 5ms}}
+  - name: paced
+    when: {last_user: "*paced*"}
+    then: {text: "One two three four five six.", timing: {first_token: 3ms, per_token: 2ms}}
+  - name: endless
+    when: {last_user: "*endless*"}
+    then: {text: "One two three four five six.", timing: {first_token: 10ms, per_token: 30s}}
   - name: weather
     when: {last_user: "*weather*", operation: chat}
     then: {tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
@@ -51,7 +57,18 @@ TEXTS = (
     *("weather here", "twice", "twice again", "twice and again", "twice, the last", "repeat 1", "repeat 2", "repeat 3"),
     *("slow one", "slow two", "slow three", "tilted 1", "tilted 2", "tilted 3", "failing 1", "failing 2", "failing 3"),
     *("nothing that a rule knows", "nothing else", "hello ü €", 'hello \\ud83d\\ude00 \\" \\n', "thanks", "oh please"),
-    *("please do", "hello " * 40, "hello " * 400, " ", "", "hello 1"),
+    *(
+        "paced one",
+        "paced two",
+        "paced two",
+        "paced three",
+        "please do",
+        "hello " * 40,
+        "hello " * 400,
+        " ",
+        "",
+        "hello 1",
+    ),
 )
 MOUNTS: Mapping[str, str] = {
     "openai": "/openai/v1/chat/completions",
@@ -141,14 +158,16 @@ def exchanged(running: Running, requests: Sequence[bytes]) -> list[tuple[object,
     """Each answer as it came, without its date, and its row of the journal."""
     port = int(running.address.rpartition(":")[2])
     with Raw(port) as raw:
-        answers = [answer_of(raw.send(each)) for each in requests]
+        answers = [answer_of(raw.send(each), framed=b"paced" not in each) for each in requests]
     running.settle()
     return list(zip(answers, map(row_of, running.live.journal), strict=True))
 
 
-def answer_of(raw: Raw) -> object:
+def answer_of(raw: Raw, *, framed: bool) -> object:
+    """Status, headers and body, with its framing: that of a paced stream depends on how late its parts are."""
     answer = raw.receive()
-    return answer.status, [field for field in answer.headers.items() if field[0] != "date"], answer.framed
+    fields = [field for field in answer.headers.items() if field[0] != "date"]
+    return answer.status, fields, answer.framed if framed else answer.body
 
 
 def row_of(row: Any) -> Mapping[str, object]:
@@ -276,6 +295,50 @@ def test_a_connection_that_is_to_close_closes(closing: bytes, rules_file: Path, 
             with Raw(int(running.address.rpartition(":")[2])) as raw:
                 assert raw.send(each.replace(b"HTTP/1.1", closing)).rest().startswith(b"HTTP/1.1 200 ")
     assert not any(answered)
+
+
+ENDLESS = request(MOUNTS["openai"], "endless", ', "stream": true')
+
+
+@contextmanager
+def streaming(running: Running, *more: bytes) -> Iterator[Raw]:
+    """A connection that has got the beginning of a paced stream on the fast path."""
+    port = int(running.address.rpartition(":")[2])
+    with Raw(port) as raw:
+        raw.send(ENDLESS)._until(b"One")
+    with Raw(port) as raw:
+        raw.send(ENDLESS, *more)._until(b"One")
+        yield raw
+
+
+def test_a_client_that_leaves_a_paced_stream_is_noted(rules_file: Path, answered: list[bool]) -> None:
+    with serving(rules_file) as running:
+        with streaming(running):
+            pass
+        running.hang_up()
+        running.settle()
+        assert [row.ending for row in running.live.journal] == ["client left after 2 frames"] * 2
+        assert not running._server.server_state.tasks
+    assert answered == [False, True]
+
+
+def test_a_server_that_stops_ends_paced_streams(rules_file: Path, answered: list[bool]) -> None:
+    with serving(rules_file) as running, streaming(running):
+        running.stop()
+        assert [row.ended for row in running.live.journal] == ["client left", "server stopped"]
+    assert answered == [False, True]
+
+
+def test_a_request_behind_a_paced_stream_waits_for_its_end(rules_file: Path, answered: list[bool]) -> None:
+    paced = request(MOUNTS["openai"], "paced", ', "stream": true')
+    with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        alone = raw.send(paced).receive().body
+        raw.send(paced)
+        assert [each.body for each in (raw.send(paced).receive(), raw.receive())] == [alone] * 2
+        running.settle()
+        assert [row.ended for row in running.live.journal] == ["complete"] * 3
+        assert not running._server.server_state.tasks
+    assert answered[:2] == [False, True]
 
 
 def test_what_is_learned_takes_little_memory(rules_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

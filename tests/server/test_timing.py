@@ -14,7 +14,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Timing
 from mockserver.delivery.script import AT_ONCE, Pace, script
 from mockserver.dialects import discover
-from mockserver.server.handler import LARGE, Handler, _effective_pace
+from mockserver.server.handler import LARGE, Handler
 from mockserver.server.live import Live, Prepared
 from mockserver.server.routes import find, places
 from tests.kit.local import Local, local
@@ -105,7 +105,7 @@ def test_a_longer_prompt_makes_the_first_token_later() -> None:
 
 
 def delivered(server: Local, answer: Prepared) -> Pace:
-    return _effective_pace(answer, server.live, "default")
+    return server.live.pace_of(answer, "default")
 
 
 @pytest.mark.parametrize(("header", "timed"), [("off", False), ("OFF", False), ("on", True), (None, None)])

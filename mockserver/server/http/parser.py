@@ -129,9 +129,15 @@ class DeadlineWatch:
 
     def __init__(self, refuse: Refuse, deadlines: Deadlines) -> None:
         self.refuse, self.deadlines = refuse, deadlines
-        self.now = 0.0  # the loop's time when last looked at; good enough for what is counted in many seconds
+        self._passed = 0.0  # seconds, when last looked
+        self._looked = 0.0  # the loop's time then
         self._inside: set[RequestParser] = set()
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def time(self) -> float:
+        """The time that deadlines count: it stands still while the loop is behind, and what has come is not read."""
+        return self._passed + min(asyncio.get_running_loop().time() - self._looked, MOST_LOOKS * self.deadlines.look)
 
     def enter(self, one: "RequestParser") -> None:
         self._inside.add(one)
@@ -154,13 +160,15 @@ class DeadlineWatch:
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        self.now = now = loop.time()
+        self._passed, self._looked = self.time, loop.time()
+        now = self._passed
         for one in [one for one in self._inside if one.due <= now]:
             one.due = inf
             one.late(now)
         self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
 
 
+MOST_LOOKS = 2  # for how many looks at most one counts, if it comes late
 DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client receives the answer
 
 BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a request, or its body
@@ -194,7 +202,7 @@ class RequestParser(HttpToolsProtocol):
     @property
     def time_limit(self) -> float:
         limits = self.deadline_watch.deadlines
-        return self.loop.time() + (limits.head if self.stage == HEAD else limits.body)
+        return self.deadline_watch.time + (limits.head if self.stage == HEAD else limits.body)
 
     def data_received(self, data: bytes | memoryview) -> None:
         if self.deaf:

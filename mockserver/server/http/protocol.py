@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, WIRE
+from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, STOPPED, WIRE, PacedStream, Wheel
 from mockserver.dialects import discover
 from mockserver.server.fast_path import LESSON, FastPath, Lesson, parted
 from mockserver.server.http import parser
@@ -68,7 +68,7 @@ def protocol_factory(
     fast_path: FastPath | None = None,
 ) -> Callable[..., "ConnectionProtocol"]:
     """What uvicorn takes as `http`: makes the protocol of each connection, all under one deadline watch."""
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), fast_path)
+    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), fast_path, Wheel())
 
 
 class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
@@ -83,10 +83,10 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
     def __init__(
-        self, deadline_watch: DeadlineWatch, unread: Unsent, fast_path: FastPath | None, **uvicorn: Any
+        self, deadline_watch: DeadlineWatch, unread: Unsent, fast_path: FastPath | None, wheel: Wheel, **uvicorn: Any
     ) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self._unread, self._fast_path = deadline_watch, unread, fast_path
+        self.deadline_watch, self._unread, self._fast_path, self._wheel = deadline_watch, unread, fast_path, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -95,7 +95,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.write = transport.write
         self.lent = {WIRE: self, FAST_PATH: self}
         self.deadline_watch.enter(self)
-        self.due = self.loop.time() + self.deadline_watch.deadlines.head
+        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
 
     def data_received(self, data: bytes | memoryview) -> None:
         """Answer a whole request on the fast path, if that knows it; else go the long way, and let it learn."""
@@ -104,7 +104,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             super().data_received(data)
             return
         data = bytes(data)
-        if fast_path.answer(data, self._write_whole):
+        if fast_path.answer(data, self):
             return
         before = self.cycle
         super().data_received(data)
@@ -125,7 +125,23 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     def _is_ending(self) -> bool:
         return self.deaf or self.half or self._leaving or self._stopping or self.flow.write_paused
 
-    def _write_whole(self, status: int, head: bytes, body: bytes) -> None:
+    def write_paced(self, status: int, head: bytes, stream: PacedStream) -> None:
+        """Write the head of a paced stream, then its parts when they are due."""
+        self._running = cycle = self._new_cycle(_PACED, keep_alive=True)
+        cycle.more_body, self.silent = False, False
+        cycle.task = task = self.loop.create_future()  # which nobody awaits: the server cancels it when it stops
+        task.add_done_callback(partial(self._stop_paced, stream))
+        self.tasks.add(task)  # type: ignore[arg-type]
+        self.paced(status, head, stream)
+
+    def _stop_paced(self, stream: PacedStream, task: "asyncio.Future[None]") -> None:
+        """Stop: the server does, or the client has left."""
+        self.tasks.discard(task)
+        if not stream.over:
+            stream.stop(STOPPED)
+            self.close()
+
+    def write_whole(self, status: int, head: bytes, body: bytes) -> None:
         """Write an answer; `head`: its header lines. Without a content-length it goes in one chunk."""
         date = [b"%b: %b\r\n" % field for field in self.server_state.default_headers]
         if b"content-length: " in head:
@@ -135,7 +151,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.transport.write(b"".join((STATUS_LINE[status], *date, head, chunk)))
         self.silent = False
         self.server_state.total_requests += 1
-        self.due = self.deadline_watch.now + self.deadline_watch.deadlines.idle
+        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.idle
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD
@@ -145,6 +161,10 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     def resume_writing(self) -> None:
         self._taken()
         super().resume_writing()
+        stream = None if self._running is None else self._running.stream
+        if stream is not None and stream.stalled:
+            stream.stalled = False
+            self._wheel.add(stream)
 
     def _taken(self) -> None:
         self._unread.add(-self._stalled)
@@ -177,7 +197,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         if self._leaving or self._running is None or not (self.deaf or self.stage == BETWEEN):
             return False
         self.half = True
-        self.due = self.loop.time() + self.deadline_watch.deadlines.farewell
+        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.farewell
         return True
 
     def _new_cycle(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
@@ -205,7 +225,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         else:
             self._running.followed = True
             self.flow.pause_reading()
-            self.due = min(self.due, self.loop.time() + PATIENCE)  # to check whether the client is still there
+            self.due = min(self.due, self.deadline_watch.time + PATIENCE)  # to check whether the client is still there
             self.pipeline.appendleft((cycle, app))  # type: ignore[arg-type]
 
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
@@ -227,7 +247,9 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        self._running = None
+        cycle, self._running = self._running, None
+        if cycle is not None and cycle.scope is _PACED:
+            self.tasks.discard(cycle.task)
         if self._leaving:
             return
         if self.cut != inf:
@@ -237,7 +259,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         elif self.half:
             self.close()
         else:
-            self.due = self.deadline_watch.now + self.deadline_watch.deadlines.idle
+            self.due = self.deadline_watch.time + self.deadline_watch.deadlines.idle
         if not self.pipeline:
             self.flow.resume_reading()
 
@@ -259,6 +281,12 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     def piece(self, data: bytes) -> bool:
         return self._running is not None and not self._leaving and self._running.piece(data)
 
+    def paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+        if self._running is None or self._leaving or not self._running.begin_paced(status, head, stream):
+            return False
+        self._wheel.add(stream)
+        return True
+
     def is_closing(self) -> bool:
         return self._leaving
 
@@ -269,7 +297,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         unread = self.deaf or self.stage != BETWEEN
         self._part()
         self._waiting = self.transport.get_write_buffer_size()
-        self.due = self.loop.time() + self.deadline_watch.deadlines.linger
+        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.linger
         if unread and self.transport.can_write_eof():
             self.flow.resume_reading()
             self.transport.write_eof()
@@ -314,6 +342,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self.close()
 
 
+_PACED: Any = {"type": "http", "http_version": "1.1", "method": "POST", "path": "", "headers": ()}
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
 
 

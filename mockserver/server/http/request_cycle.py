@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from mockserver.core.plan import Failure
+from mockserver.delivery.drive import CLIENT_LEFT, PacedStream
 from mockserver.delivery.script import WITHOUT_BODY
 
 log = logging.getLogger("mockserver")
@@ -17,9 +18,10 @@ log = logging.getLogger("mockserver")
 class RequestCycle(RequestResponseCycle):
     """One request and its answer; `transport` is the connection protocol."""
 
-    task: "asyncio.Task[None] | None" = None  # that answers
+    task: "asyncio.Task[None] | asyncio.Future[None] | None" = None  # that answers
     followed = False  # another request waits behind it, and no more is to be read
     moved = False  # something was sent since somebody last looked
+    stream: PacedStream | None = None  # the answer, if it goes on by itself
     _failure: Failure | None = None  # why the rest of the body will not come
     _open = False  # the answer ends with the connection
 
@@ -52,6 +54,8 @@ class RequestCycle(RequestResponseCycle):
     def leave(self) -> None:
         self.disconnected = True
         self.message_event.set()
+        if self.stream is not None:
+            self.stream.stop(CLIENT_LEFT)
 
     async def receive(self) -> Any:
         """What has come of the body, or that the client has left. Raises Failure when the body will never be whole."""
@@ -73,19 +77,47 @@ class RequestCycle(RequestResponseCycle):
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
         """Send an answer at once, `head` being its header lines, its length among them; False: it is not so simple."""
-        if (
-            (self.more_body or self.response_started or self.disconnected or self.flow.write_paused)
-            or (not self.keep_alive or self.scope["http_version"] != "1.1")
-            or (self.scope["method"] == "HEAD" or status in WITHOUT_BODY)
-        ):
+        if not self._is_simple(status):
             return False
-        self.response_started = self.response_complete = self.moved = True
-        self.waiting_for_100_continue = False
-        date = [b"%b: %b\r\n" % field for field in self.default_headers]
-        self.transport.write(b"".join((STATUS_LINE[status], *date, head, b"\r\n", body)))
+        self.response_complete = True
+        self._begin(status, head, b"\r\n" + body)
         self.message_event.set()
         self.on_response()
         return True
+
+    def begin_paced(self, status: int, head: bytes, stream: PacedStream) -> bool:
+        """Send the head of a stream, which goes on by itself; False: it is not so simple."""
+        if not self._is_simple(status):
+            return False
+        self.chunked_encoding, self.stream, stream.sink = True, stream, self
+        self._begin(status, head, b"transfer-encoding: chunked\r\n\r\n")
+        return True
+
+    def _is_simple(self, status: int) -> bool:
+        return (
+            not (self.more_body or self.response_started or self.disconnected or self.flow.write_paused)
+            and (self.keep_alive and self.scope["http_version"] == "1.1")
+            and (self.scope["method"] != "HEAD" and status not in WITHOUT_BODY)
+        )
+
+    def _begin(self, status: int, head: bytes, rest: bytes) -> None:
+        self.response_started = self.moved = True
+        self.waiting_for_100_continue = False
+        date = [b"%b: %b\r\n" % field for field in self.default_headers]
+        self.transport.write(b"".join((STATUS_LINE[status], *date, head, rest)))
+
+    @property
+    def stalled(self) -> bool:
+        return self.flow.write_paused
+
+    def end(self, data: bytes) -> None:
+        """Send the last chunk of the body."""
+        self.moved = self.response_complete = True
+        self.transport.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data))
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
 
     def piece(self, data: bytes) -> bool:
         """Send a chunk of the body; False: it does not go out in chunks, or not at once."""

@@ -252,14 +252,16 @@ PING = Frame(b'{"type": "ping"}', "ping", part="open")
 
 def events(answer: Answer, options: MessageOptions) -> Iterator[Frame]:
     counted = answer.usage
-    used = _usage(counted, min(1, counted.completion), {}, options.usage)
+    extra = dict(options.usage)
+    done = {key: extra.pop(key) for key in ("iterations",) if key in extra}  # is known at the end only
+    used = _usage(counted, min(1, counted.completion), {}, extra)
     started = {**_head(answer, []), "stop_reason": None, "stop_sequence": None, "stop_details": None}
     yield _frame("message_start", {"message": {**started, "usage": used, **options.extra}}, "open")
     for index, block in enumerate(blocks(answer, options)):
         yield from _block_events(index, block, answer)
     ended = {**_ending(answer), **{key: value for key, value in options.extra.items() if key == "container"}}
     total = {**_input_tokens(counted), "output_tokens": counted.completion}
-    total |= _output_details(counted, answer.choices[0].parts)
+    total |= {**_output_details(counted, answer.choices[0].parts), **done}
     yield _frame("message_delta", {"delta": ended, "usage": total}, "finish")
     yield Frame(b'{"type":"message_stop"}', "message_stop", part="end")
 

@@ -71,7 +71,7 @@ DIALECT = Dialect(
     ),
     features=frozenset({"content_filter", "refusal", "annotations", "items"}),
     missing=dict.fromkeys(
-        ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults"), "{json: {}}"
+        ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
     ),
     variables={
         "ANTHROPIC_BASE_URL": "{address}/anthropic",

@@ -48,16 +48,14 @@ _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
 def operations() -> tuple[Operation, ...]:
-    one = _PATH + "/{batch}"
+    one = _PATH + "/{id}"
     return (
         Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls),
-        Operation("batches", "GET", _PATH, look_up("batches", "batch"), _render_list, own_urls=_own_urls),
-        Operation("batch", "GET", one, look_up("batch", "batch"), _render, own_urls=_own_urls),
-        Operation("delete_batch", "DELETE", one, look_up("delete_batch", "batch"), _render_deletion),
-        Operation(
-            "cancel_batch", "POST", f"{one}/cancel", look_up("cancel_batch", "batch"), _render, own_urls=_own_urls
-        ),
-        Operation("batch_results", "GET", f"{one}/results", look_up("batch_results", "batch"), _render_results),
+        Operation("batches", "GET", _PATH, look_up("batches"), _render_list, own_urls=_own_urls),
+        Operation("batch", "GET", one, look_up("batch"), _render, own_urls=_own_urls),
+        Operation("delete_batch", "DELETE", one, look_up("delete_batch"), _render_deletion),
+        Operation("cancel_batch", "POST", f"{one}/cancel", look_up("cancel_batch"), _render, own_urls=_own_urls),
+        Operation("batch_results", "GET", f"{one}/results", look_up("batch_results"), _render_results),
     )
 
 

@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import clip
@@ -130,8 +131,11 @@ def _cached(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
     yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
 
 
-def _unpaired(body: Body) -> Messages:
-    """Every tool call needs its result at once, every result its call; what a thread holds is not known here."""
+def _unpaired(body: Body, *, first: bool = False) -> Messages:
+    """Every tool call needs its result at once, every result its call; what a thread holds is not known here.
+
+    `first`: results must come before whatever else their turn says.
+    """
     if (body.get("thread") or {}).get("type") == "continue":
         return
     turns = list(_turns(body["messages"]))
@@ -145,7 +149,8 @@ def _unpaired(body: Body) -> Messages:
                 seen[block["id"]] += 1
                 if seen[block["id"]] > 1:
                     yield f"messages.{at}.content.{index}: `tool_use` ids must be unique"
-        results = {block["tool_use_id"] for _, _, block in after if block["type"] == "tool_result"}
+        answers = takewhile(_is_result, after) if first else filter(_is_result, after)
+        results = {block["tool_use_id"] for _, _, block in answers}
         if open_ids := [name for name in calls if name not in results]:
             yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
     for (_, before), (_, blocks) in zip([("", []), *turns], turns, strict=False):
@@ -153,6 +158,10 @@ def _unpaired(body: Body) -> Messages:
         for at, index, block in blocks:
             if block["type"] == "tool_result" and block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
+
+
+def _is_result(entry: tuple[int, int, Body]) -> bool:
+    return bool(entry[2]["type"] == "tool_result")
 
 
 def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
@@ -204,6 +213,7 @@ def live_only(body: Body) -> Messages:
         if block["type"] == "image" and block["source"]["type"] == "base64":
             yield from _of_image(f"{place}.image.source.base64", block["source"]["data"])
     yield from _unthinking(body)
+    yield from _unpaired(body, first=True)
 
 
 def _places(blocks: Blocks) -> Iterator[tuple[str, Body]]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,38 +21,30 @@ _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
 
 
 def operations() -> tuple[Operation, ...]:
-    one = _PATH + "/{file}"
+    one = _PATH + "/{id}"
     return (
         Operation("create_file", "POST", _PATH, _parse, _render),
-        Operation("files", "GET", _PATH, look_up("files", "file"), _render_list),
-        Operation("file", "GET", one, look_up("file", "file"), _render),
-        Operation("delete_file", "DELETE", one, look_up("delete_file", "file"), _render_deletion),
-        Operation("file_content", "GET", f"{one}/content", look_up("file_content", "file"), _render_content),
+        Operation("files", "GET", _PATH, look_up("files"), _render_list),
+        Operation("file", "GET", one, look_up("file"), _render),
+        Operation("delete_file", "DELETE", one, look_up("delete_file"), _render_deletion),
+        Operation("file_content", "GET", f"{one}/content", look_up("file_content"), _render_content),
     )
-
-
-class _Part(NamedTuple):
-    filename: str | None
-    kind: str
-    data: bytes
 
 
 def _parse(http: HttpRequest, strict: bool) -> Call:
     parts = dict(_parts(http))
-    file, expires = parts.get("file"), parts.get("expires_in_seconds")
-    if file is None or file.filename is None:
+    named, data = parts.get("file", ({}, b""))
+    if "filename" not in named:
         raise refuse("file: Field required")
-    raw: dict[str, Json] = {"filename": file.filename, "mime_type": file.kind}
-    if expires is not None:
-        raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires.data.decode("latin-1"), *_SECONDS)
-    meaning = {**raw, "sha256": sha256(file.data).hexdigest()}
-    return Call(
-        NAME, "create_file", "", http, meaning, {**raw, "data": file.data}, ids=_IDS, options=Options(store=True)
-    )
+    raw = dict[str, Json](named)
+    if (expires := parts.get("expires_in_seconds")) is not None:
+        raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires[1].decode("latin-1"), *_SECONDS)
+    meaning = {**raw, "sha256": sha256(data).hexdigest()}
+    return Call(NAME, "create_file", "", http, meaning, {**raw, "data": data}, ids=_IDS, options=Options(store=True))
 
 
-def _parts(http: HttpRequest) -> Iterator[tuple[str, _Part]]:
-    """The named parts of a multipart body."""
+def _parts(http: HttpRequest) -> Iterator[tuple[str, tuple[dict[str, str], bytes]]]:
+    """The parts of a multipart body by their names; with the filename, if there is one, and the media type."""
     boundary = _BOUNDARY.search(http.header("content-type") or "")
     pieces = (b"\r\n" + http.body).split(b"\r\n--" + boundary[1].encode("latin-1")) if boundary else []
     for piece in pieces[1:]:
@@ -61,8 +52,8 @@ def _parts(http: HttpRequest) -> Iterator[tuple[str, _Part]]:
         said = head.decode("utf-8", "replace")
         if name := _NAME.search(said):
             filename, kind = _FILENAME.search(said), _TYPE.search(said)
-            typed = kind[1].strip() if kind else "application/octet-stream"
-            yield name[1], _Part(filename[1] if filename else None, typed, data)
+            typed = {"mime_type": kind[1].strip() if kind else "application/octet-stream"}
+            yield name[1], ({"filename": filename[1], **typed} if filename else typed, data)
 
 
 _BOUNDARY = re.compile(r'boundary="?([^";,]+)')

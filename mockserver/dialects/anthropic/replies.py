@@ -80,11 +80,11 @@ def _container(stated: Json, call: Call) -> Entry:
     return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
 
 
-def look_up(operation: str, parameter: str) -> Callable[[HttpRequest, bool], Call]:
-    """Return the `parse` of an operation on what is stored, by the parameter of its path that is the id."""
+def look_up(operation: str) -> Callable[[HttpRequest, bool], Call]:
+    """Return the `parse` of an operation on what is stored."""
 
     def parse(http: HttpRequest, strict: bool) -> Call:
-        name = http.path_params.get(parameter, "")
+        name = http.path_params.get("id", "")
         return Call(NAME, operation, "", http, {"id": name}, id=name, page=_WHOLE)
 
     return parse
@@ -182,7 +182,7 @@ def refusal_of(failure: Failure, call: Call) -> Answer | None:
 def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[dict[str, Json], int]:
     if failure.status == 529 and failure.reason == "server_error":
         failure = failure.changed(reason="overloaded")
-    if failure.reason == "too_large":  # the server's own words name its limit
+    if failure.reason == "too_large" and call is None:  # the server's own words, which name its limit
         failure = failure.changed(message=None)
     if (place := _of_schema(failure, call)) is not None:
         failure = failure.changed(message=place, param="")

@@ -304,6 +304,8 @@ def test_a_conversation_is_compacted() -> None:
     streamed = list(events(server().ask(PATH, {**body, "stream": True}).body, BetaRawMessageStreamEvent))
     (delta,) = [event["delta"] for event in streamed if event["type"] == "content_block_delta"]
     assert delta["content"] == SEA
+    assert "iterations" not in streamed[0]["message"]["usage"]
+    assert streamed[-2]["usage"]["iterations"] == plain["usage"]["iterations"]
 
 
 CHATS = [name for name, feature in CHAT_FEATURES.items() if name != "tool-result" and not feature.only]

@@ -132,6 +132,23 @@ def test_strict_wants_the_version_of_every_body() -> None:
         assert local(strict=True).ask(path, body, headers=NEW).status == 200
 
 
+def test_strict_wants_results_before_texts() -> None:
+    call = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": name, "name": "a", "input": {}} for name in "ab"],
+    }
+    results = [{"type": "tool_result", "tool_use_id": name} for name in "ab"]
+    text = {"type": "text", "text": "Well."}
+    for content, status in (([*results, text], 200), ([text, *results], 400), ([results[0], text, results[1]], 400)):
+        messages = [*USUAL["messages"], call, {"role": "user", "content": content}]
+        assert ask({"messages": messages})[0] == 200
+        found = ask({"messages": messages}, strict=True)
+        assert found[0] == status
+        if status == 400:
+            message = found[1]["error"]["message"]
+            assert message.startswith("messages.1: `tool_use` ids were found without `tool_result` blocks immediately")
+
+
 def test_strict_thinking_needs_thoughts_before_calls() -> None:
     assert ask(THINKING, strict=True)[0] == 200
     messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]
@@ -296,3 +313,5 @@ def test_a_body_beyond_the_limit() -> None:
     answered = app("", max_body=999).ask(PATH, {**USUAL, "system": "x" * 999})
     error = {"type": "request_too_large", "message": "Request exceeds the maximum allowed number of bytes."}
     assert (answered.status, answered.json["error"]) == (413, error)
+    ruled = app("rules: [{then: {error: {reason: too_large, message: Mine}}}]").ask(PATH, USUAL)
+    assert ruled.json["error"] == {**error, "message": "Mine"}

@@ -120,7 +120,7 @@ class Relay(Struct, eq=False):
         if recorder is not None and PASSED_BY.decode() not in response.headers:
             recorder.open(status, headers)
         if self.own_urls is not None and asked.method != "HEAD":
-            self._held.append(self.own_urls(asked, await self._whole(response)))
+            self._held.append(self.own_urls(asked, await self._whole(response, way)))
             length = str(len(self._held[0])).encode()
             headers = [(name, length if name == b"content-length" else value) for name, value in headers]
         self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
@@ -135,12 +135,20 @@ class Relay(Struct, eq=False):
         await self._let_go(last=True)
         return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
-    async def _whole(self, response: "Response") -> bytes:
+    async def _whole(self, response: "Response", way: Upstream) -> bytes:
+        """Receive all of the body, before anything is sent. Raises Failure."""
+        from httpx2 import HTTPError
+
         whole = bytearray()
-        async for piece in response.aiter_raw():
-            whole += piece
-            if len(whole) > MAX_RECORDED:
-                raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with too long a body.")
+        try:
+            async for piece in response.aiter_raw():
+                whole += piece
+                if len(whole) > MAX_RECORDED:
+                    raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with too long a body.")
+        except HTTPError as error:
+            failure = way.unreachable(error, self.live.settings.upstream_timeout)
+            _broken(self._recorder, str(failure.message))
+            raise failure from None
         if self._recorder is not None:
             self._recorder.receive(bytes(whole))
         return bytes(whole)

@@ -28,6 +28,8 @@ RESPONSE = post(b'{"model":"gpt-4o","input":"Hi","stream":true}', path="/v1/resp
 CODINGS = ("gzip", "deflate", "br", "zstd")
 COMPLETED = b'data: {"type":"response.completed","response":{}}\n\n'
 ENDINGS = {"responses": (COMPLETED, DONE), "chat": (HELLO, DONE, b": bye\n\n")}
+RESULTS = b'{"results_url": "https://api.anthropic.com/v1/messages/batches/b/results"}'
+OWN = {"batch": plain(RESULTS)}
 MOVED = {"moved": plain(b"", "location: chat?a=1", status="307 Temporary Redirect")}
 LATE = {  # what ends a stream comes after its last event, by itself
     **{
@@ -41,7 +43,7 @@ LATE = {  # what ends a stream comes after its last event, by itself
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Upstream]:
-    with upstream({**SCRIPTS, **LATE, **MOVED}) as process:
+    with upstream({**SCRIPTS, **LATE, **MOVED, **OWN}) as process:
         yield process
 
 
@@ -121,3 +123,22 @@ def test_a_redirect_within_the_upstream_leads_here(up: Upstream) -> None:
     with relaying(up.base("moved"), record_errors=True) as relay:
         assert received(relay, GET).headers["location"] == "/v1/chat?a=1"
     assert ("location", "/v1/chat?a=1") in relay.episode.reply.headers
+
+
+BATCH = b"GET /anthropic/v1/messages/batches/b HTTP/1.1\r\nhost: x\r\naccept-encoding: gzip\r\n\r\n"
+
+
+def test_urls_in_a_body_are_this_servers(up: Upstream) -> None:
+    with relaying({"anthropic": up.base("batch")}) as relay:
+        found = received(relay, BATCH)
+    assert found.body == b'{"results_url": "http://x/anthropic/v1/messages/batches/b/results"}'
+    assert found.headers["content-length"] == str(len(found.body))
+    assert relay.episode.reply.bytes == RESULTS
+    assert ("accept-encoding", "identity") in up.asked().headers
+
+
+def test_a_body_whose_urls_are_wanted_breaks_off(up: Upstream) -> None:
+    with relaying({"anthropic": up.base("too short")}) as relay:
+        found = received(relay, BATCH)
+    assert (found.status, found.json["error"]["type"]) == (502, "api_error")
+    assert not relay.episodes

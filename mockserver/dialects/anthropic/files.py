@@ -16,7 +16,7 @@ from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, moment, page, stored
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
-_BETA = "files-api-2025-04-14"  # has another shape of lists
+_BETA = b"files-api-2025-04-14"  # has another shape of lists
 _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
 
 
@@ -68,7 +68,7 @@ def _render(call: Call, outcome: Success) -> Reply:
 def _render_list(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Listing)  # noqa: S101  # the engine answers an operation in its own kind
     http, listed = call.http, [_file(entry) for entry in outcome.entries]
-    if _BETA in (http.header("anthropic-beta") or ""):
+    if any(name == b"anthropic-beta" and _BETA in value for name, value in http.headers):
         return json_reply(200, page(listed, http), headers(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
         body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}

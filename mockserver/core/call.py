@@ -169,6 +169,7 @@ class Call(Struct, frozen=True, dict=True):
     batch: "tuple[Call | Exception, ...]" = ()  # what a batch asks for, or why it is refused
     tokenizer: Tokenizer = APPROX  # of the model
     part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
+    message_tokens: int = 3  # that the provider counts for each message, and for the conversation
     attempt: int = 1
 
     @lazy_property
@@ -212,7 +213,11 @@ class Call(Struct, frozen=True, dict=True):
         """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
-        return prompt_tokens(self.messages, self.tools, self.tokenizer, self.part_tokens)
+        tokens = self.message_tokens + sum(_of_message(message, self) for message in self.messages)
+        if not self.tools:
+            return tokens
+        shared = _SHARED if any(message.role in ("system", "developer") for message in self.messages) else 0
+        return tokens + _TOOLS - shared + self.tokenizer.count(declared(self.tools))
 
     @property
     def spoken(self) -> tuple[Message, ...]:
@@ -240,30 +245,17 @@ def fingerprint(*parts: Json) -> str:
     return blake2b(canonical(parts).encode("ascii"), digest_size=16).hexdigest()
 
 
-_PER_MESSAGE, PRIMING, _NAMED = 3, 3, 1  # tokens
-_TOOLS, _SHARED = 9, 4  # tokens; tools share the system message if there is one
+_NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one
 _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
-def prompt_tokens(
-    messages: tuple[Message, ...],
-    tools: tuple[Tool, ...],
-    tokenizer: Tokenizer,
-    of_part: Callable[[Mapping[str, Json]], int] = part_tokens,
-) -> int:
-    tokens = PRIMING + sum(_of_message(message, tokenizer, of_part) for message in messages)
-    if not tools:
-        return tokens
-    shared = _SHARED if any(message.role in ("system", "developer") for message in messages) else 0
-    return tokens + _TOOLS - shared + tokenizer.count(declared(tools))
-
-
-def _of_message(message: Message, tokenizer: Tokenizer, of_part: Callable[[Mapping[str, Json]], int]) -> int:
-    calls = sum(tokenizer.count(call.name) + tokenizer.count(call.arguments) for call in message.tool_calls)
-    name = _NAMED + tokenizer.count(message.name) if message.name else 0
-    parts = sum(map(of_part, message.parts))
-    role = tokenizer.count(message.role) if tokenizer.exact else 0  # the estimate ignores it
-    return _PER_MESSAGE + role + tokenizer.count(message.text) + name + calls + parts
+def _of_message(message: Message, call: Call) -> int:
+    count = call.tokenizer.count
+    calls = sum(count(used.name) + count(used.arguments) for used in message.tool_calls)
+    name = _NAMED + count(message.name) if message.name else 0
+    parts = sum(map(call.part_tokens, message.parts))
+    role = count(message.role) if call.message_tokens and call.tokenizer.exact else 0  # the estimate ignores it
+    return call.message_tokens + role + count(message.text) + name + calls + parts
 
 
 def declared(tools: tuple[Tool, ...]) -> str:

@@ -278,6 +278,7 @@ def test_options(client: genai.Client) -> None:
 def test_images_count_as_much_as_the_provider_says(client: genai.Client) -> None:
     image = types.Part.from_bytes(data=b"\xff\xd8\xff\xe0", mime_type="image/jpeg")
     answer = client.models.generate_content(model=FLASH, contents=["hello", image])
+    assert client.models.count_tokens(model=FLASH, contents="What is your name?").total_tokens == 5  # as LocalTokenizer
     counted = client.models.count_tokens(model=FLASH, contents=["hello", image])
     assert answer.usage_metadata
     details = {each.modality: each.token_count for each in answer.usage_metadata.prompt_tokens_details or ()}

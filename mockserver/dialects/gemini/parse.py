@@ -121,6 +121,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
         finishes=FINISHES,
         previous_response_id=body.get("cachedContent") or None,
         part_tokens=_part_tokens,
+        message_tokens=0,
         options=Options(
             n=config.get("candidateCount") or 1,
             max_tokens=config.get("maxOutputTokens"),

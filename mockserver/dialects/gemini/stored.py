@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from mockserver.core.call import PRIMING, Call, IdShape, Options, Page
+from mockserver.core.call import Call, IdShape, Options, Page
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored, Success
@@ -169,7 +169,7 @@ def _cache_body(call: Call, stored: Stored) -> Body:
         "updateTime": _moment(created),
         "expireTime": raw.get("expireTime") or _moment(created + seconds),
         "displayName": raw.get("displayName", ""),
-        "usageMetadata": {"totalTokenCount": max(stored.answer.usage.prompt - PRIMING, 0)},
+        "usageMetadata": {"totalTokenCount": stored.answer.usage.prompt},
     }
 
 

@@ -88,7 +88,6 @@ def _in_range(value: Json) -> Json:
 
 Share = with_checks(float, BeforeValidator(_in_range))
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")))
-Caller = Object
 
 
 def _text_or_list(kind: Type) -> Type:
@@ -142,7 +141,7 @@ _CALL = {
     "id": Annotated[str, Field(pattern="^[a-zA-Z0-9_-]+$")],
     "name": str,
     "input": Object,
-    "caller": optional(Caller),
+    "caller": optional(Object),
 }
 ToolResult = _block(
     "tool_result",
@@ -176,7 +175,7 @@ Block = tagged_by(
     _block("tool_use", **_CALL, toolset_name=optional(str)),
     ToolResult,
     _block("server_tool_use", **_CALL),
-    *(_block(kind, **_RESULT_ID, content=Any, caller=optional(Caller)) for kind in _RESULTS),
+    *(_block(kind, **_RESULT_ID, content=Any, caller=optional(Object)) for kind in _RESULTS),
     _block("container_upload", file_id=str),
     ToolReference,
     open_shape(type=literal(*_BETA)),

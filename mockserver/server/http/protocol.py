@@ -179,7 +179,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         if cycle is not None and not cycle.response_complete:
             cycle.leave()
             if cycle.task is not None:
-                self.loop.call_later(PATIENCE, cycle.task.cancel)
+                self.loop.call_later(0 if cycle.scope is _PACED else PATIENCE, cycle.task.cancel)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:

@@ -26,6 +26,7 @@ from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory
 from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
 
+BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many
 GRACE = 3  # seconds that open streams get once the server is told to stop
 
 
@@ -36,7 +37,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
-        listener.listen(2048)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         why = _REASONS.get(error.errno or 0) or error.strerror or str(error)
@@ -104,6 +105,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
         log_config=None,
         server_header=False,
         proxy_headers=False,
+        backlog=BACKLOG,
         timeout_graceful_shutdown=grace,
     )
 

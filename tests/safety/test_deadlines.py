@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,26 @@ def port() -> Iterator[int]:
     live = local(SLOW).live
     with serve_app(build_app(live), refuse=refusal(live), deadlines=SHORT) as listening:
         yield listening
+
+
+async def busy(scope: Any, receive: Any, send: Any) -> None:
+    """Keep the loop from everything else for longer than any deadline, then answer."""
+    if scope["path"] == "/busy":
+        time.sleep(2 * SHORT.head)
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_a_server_that_is_behind_cuts_nobody() -> None:
+    with serve_app(busy, deadlines=SHORT) as port, Raw(port) as fresh, Raw(port) as begun, Raw(port) as used:
+        assert used.send(GET).receive().status == 200
+        begun.send(GET[:-2])
+        time.sleep(0.1)
+        used.send(GET.replace(b"/v1/models", b"/busy"))
+        time.sleep(0.1)
+        for line, rest in ((fresh, GET), (begun, b"\r\n")):
+            line.send(rest)
+        assert [line.receive().status for line in (fresh, begun, used)] == [200, 200, 200]
 
 
 def trickled(line: Raw, data: bytes) -> float:

@@ -199,7 +199,10 @@ DIALECT = Dialect(
     },
     one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     missing={
-        f"/*/{name}": "{json: {}}"
-        for name in ("batches", "corpora", "fileSearchStores", "operations", "interactions", "tunedModels")
+        f"/*/{name}": "{json: {}}" for name in ("batches", "corpora", "fileSearchStores", "operations", "tunedModels")
+    }
+    | {
+        "/*/interactions": "{json: {id: v1_1, status: completed, "
+        "steps: [{type: model_output, content: [{type: text, text: Hello!}]}]}}"
     },
 )

@@ -190,7 +190,7 @@ THINKING_CONFIG = message(
 )
 _FREE = (
     *("speechConfig", "imageConfig", "enableEnhancedCivicAnswers", "audioTranscriptionConfig"),
-    *("translationConfig", "enableAffectiveDialog", "responseFormat"),
+    *("translationConfig", "enableAffectiveDialog"),
 )
 GENERATION_CONFIG = message(
     "GenerationConfig",
@@ -201,6 +201,13 @@ GENERATION_CONFIG = message(
     responseSchema=SCHEMA,
     responseJsonSchema=VALUE,
     _responseJsonSchema=VALUE,
+    responseFormat=Repeated(
+        message(
+            "ResponseFormat",
+            text=message("TextResponseFormat", mimeType=STRING, schema=VALUE),
+            **each(VALUE, "audio", "image", "video"),
+        )
+    ),
     responseLogprobs=BOOL,
     thinkingConfig=THINKING_CONFIG,
     responseModalities=Repeated(
@@ -221,7 +228,7 @@ GENERATE = message(
     safetySettings=Repeated(SAFETY_SETTING),
     generationConfig=GENERATION_CONFIG,
     cachedContent=STRING,
-    serviceTier=STRING,
+    serviceTier=enum("ServiceTier", "unspecified", "flex", "standard", "priority"),
     store=BOOL,
     continuationToken=BYTES,
     labels=STRUCT,
@@ -340,7 +347,8 @@ def _complete(schema: Schema) -> Schema:
     if "anyOf" in schema:
         made["anyOf"] = list(map(_complete, schema["anyOf"]))
     if "properties" in schema:
-        made.setdefault("required", [name for name, inner in schema["properties"].items() if not inner.get("nullable")])
+        demanded = [name for name, inner in schema["properties"].items() if not inner.get("nullable")]
+        made.setdefault("required", demanded[: schema.get("maxProperties")])
     return made
 
 

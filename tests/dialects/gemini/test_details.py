@@ -305,3 +305,22 @@ def test_ratings_of_a_prompt() -> None:
     events = server.ask(f"{DEVELOPER}x:streamGenerateContent", HI).json
     assert plain["promptFeedback"] == events[-1]["promptFeedback"] == {"safetyRatings": ratings}
     assert "promptFeedback" not in events[0]
+
+
+def test_the_newer_form_of_formats() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    for form in ([{"text": {"mimeType": "application/json", "schema": schema}}], {"text": {"schema": schema}}):
+        said = ask({"responseFormat": form}).json["candidates"][0]["content"]["parts"][0]["text"]
+        assert isinstance(json.loads(said)["n"], int)
+    free = ask({"response_format": [{"text": {"mime_type": "application/json"}}]}).json
+    assert isinstance(json.loads(free["candidates"][0]["content"]["parts"][0]["text"]), dict)
+
+
+def test_no_more_properties_than_are_allowed() -> None:
+    schema = {"type": "OBJECT", "properties": dict.fromkeys("abc", {"type": "STRING"}), "maxProperties": "2"}
+    assert list(answer(schema)) == ["a", "b"]
+
+
+def test_service_tiers() -> None:
+    assert ask(serviceTier="flex").status == 200
+    assert message(ask(serviceTier="bogus")).startswith("Invalid value at 'service_tier'")

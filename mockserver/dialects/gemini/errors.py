@@ -28,8 +28,8 @@ def error_body(http: HttpRequest, failure: Failure, call: Call | None) -> tuple[
     if failure.message is None and variant in VARIANTS:
         message = VARIANTS[variant].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         failure = failure.changed(message=message)
-    if failure.reason == "too_large" and (limit := _LIMIT.search(failure.message or "")):
-        failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[0]} bytes.")
+    if limit := _TOO_LARGE.match(failure.message or ""):
+        failure = failure.changed(message=f"Request payload size exceeds the limit: {limit[1]} bytes.")
     if variant in _VARIANT_STATUSES:
         failure = failure.changed(status=failure.status or _VARIANT_STATUSES[variant])
     known = {key: fact for key, fact in facts.items() if key != "schema"}  # whose message is in OpenAI's words
@@ -141,7 +141,7 @@ _HELP = {
         }
     ],
 }
-_LIMIT = re.compile("[0-9]+(?= bytes)")
+_TOO_LARGE = re.compile("The request body is larger than ([0-9]+) bytes")  # as the server says it
 _VARIANT_STATUSES = {"bad_token": 401, "no_cache": 403, "no_file": 403}
 # What is not found by the operations that look it up, and its variant.
 _OBJECTS = {
@@ -244,6 +244,7 @@ ROWS = error_rows(
     lambda status: ErrorRow(status),
     invalid_key=ErrorRow(400),
     missing_key=ErrorRow(403),
+    timeout=ErrorRow(504),
     previous_not_found=ErrorRow(403),
     unsupported_media_type=ErrorRow(400),
 )

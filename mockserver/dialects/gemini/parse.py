@@ -42,6 +42,8 @@ def parse_count(http: HttpRequest, strict: bool) -> Call:
             "bad_parameter",
             "* CountTokensRequest.contents: only one of contents and generate_content_request may be set.\n",
         )
+    if inner is not None and not inner.get("model"):
+        raise Failure("bad_parameter", "* CountTokensRequest.generate_content_request.model: model is not specified\n")
     asked = body if inner is None else inner
     if "instances" in asked:
         asked = {"contents": [{"parts": [{"text": compact(each)}]} for each in asked["instances"]]}

@@ -295,6 +295,13 @@ def test_a_cached_content_ends_once() -> None:
 def test_words_of_statuses() -> None:
     cancelled = local('{"rules": [{"then": {"error": 499}}]}').ask(f"{DEVELOPER}x:generateContent", HI)
     assert message(cancelled, 499) == "The operation was cancelled."
+    late = local('{"rules": [{"then": {"error": "timeout"}}]}').ask(f"{DEVELOPER}x:generateContent", HI)
+    assert message(late, 504) == "Deadline expired before operation could complete."
+
+
+def test_a_request_that_is_counted_names_its_model() -> None:
+    refused = SERVER.ask(f"{DEVELOPER}x:countTokens", {"generateContentRequest": HI})
+    assert message(refused) == "* CountTokensRequest.generate_content_request.model: model is not specified\n"
 
 
 def test_ratings_of_a_prompt() -> None:
@@ -317,7 +324,7 @@ def test_the_newer_form_of_formats() -> None:
 
 
 def test_no_more_properties_than_are_allowed() -> None:
-    schema = {"type": "OBJECT", "properties": dict.fromkeys("abc", {"type": "STRING"}), "maxProperties": "2"}
+    schema = {"type": "OBJECT", "properties": {name: {"type": "STRING"} for name in "abc"}, "maxProperties": "2"}
     assert list(answer(schema)) == ["a", "b"]
 
 

@@ -24,6 +24,7 @@ STATUS = {
     ("gemini", "missing_key"): 403,
     ("gemini", "previous_not_found"): 403,
     ("gemini", "unsupported_media_type"): 400,
+    ("gemini", "timeout"): 504,
     ("openai", "previous_not_found"): 400,
     ("tzafon", "unsupported_media_type"): 400,
 }

@@ -294,11 +294,11 @@ def _format(config: Body) -> tuple[str, Json]:
         return kind, answer_schema(config["responseSchema"])
     if "responseJsonSchema" in config:
         return "json_schema", ordered_schema(config["responseJsonSchema"])
-    text = next((each["text"] for each in config.get("responseFormat") or () if "text" in each), {})
+    text: Body = next((each["text"] for each in config.get("responseFormat") or () if "text" in each), {})
     if "schema" in text:
         return "json_schema", ordered_schema(text["schema"])
-    kind = text.get("mimeType") or config.get("responseMimeType")
-    return ("json_object" if kind == "application/json" else "text"), None
+    media = text.get("mimeType") or config.get("responseMimeType")
+    return ("json_object" if media == "application/json" else "text"), None
 
 
 def _effort(thinking: Body) -> str | None:

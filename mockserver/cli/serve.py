@@ -20,7 +20,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
-from mockserver.dialects import discover
+from mockserver.dialects import base_paths
 from mockserver.server.cassette_store import CassetteChoice, file_of
 from mockserver.server.control.requests import of_row
 from mockserver.server.live import Live, start
@@ -56,8 +56,8 @@ def banner(live: Live, given: Sources, port: int) -> str:
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     files = ", ".join(map(str, given.files)) or "no rules file"
     address, default = f"http://{host}:{port}", live.settings.dialect
-    bases = [f"  {name:<12} {address}{dialect.mounts[0]}" for name, dialect in discover().items()]
-    bases.append(f"  {'':<12} {address}{bare(discover()[default].mounts[0])}  (speaks {default})")
+    bases = [f"  {name:<12} {address}{base}" for name, base in base_paths().items()]
+    bases.append(f"  {'':<12} {address}{bare(base_paths()[default])}  (speaks {default})")
     name = live.player.choice.name
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()

@@ -1,7 +1,7 @@
 """What is made when first used: items of large answers, values of modules that are slow to import, patterns."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from typing import Any, Generic, TypeVar, cast
@@ -91,6 +91,29 @@ class LazyTable(dict[str, V | str]):
 
     def is_imported(self, name: str) -> bool:
         return not isinstance(self.get(name), str)
+
+
+class LazyMapping(Mapping[str, T]):
+    """Values by name, each made when it is first read; the names are known without any."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], T]) -> None:
+        self._names, self._make, self._made = dict.fromkeys(names), make, dict[str, T]()
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class _LazyPattern:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
+from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Failure, Success
 from mockserver.core.rates import Standings
 
@@ -101,6 +102,25 @@ class Dialect(Struct, frozen=True):
     bare: tuple[str, ...] = ()
 
 
+# The base paths of dialects, here so that a server can name them without importing its other dialects.
+MOUNTS: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("/anthropic",),
+    "azure": ("/azure",),
+    "azure_openai": ("/azure-openai", "/azure"),  # the same resource also serves the model inference API
+    "crazyrouter": ("/crazyrouter/v1",),
+    "fireworks": ("/fireworks/inference/v1", "/fireworks/v1"),
+    "gemini": ("/gemini",),
+    "openai": ("/openai/v1",),
+    "skytells": ("/skytells/v1",),
+    "tzafon": ("/tzafon/v1",),
+}
+
+
+def base_paths() -> Mapping[str, str]:
+    """Where each dialect is mounted first; one that MOUNTS does not list is imported."""
+    return {name: (MOUNTS.get(name) or discover()[name].mounts)[0] for name in discover()}
+
+
 FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",
@@ -117,9 +137,11 @@ FEATURES: Mapping[str, str] = {
 
 @cache
 def discover() -> Mapping[str, Dialect]:
-    found = {}
-    for module in sorted(iter_modules(__path__), key=lambda module: module.name):
-        if not module.name.startswith("_"):
-            dialect: Dialect = import_module(f"{__name__}.{module.name}").DIALECT
-            found[dialect.name] = dialect
-    return found
+    """Every dialect by its name, which is its module's. One is imported when it is first read: that takes long."""
+    names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+    return LazyMapping(names, _imported)
+
+
+def _imported(name: str) -> Dialect:
+    dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
+    return dialect

@@ -11,7 +11,7 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure, Models, Success
-from mockserver.dialects import Dialect, Operation
+from mockserver.dialects import MOUNTS, Dialect, Operation
 from mockserver.dialects._chat import (
     AudioPart,
     ChatBody,
@@ -338,7 +338,7 @@ QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/azure",),
+    mounts=MOUNTS[NAME],
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
         Operation("chat", "POST", "/models/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),

@@ -9,7 +9,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import FEATURES, MOUNTS, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -189,7 +189,7 @@ _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/azure-openai", "/azure"),  # the same resource also serves the model inference API
+    mounts=MOUNTS[NAME],
     operations=(
         *_at("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
         *_dated(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
-from mockserver.dialects import Dialect, Operation
+from mockserver.dialects import MOUNTS, Dialect, Operation
 from mockserver.dialects._chat import chat_texts, parse_chat
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -71,7 +71,7 @@ ERRORS = ErrorTable(ROWS, MESSAGES, bearer, PLAIN_UNSUPPORTED_MESSAGES)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/crazyrouter/v1",),
+    mounts=MOUNTS[NAME],
     operations=(
         Operation(
             *("chat", "POST", "/chat/completions", _parse_chat),

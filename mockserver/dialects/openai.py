@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Moderations, Success
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import FEATURES, MOUNTS, Dialect, Operation
 from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._embeddings_moderations import (
     MODERATION_FIELDS,
@@ -144,7 +144,7 @@ ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/openai/v1",),
+    mounts=MOUNTS[NAME],
     operations=(
         *API.inference_operations(),
         *API.account_operations(),

@@ -13,7 +13,7 @@ from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import FEATURES, MOUNTS, Dialect, Operation
 from mockserver.dialects._chat import (
     ChatBody,
     ChatToolCall,
@@ -456,7 +456,7 @@ STORED = StoredResponses(
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/tzafon/v1",),
+    mounts=MOUNTS[NAME],
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
         Operation(

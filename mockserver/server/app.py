@@ -14,20 +14,41 @@ from mockserver.server.access import Guard
 from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
-from mockserver.server.routes import PARAMETERS, Endpoint, nearest, owner, places, tidy
+from mockserver.server.routes import PARAMETERS, Endpoint, nearest, own_places, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
 def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
+    """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
+    known = own_places(discover()[live.settings.dialect])
+    return FastRouter(_routes(live, known), Elsewhere(live), lifespan)
+
+
+class Elsewhere(Struct, eq=False):
+    """The application at paths that the default dialect does not have, made for the first request there."""
+
+    live: Live
+    app: Router | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.app is None:
+            self.app = _whole_app(self.live)
+        await self.app(scope, receive, send)
+
+
+def _routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
+    return [Route(place.path, Handler(live, place.dialect, place.operations)) for place in known]
+
+
+def _whole_app(live: Live) -> Router:
     """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
     known = places(discover(), live.settings.dialect)
-    routes = [Route(place.path, Handler(live, place.dialect, place.operations)) for place in known]
-    unknown = Unknown(live, known)
+    routes, unknown = _routes(live, known), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
     own = Mount(CONTROL, Guard(Control(live), live))
-    app = FastRouter([*routes, named, own], unknown, lifespan)
+    app = FastRouter([*routes, named, own], unknown)
     unknown.app = app
     return app
 
@@ -40,6 +61,7 @@ class FastRouter(Router):
         fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
         self._fixed = {route.path: route.app for route in reversed(fixed)}
         self._below = dict[str, list[Route]]()
+        self._others = self.app if any(isinstance(route, Mount) for route in routes) else default
         for route in routes:
             if isinstance(route, Route) and route.param_convertors:
                 self._below.setdefault(route.path.split("/", 2)[1], []).append(route)
@@ -47,7 +69,7 @@ class FastRouter(Router):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app, params = _NOWHERE if scope.get("root_path") or scope["type"] != "http" else self._found(scope["path"])
         if app is None:
-            await self.app(scope, receive, send)
+            await (self._others if scope["type"] == "http" else self.app)(scope, receive, send)
         else:
             scope["path_params"] = params
             await app(scope, receive, send)

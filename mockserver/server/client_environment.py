@@ -7,7 +7,7 @@ from html import escape
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
-from mockserver.dialects import Dialect, discover
+from mockserver.dialects import Dialect, base_paths, discover
 from mockserver.server.access import SANDBOX, SECURITY
 from mockserver.server.routes import bare
 
@@ -70,8 +70,8 @@ def base_url(address: str, dialect: str) -> str:
 def home(http: HttpRequest, settings: Settings) -> Reply:
     """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
-    bases = {name: address + dialect.mounts[0] for name, dialect in discover().items()}
-    usual = address + bare(discover()[settings.dialect].mounts[0])
+    bases = {name: address + base for name, base in base_paths().items()}
+    usual = address + bare(base_paths()[settings.dialect])
     if "text/html" in (http.header("accept") or ""):
         rows = "".join(f"<tr><td>{escape(name)}<td><code>{escape(base)}</code>" for name, base in bases.items())
         kind, control = "text/html; charset=utf-8", f"{CONTROL}/api/calls"

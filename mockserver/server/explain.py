@@ -26,7 +26,7 @@ from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines
 from mockserver.server.live import DEFAULT
-from mockserver.server.routes import Endpoint, find, nearest, operation_for, owner, places
+from mockserver.server.routes import Endpoint, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
 from mockserver.state.in_memory import MemoryShelf, MemoryStore
@@ -158,7 +158,7 @@ def place_of(
     method: str, path: str, dialect: str, *, stubs: bool
 ) -> tuple[Endpoint, Operation | None, Mapping[str, str]] | None:
     """Where a method and path lead, and the path parameters; with `stubs`, also where no dialect knows the path."""
-    if (found := find(path, places(discover(), dialect))) is not None:
+    if (found := located(path, discover(), dialect)) is not None:
         return found[0], operation_for(method, found[0].operations), found[1]
     spoken = owner(path, discover(), dialect)
     return (Endpoint(path, spoken, {}), other(spoken.name), {}) if stubs else None

@@ -22,6 +22,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
+from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Answer, Plan, Stored
 from mockserver.core.protocols import Shelf, Store
 from mockserver.core.seed import Seed, WallClock, monotonic, token
@@ -256,7 +257,7 @@ def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tup
         errors.attempt(partial(check, loaded.documents, folder))
     if errors.found or tapes is None:
         raise errors.merged
-    listed = {name: dialect.models for name, dialect in discover().items()}
+    listed = LazyMapping(discover(), lambda name: discover()[name].models)
     if before is None:
         shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     else:

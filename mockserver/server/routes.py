@@ -35,6 +35,16 @@ def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, ...
     return tuple(sorted(served, key=lambda place: "POST" not in place.operations))
 
 
+def own_places(dialect: Dialect) -> tuple[Endpoint, ...]:
+    """Every path of a dialect where it is the default one. No other dialect has one of these."""
+    return places({dialect.name: dialect}, dialect.name)
+
+
+def located(path: str, dialects: Mapping[str, Dialect], default: str) -> tuple[Endpoint, dict[str, str]] | None:
+    """The place that serves a path, and its path parameters. Other dialects are not imported for the default one's."""
+    return find(path, own_places(dialects[default])) or find(path, places(dialects, default))
+
+
 def bare(mount: str) -> str:
     """A mount without the dialect's own segment: `/openai/v1` becomes `/v1`."""
     _, _, rest = mount.lstrip("/").partition("/")

@@ -12,6 +12,7 @@ from mockserver.config.settings import Settings, assembled
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.json import Json
+from mockserver.core.lazy import LazyMapping
 from mockserver.core.text import hiding
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
@@ -89,7 +90,7 @@ class Loaded(Struct, frozen=True):
 
 def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
     """The rules of documents; `profiles` None: any timing profile is known. Raises RuleError with every mistake."""
-    features = {name: dialect.features for name, dialect in discover().items()}
+    features = LazyMapping(discover(), lambda name: discover()[name].features)  # only rules for a dialect need them
     return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
 
 

@@ -14,9 +14,8 @@ from mockserver.server.routes import Endpoint, find, operation_for, pattern, pla
 
 def unreachable(rules: Sequence[Rule], dialect: str) -> Iterator[Remark]:
     """The rules that no path and method can reach, as far as their own words show."""
-    known = _known(dialect)
     for rule in rules:
-        if why := _never(rule, known):
+        if why := _never(rule, dialect):
             yield Remark(rule, f"never answers: {why}")
 
 
@@ -26,16 +25,18 @@ def _known(dialect: str) -> Sequence[Endpoint]:
     return [place for name in (dialect, *discover()) for place in places(discover(), name)]
 
 
-def _never(rule: Rule, known: Sequence[Endpoint]) -> str | None:
+def _never(rule: Rule, dialect: str) -> str | None:
     methods = pinned(rule.when, "method")
     if "path" not in rule.when.uses:
         operations = pinned(rule.when, "operation")
-        served = [place.operations for place in known]
-        taken = [operation_for(str(method), each) for method in methods or () for each in served]
-        if methods is None or operations is None or any(each and each.name in operations for each in taken):
+        if methods is None or operations is None:
+            return None
+        served = [place.operations for place in _known(dialect)]
+        taken = [operation_for(str(method), each) for method in methods for each in served]
+        if any(each and each.name in operations for each in taken):
             return None
         return f"no {', '.join(sorted(map(str, operations)))} is called by {_listed(methods)}; add a path"
-    reasons = [_unreachable(path, rule, methods, known) for path in _stated(rule.spec.get("when"))]
+    reasons = [_unreachable(path, rule, methods, _known(dialect)) for path in _stated(rule.spec.get("when"))]
     return reasons[0] if reasons and all(reasons) else None
 
 

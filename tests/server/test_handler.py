@@ -13,7 +13,7 @@ from mockserver.dialects import discover
 from mockserver.server.app import build_app
 from mockserver.server.handler import MAX_TRACEBACK, crash
 from mockserver.server.live import Live
-from mockserver.server.routes import find, nearest, operation_at, owner, places
+from mockserver.server.routes import find, nearest, operation_at, own_places, owner, places
 from mockserver.server.snapshot import ClientLeftError, read_body, snapshot
 from tests.kit.asgi import App
 from tests.kit.local import Answered, local
@@ -273,3 +273,13 @@ def test_no_pattern_hides_a_fixed_path() -> None:
     assert len(fixed) > 40
     for path in fixed:
         assert next(where for pattern, where in patterns if pattern.match(path)) == path
+
+
+@pytest.mark.parametrize("default", discover())
+def test_the_default_dialects_paths_are_no_others(default: str) -> None:
+    own, every = own_places(discover()[default]), places(discover(), default)
+    assert own
+    for place in own:
+        for operation in place.operations.values():
+            path = operation.usual(place.path, model="gpt-4o")
+            assert find(path, own) == find(path, every)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.dialects import Dialect, Operation
+from mockserver.dialects import MOUNTS, Dialect, Operation
 from mockserver.dialects._parse import read_object
 from mockserver.dialects.anthropic import batches, complete, files
 from mockserver.dialects.anthropic.models import COUNT, NAME
@@ -42,7 +42,7 @@ def _parse_models(http: HttpRequest, strict: bool) -> Call:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/anthropic",),
+    mounts=MOUNTS[NAME],
     bare=("/v1/messages",),
     operations=(
         Operation(

@@ -9,7 +9,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.core.rates import Standings
-from mockserver.dialects import Dialect, Operation
+from mockserver.dialects import MOUNTS, Dialect, Operation
 from mockserver.dialects._chat import chat_texts
 from mockserver.dialects._completions import text_reply
 from mockserver.dialects._errors import (
@@ -165,7 +165,7 @@ ERRORS = ErrorTable(ROWS, MESSAGES, bearer, PLAIN_UNSUPPORTED_MESSAGES)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/fireworks/inference/v1", "/fireworks/v1"),
+    mounts=MOUNTS[NAME],
     operations=(
         Operation("completions", "POST", "/completions", parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, texts=chat_texts(request_id_header)),

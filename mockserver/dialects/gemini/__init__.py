@@ -16,7 +16,7 @@ from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Success, Usage
 from mockserver.core.seed import FROZEN_AT
-from mockserver.dialects import Dialect, Operation
+from mockserver.dialects import MOUNTS, Dialect, Operation
 from mockserver.dialects._errors import retry_after
 from mockserver.dialects._reply import json_reply, merge_headers
 from mockserver.dialects.gemini.checks import signs
@@ -170,7 +170,7 @@ def _generation(verb: str, **more: Any) -> Operation:
 _MODEL = "/{version:version}/{parent:models}/{model}"
 DIALECT = Dialect(
     name=NAME,
-    mounts=("/gemini",),
+    mounts=MOUNTS[NAME],
     operations=(
         _generation("generateContent", streams=False),
         _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=_error_event),

@@ -30,7 +30,6 @@ from mockserver.core.plan import (
 )
 from mockserver.delivery.script import sse
 from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
-from mockserver.server.handler import Handler
 from mockserver.server.live import Live, start
 
 _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
@@ -56,15 +55,17 @@ def ask_command(  # size: click gives each flag a parameter
     live = start(sources(rules, flags))
     dialect = live.settings.dialect
     reached = reach(usual_request(dialect, operation, model, text, stream=stream), dialect)
-    handler = Handler(live, reached.place.dialect, reached.place.operations)
     if as_json or stream:
+        from mockserver.server.handler import Handler  # slow: Starlette
+
+        handler = Handler(live, reached.place.dialect, reached.place.operations)
         prepared = asyncio.run(handler.respond(reached.http))
         plan, output, status = prepared.plan, _wire(prepared.reply), prepared.reply.status
     else:
         call = reached.call(strict=live.settings.strict)
         plan = _planned(call, live)
         if isinstance(plan.outcome, Failure):
-            reply = handler.dialect.fail(reached.http, plan.outcome, call)
+            reply = reached.place.dialect.fail(reached.http, plan.outcome, call)
             said = "error" if reply.status >= 400 else "refused"
             output, status = f"{said} {reply.status}: {reply.body.decode()}", reply.status
         else:

@@ -71,7 +71,9 @@ class Approximate:
             return _remembered(text)
         if len(text) <= _CACHED_LONG:
             return _remembered_long(text)
-        return tuple([found[0] for found in _token().finditer(text)])  # in steps, between which other threads run
+        return tuple(
+            [found[0] for found in _token(is_ascii=text.isascii()).finditer(text)]
+        )  # in steps, between which other threads run
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; that of a huge one is extrapolated from its first part."""
@@ -190,43 +192,56 @@ def _script(letters: str, first: int, further: int) -> str:
     return rf"[ ]?(?<![{letters}])[{letters}]{{1,{first}}}{marks} | [{letters}]{{1,{further}}}{marks}"
 
 
+# Words of Latin letters with accents get shorter pieces.
+_ACCENTED = rf"""
+          [ ]?(?=[A-Za-z]{{0,24}}[^\x00-\x7f]) (?:
+              (?=[{_LATIN}]{{0,24}}[\u0180-\u02af\u1e00-\u1eff\u0300-\u036f]) [{_LATIN}]{{1,2}}[\u0300-\u036f]{{0,4}}
+            | (?=[{_LATIN}]{{0,24}}[\u0100-\u017f]) [{_LATIN}]{{1,4}}
+            | (?=[A-Za-z]{{0,24}}[\u00c0-\u00ff]) [{_LATIN}]{{1,5}})
+        |"""
+_OTHER_SCRIPTS = rf"""
+    | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
+    | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_script(*row) for row in _SCRIPTS)})
+    | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}}"""
 # Every repetition is bounded, so that any text takes linear time.
-_TOKEN = rf"""
+_PATTERN = r"""
     # Most words are short, and one token in any language.
-      [ ]?[a-z]{{1,4}}(?![{_LATIN}\u0300-\u036f'])
+      [ ]?[a-z]{{1,4}}(?![{latin}{marks}'])
     # Punctuation: with the name that follows it, as rulers, in clusters. Digits in threes.
     | [_.(\#?&<][A-Za-z][a-z]{{0,5}} | [/-][a-z]{{1,4}}
     | [ ]?(?:-{{4,16}}|={{4,16}}|\*{{4,16}}|\#{{4,16}}|_{{4,16}}|\.{{4,16}})
     | [ ]?[!-/:-@\[-`{{-~]{{1,3}}[\r\n]{{0,4}}
     | [0-9]{{1,3}}
     # Words of Latin letters. Those that are not English get shorter pieces: by their letters, or by how they end.
-    | (?=[ ]?[{_LATIN}]) (?:
-          [ ]?(?=[A-Za-z]{{0,24}}[^\x00-\x7f]) (?:
-              (?=[{_LATIN}]{{0,24}}[\u0180-\u02af\u1e00-\u1eff\u0300-\u036f]) [{_LATIN}]{{1,2}}[\u0300-\u036f]{{0,4}}
-            | (?=[{_LATIN}]{{0,24}}[\u0100-\u017f]) [{_LATIN}]{{1,4}}
-            | (?=[A-Za-z]{{0,24}}[\u00c0-\u00ff]) [{_LATIN}]{{1,5}})
-        | [ ]?(?=[A-Z]?[a-z]{{3,24}}(?:(?<=[aiou])|(?<=en))(?![A-Za-z])) [A-Za-z]{{1,5}}
+    | (?=[ ]?[{latin}]) (?:{accented}
+          [ ]?(?=[A-Z]?[a-z]{{3,24}}(?:(?<=[aiou])|(?<=en))(?![A-Za-z])) [A-Za-z]{{1,5}}
         | (?<=[a-z])[a-z]{{1,4}}
         | (?:[ ](?:[a-z]{{1,12}}|[A-Z][a-z]{{1,7}}) | [A-Z]?[a-z]{{1,7}}) (?:'[a-z]{{1,2}}(?![a-z]))?
         | [ ]?[A-Z]{{1,3}}(?![a-z]) | [ ]?[A-Z]
-        | [ ]?[{_LATIN}]{{1,4}})
+        | [ ]?[{latin}]{{1,4}})
     # White space; its last blank goes with the next word.
     | \s{{0,64}}[\r\n]{{1,16}} | \s{{1,64}}(?!\S)
     # Other scripts, and the rest.
-    | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
-    | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_script(*row) for row in _SCRIPTS)})
-    | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}} | \s{{1,64}} | .
+    {others} | \S | \s{{1,64}} | .
     """
 _WORD = re.compile(r"\s*\S+|\s+")
 
 
 @cache
-def _token() -> re.Pattern[str]:
-    return re.compile(_TOKEN, re.VERBOSE | re.DOTALL)  # slow: only once a text is counted
+def _token(*, is_ascii: bool) -> re.Pattern[str]:
+    """Return the pattern of a token. Without letters that ASCII texts lack, it compiles in a fraction of the time."""
+    if is_ascii:
+        pattern = _PATTERN.format(latin="A-Za-z", marks="", accented="", others="")
+    else:
+        pattern = _PATTERN.format(latin=_LATIN, marks=r"\u0300-\u036f", accented=_ACCENTED, others=_OTHER_SCRIPTS)
+    return re.compile(pattern, re.VERBOSE | re.DOTALL)
 
 
-_remembered = lru_cache(maxsize=1024)(lambda text: tuple(_token().findall(text)))
-_remembered_long = lru_cache(maxsize=16)(lambda text: tuple(_token().findall(text)))
+def _tokens_of(text: str) -> tuple[str, ...]:
+    return tuple(_token(is_ascii=text.isascii()).findall(text))
+
+
+_remembered, _remembered_long = lru_cache(maxsize=1024)(_tokens_of), lru_cache(maxsize=16)(_tokens_of)
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
 _READ = 65_536  # bytes that are read: the header is near the start

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.tokens import Chunks, count, cut, split, token_id, token_of
+from mockserver.core.tokens import Chunks, _token, count, cut, split, token_id, token_of
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 
@@ -262,3 +262,8 @@ def test_a_token_known_by_its_number_keeps_it(number: int) -> None:
 def test_other_tokens_have_stable_numbers_of_their_own() -> None:
     assert [token_id(token) for token in (" Hello", " there", ".", "")] == [129_723, 142_614, 63_620, 69_876]
     assert all(0 <= token_id(token) < 200_000 for token in ("<|x|>", "<|1|>2", "\ud800", "é" * 500))
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_texts_have_a_pattern_of_their_own_but_the_same_tokens(text: str) -> None:
+    assert list(split(text)) == _token(is_ascii=False).findall(text)

@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.config.errors import RuleError
-from mockserver.rules.match.predicates import PLAIN, PREDICATES, Lens, UnfitError, literals, part_of, pieces, same
+from mockserver.rules.match.predicates import (
+    PLAIN,
+    PREDICATES,
+    Lens,
+    UnfitError,
+    _is_common,
+    literals,
+    part_of,
+    pieces,
+    same,
+)
 
 FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squeeze=True)
 
@@ -92,6 +102,18 @@ def test_a_pattern_that_takes_too_long() -> None:
     assert str(caught.value) == (
         'the pattern "(?:(?:a|aa)+)+c" took over 0.1 s, or ran out of memory, on this request; simplify it'
     )
+
+
+PARTS = (
+    *("a", "-", "[[", "[:", "(", "(?:", "(?P<n>", ")", "[a-z]", "[^ab]", "{2}", "{e}", "(?i)"),
+    *(r"\d", r"\b", r"\p{L}", r"\.", "^", "$", ".", "|", "?", "*", "+"),
+)
+
+
+@given(st.lists(st.sampled_from(PARTS)).map("".join))
+def test_a_pattern_whose_import_waits_is_none_that_the_library_refuses(pattern: str) -> None:
+    if _is_common(pattern):
+        regex.compile(pattern)
 
 
 @pytest.mark.parametrize(

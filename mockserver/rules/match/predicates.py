@@ -8,7 +8,8 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -204,12 +205,9 @@ def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
 
 
 def _regex(expected: str, lens: Lens) -> Test:
-    import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
-
-    try:
-        pattern = regex.compile(bounded(expected), regex.IGNORECASE if lens.fold else 0)
-    except (regex.error, ValueError, OverflowError, RecursionError) as error:
-        raise UnfitError(f"cannot read the pattern: {error}") from None
+    compiled = cache(partial(_compiled, expected, fold=lens.fold))
+    if not _is_common(expected):
+        compiled()  # its mistakes are reported now
     spaces = Lens(squeeze=lens.squeeze)
     required = "" if lens.fold else max(literals(expected), key=len, default="")
 
@@ -219,12 +217,47 @@ def _regex(expected: str, lens: Lens) -> Test:
         if required not in (text := spaces(actual)):  # much faster than a search by the pattern
             return False
         try:
-            found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
+            found = compiled().search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
         except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
             raise RuleError(_ran_out(expected)) from None
         return found is not None and ({name: text or "" for name, text in found.groupdict().items()} or True)
 
     return search
+
+
+def _compiled(pattern: str, *, fold: bool) -> Any:
+    import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
+
+    try:
+        return regex.compile(bounded(pattern), regex.IGNORECASE if fold else 0)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise UnfitError(f"cannot read the pattern: {error}") from None
+
+
+def _is_common(pattern: str) -> bool:
+    """Whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
+
+    `regex` is then not imported before a text is searched.
+    """
+    if len(pattern) > _LONGEST_COMMON or not _COMMON.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+_LONGEST_COMMON = 200  # characters
+_COMMON = re.compile(
+    r"""(?:
+      [^\(){}\[\]?]
+    | \\[dDwWsSbB] | \\[^\w\s]
+    | \( (?: \?: | \?P<[A-Za-z_]\w*+> )?+ (?!\?) | \) | \?
+    | \[ \^?+ (?: \w-\w | \w | \\[dDwWsS] | [ .,/'"!] )++ -?+ \]
+    )*+""",
+    re.VERBOSE,
+)
 
 
 def _ran_out(pattern: str) -> str:

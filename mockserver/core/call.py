@@ -187,7 +187,10 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def last_user(self) -> str:
-        return next((m.text for m in reversed(self.messages) if m.role == "user"), "")
+        for message in reversed(self.messages):
+            if message.role == "user":
+                return message.text
+        return ""
 
     @lazy_property
     def since_user(self) -> tuple[Message, ...]:
@@ -223,9 +226,10 @@ class Call(Struct, frozen=True, dict=True):
     def spoken(self) -> tuple[Message, ...]:
         return self.messages[1:] if self.has_instructions else self.messages
 
-    def saying(self, key: str, value: Json, messages: tuple[Message, ...]) -> "Call":
-        """Return the call of a body that differs in one field, which holds these messages."""
-        return replace(self, meaning={**self.meaning, key: value}, raw={**self.raw, key: value}, messages=messages)
+    def saying(self, key: str, value: Json, messages: tuple[Message, ...], meaning: Json = None) -> "Call":
+        """Return the call of a body that differs in one field, which holds these messages and means `meaning`."""
+        meant = {**self.meaning, key: value if meaning is None else meaning}
+        return replace(self, meaning=meant, raw={**self.raw, key: value}, messages=messages)
 
     def limited(self, max_tokens: int) -> "Call":
         return replace(self, options=replace(self.options, max_tokens=max_tokens))

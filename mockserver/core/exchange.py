@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -95,7 +95,7 @@ class Book(Protocol):
         """Count the bytes kept of a finished exchange, and its source."""
 
 
-class Exchange:
+class Exchange(Struct, eq=False):
     """A row of the journal, filled while the request is answered; unless `kept`, only its counts.
 
     `at` is the wall's time, `began` a time of the monotonic clock, as are those of the pieces in `sent`; `first` and
@@ -103,7 +103,15 @@ class Exchange:
     bodies, of which `body` and `sent` hold as much as is kept.
     """
 
-    # No dataclass: what most rows never set is not set for each of them.
+    seq: int
+    method: str
+    path: str
+    dialect: str
+    namespace: str
+    book: Book | None = None
+    at: float = field(default_factory=wall)
+    began: float = field(default_factory=monotonic)
+    sent: list[Piece] = []
     query: bytes = b""
     headers: Sequence[tuple[bytes, bytes]] = ()
     body: bytes = b""
@@ -129,13 +137,6 @@ class Exchange:
     weight: int = 0  # kept bytes that it counts
     kept: bool = True  # the journal has room for it
     held: int = 0  # bytes of `max_unsent` that it takes until it is closed
-
-    def __init__(  # size: what a request is known by
-        self, seq: int, method: str, path: str, dialect: str, namespace: str, book: Book | None = None
-    ) -> None:
-        self.seq, self.method, self.path, self.dialect, self.namespace = seq, method, path, dialect, namespace
-        self.book, self.at, self.began = book, wall(), monotonic()
-        self.sent: list[Piece] = []
 
     @property
     def source(self) -> str:

@@ -37,7 +37,7 @@ class Shelf(Protocol[Value]):
     async def get(self, namespace: str, key: str) -> Value | None:
         """Return the value, or None."""
 
-    async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+    def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept."""
 
     async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:

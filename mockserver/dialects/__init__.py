@@ -28,13 +28,15 @@ class Texts(Struct, frozen=True):
 
     `outline(value)` returns what else in that field matters (the roles of its messages), or None if it holds more than
     texts. `call(sample, value)` returns the Call of a request whose body differs from that of `sample` in texts only.
-    `headers` returns the headers of a reply that name its request.
+    `headers` returns the headers of a reply that name its request, `item_id` the id of a part of an answer that
+    follows from the answer's own id.
     """
 
     key: str
     outline: Callable[[Json], Hashable]
     call: Callable[[Call, Json], Call]
     headers: Callable[[HttpRequest, Call | None], Headers]
+    item_id: Callable[[str, int], str] | None = None
 
 
 class Operation(Struct, frozen=True):

@@ -234,16 +234,34 @@ def roles_of(messages: Json, allowed: Collection[str]) -> tuple[str, ...] | None
     return tuple(roles)
 
 
+def _outline(messages: Json) -> tuple[str | bytes, ...] | None:
+    """The same of messages among which there are calls of tools and their results."""
+    roles = roles_of(messages, _SPEAKERS)
+    return roles if roles or type(messages) is not list else _outline_with_tools(messages)
+
+
+def _outline_with_tools(messages: Sequence[Json]) -> tuple[bytes, ...] | None:
+    if not all(type(message) is dict and message.get("role") in _WITH_TOOLS for message in messages):
+        return None
+    found = []
+    for message, told in zip(messages, _without_ids(messages), strict=True):
+        text = message.get("content")
+        if type(text) is not str and message["role"] != "assistant":
+            return None
+        found.append(to_json({**told, "content": "" if type(text) is str and text.strip() else text}))
+    return tuple(found)
+
+
 def _with_messages(sample: Call, messages: Json) -> Call:
-    said = tuple([Message(message["role"], message["content"]) for message in messages])
-    return sample.saying("messages", messages, said)
+    return sample.saying("messages", messages, tuple(map(_message, messages)), _without_ids(messages))
 
 
 _SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
+_WITH_TOOLS = _SPEAKERS | {"tool"}
 
 
 def chat_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("messages", lambda messages: roles_of(messages, _SPEAKERS), _with_messages, headers)
+    return Texts("messages", _outline, _with_messages, headers)
 
 
 def max_tokens(chat: Body) -> int | None:

@@ -10,12 +10,18 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings, Success
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
-from mockserver.dialects._completions import completion_options, parse_completion, text_reply
+from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
 from mockserver.dialects._embeddings_moderations import embeddings, encoding_format, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
-from mockserver.dialects._responses import RESPONSE_LAYOUT, error_event, parse_openai_responses, responses_reply
+from mockserver.dialects._responses import (
+    RESPONSE_LAYOUT,
+    error_event,
+    parse_openai_responses,
+    response_texts,
+    responses_reply,
+)
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.wire.chat import ChatLayout, Extra, completion
 from mockserver.wire.text import TextLayout
@@ -41,14 +47,21 @@ class OpenAIApi(Struct, frozen=True):
             Operation(
                 "chat", "POST", "/chat/completions", self._parse_chat, self._render_chat, texts=chat_texts(self.headers)
             ),
-            Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion),
+            Operation(
+                *("completions", "POST", "/completions", self._parse_completion, self._render_completion),
+                texts=prompt_texts(self.headers),
+            ),
             Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
         )
 
     def account_operations(self) -> tuple[Operation, ...]:
         parse, headers = self._parse_responses, self._own_headers
         return (
-            Operation("responses", "POST", "/responses", parse, self._render_responses, error=error_event),
+            Operation(
+                *("responses", "POST", "/responses", parse, self._render_responses),
+                error=error_event,
+                texts=response_texts(self.headers),
+            ),
             *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, parse).operations(),
             *stored_chats(
                 self.dialect,

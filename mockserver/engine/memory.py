@@ -108,17 +108,17 @@ class Memory(Struct, frozen=True):
             polls=self.polls if call.options.background and not call.stream else 0,
             size=_BARE + len(call.http.body) + sum(_size(part) for choice in answer.choices for part in choice.parts),
         )
-        await self.put(stored)
+        self.put(stored)
         return stored
 
     async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
         asked = replace(call, http=replace(call.http, headers=(), body=b""), batch=())
         size = _BARE * (1 + len(results)) + 2 * len(call.http.body)
-        await self.put(Stored(asked, answer, polls=1, size=size, results=results))
+        self.put(Stored(asked, answer, polls=1, size=size, results=results))
         return Stored(call, answer, polls=1, results=results)
 
-    async def put(self, stored: Stored) -> None:
-        await self.shelf.put(*_place(stored), stored, size=stored.size)
+    def put(self, stored: Stored) -> None:
+        self.shelf.put(*_place(stored), stored, size=stored.size)
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""
@@ -142,7 +142,7 @@ class Memory(Struct, frozen=True):
         if call.operation in _LISTS:
             return Listing((stored,))
         if call.operation in _CHANGING:
-            await self.put(stored)
+            self.put(stored)
         return await self._changed(call, stored)
 
     async def _changed(self, call: Call, stored: Stored) -> Stored:

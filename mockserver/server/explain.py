@@ -249,7 +249,7 @@ async def _copied(engine: Engine, namespace: str) -> Engine:
     for key, value in (await engine.store.entries(namespace)).items():
         await store.set(namespace, key, value)
     for stored in await engine.memory.shelf.values(namespace):
-        await memory.put(stored)
+        memory.put(stored)
     return altered(engine, store=store, memory=memory)
 
 

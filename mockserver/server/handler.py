@@ -201,10 +201,10 @@ class Handler(Struct, eq=False):
             if isinstance(prepared.plan.outcome, Forward):
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
-                if lesson is not None and not more:
-                    key = lesson.learn(http, self.operation(http.method), prepared, engine) or key
+                operation = self.operation(http.method)
+                if lesson is None or more or not lesson.learn(http, operation, prepared, engine):
+                    live.memo.put(key, engine, prepared)
                 prepared.made = prepared.again = None
-                live.memo.put(key, engine, prepared)
             return prepared
         await live.use(namespace)
         if reservation is not None and prepared.charge is not None:
@@ -213,7 +213,7 @@ class Handler(Struct, eq=False):
             except Failure as failure:
                 return self._refused(snapshot(scope, body, namespace), failure, prepared.call)
         if prepared.kept is not None:
-            await engine.memory.put(prepared.kept)
+            engine.memory.put(prepared.kept)
         return prepared
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:

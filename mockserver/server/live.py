@@ -81,7 +81,6 @@ class Prepared(Struct):
     kept: Stored | None = None  # stored each time
     charge: Charge | None = None  # drawn each time
     request: HttpRequest | None = None  # as it came, if the upstream is to reply
-    lines: bytes = b""  # the header lines of the reply, if they are known
     prompt_tokens: int | None = None  # if the plan was made for another prompt
     made: Answer | None = None  # of a rule, until the fast path has learned from it
     again: Callable[[int], Reply] | None = None  # the reply to a prompt of so many tokens

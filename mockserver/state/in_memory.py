@@ -137,7 +137,7 @@ class MemoryShelf(Generic[Value]):
         entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
         return None if entry is None else entry[0]
 
-    async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+    def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         space = self._space(namespace)
         self._whole -= space.size
         space.drop(key)

@@ -6,6 +6,7 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -100,7 +101,8 @@ class Journal:
         self.on_close, self.keeps_calls = on_close, False
         self.tally = Tally()
 
-    def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
+    def open(self, method: str, path: str, dialect: str, namespace: str, **known: Any) -> Exchange:
+        """Return a new row; `known` are the fields that are known already."""
         self._last += 1
         self.tally.open += 1
         page = self._pages.get(namespace)
@@ -108,7 +110,7 @@ class Journal:
             page = self._new_page(namespace)
         else:
             self._pages.move_to_end(namespace)
-        exchange = Exchange(self._last, method, path, dialect, namespace, page)
+        exchange = Exchange(self._last, method, path, dialect, namespace, page, **known)
         page.rows.append(exchange)
         if len(page.rows) > self.count:
             page.drop()

@@ -229,6 +229,11 @@ def _logprobs_of_texts(choice: Choice) -> Iterator[list[Block]] | None:
     return (block["content"] or [] for block in spread_logprobs(texts, choice.logprobs))
 
 
+def item_id(answer_id: str, at: int) -> str:
+    """Return the id of an output item, without the prefix of its type."""
+    return fingerprint(answer_id, at)
+
+
 class _ItemBuilder(Struct, frozen=True):
     answer_id: str
     layout: ResponseLayout
@@ -236,7 +241,7 @@ class _ItemBuilder(Struct, frozen=True):
     logprobs: Iterator[list[Block]] | None
 
     def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
-        name = fingerprint(self.answer_id, len(before))
+        name = item_id(self.answer_id, len(before))
         match parts[0]:
             case Reasoning() as reasoning:
                 return self._reasoning(reasoning, status, name)

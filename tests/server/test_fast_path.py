@@ -32,6 +32,9 @@ rules:
   - name: weather
     when: {last_user: "*weather*", operation: chat}
     then: {tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
+  - name: forecast
+    when: {last_user: "*weather*", operation: responses}
+    then: {tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
   - name: twice
     when: {last_user: "*twice*"}
     times: 2
@@ -80,6 +83,13 @@ MOUNTS: Mapping[str, str] = {
     "fireworks": "/fireworks/v1/chat/completions",
     "anthropic": "/anthropic/v1/messages",
     "gemini": "/gemini/v1beta/models/gemini-2.5-flash:generateContent",
+    "completions": "/openai/v1/completions",
+    "fireworks completions": "/fireworks/v1/completions",
+    "responses": "/openai/v1/responses",
+    "azure responses": "/azure-openai/openai/v1/responses",
+    "turns of responses": "/openai/v1/responses?turns",
+    "results of tools": "/openai/v1/chat/completions?results",
+    "results of tools, strictly": "/skytells/v1/chat/completions?results",
 }
 GEMINI_STREAM = "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent"
 OPTIONS: Mapping[str, str] = {
@@ -91,18 +101,23 @@ OPTIONS: Mapping[str, str] = {
     "stored": ', "store": true',
     "wrong": ', "temperature": "hot"',
 }
+WITHOUT_SYSTEM = ("completions", "fireworks completions", "results of tools", "results of tools, strictly")
 # How many of the texts are answered on the fast path, at least: equal ones, and those like two earlier ones.
 ANSWERED: Mapping[tuple[str, str], int] = {
     **{("any", name): 8 for name in ("plain", "streamed", "limited", "several", "tools")},
-    **{("any", name): 0 for name in ("stored", "wrong")},
-    **{("azure", name): 0 for name in ("streamed", "several")},  # which refuses these options
-    **{(name, "stored"): 8 for name in ("fireworks", "gemini")},  # which know no such option
+    ("any", "stored"): 8,
+    ("any", "wrong"): 0,
+    **{("azure", name): 0 for name in ("streamed", "several", "stored")},  # which refuses these options
+    **{(name, options): 7 for name in WITHOUT_SYSTEM for options in ("plain", "streamed", "limited", "several")},
+    **{(name, options): 7 for name in WITHOUT_SYSTEM for options in ("tools", "stored")},
+    **{(name, "stored"): 1 for name in ("completions", "fireworks completions")},  # whose prompts are repeated
+    ("fireworks completions", "streamed"): 0,  # which knows no such option
     **{("gemini", name): 7 for name in ("plain", "streamed", "limited", "tools")},  # without a system prompt
     ("gemini", "several"): 0,  # log probabilities differ for each prompt
 }
 
 
-OTHER_OPTIONS: Mapping[str, Mapping[str, str]] = {
+OTHER_OPTIONS: dict[str, Mapping[str, str]] = {
     "anthropic": {
         "plain": "",
         "streamed": ', "stream": true',
@@ -122,21 +137,55 @@ OTHER_OPTIONS: Mapping[str, Mapping[str, str]] = {
         "wrong": ', "generationConfig": {"topK": "many"}',
     },
 }
+RESPONSES = {
+    "plain": "",
+    "streamed": ', "stream": true',
+    "limited": ', "max_output_tokens": 16, "temperature": 0.5, "truncation": "auto"',
+    "several": ', "store": false',
+    "tools": ', "tools": [{"type": "function", "name": "get_weather", "parameters": {"type": "object"}}]',
+    "stored": ', "metadata": {"a": "b"}',
+    "wrong": ', "temperature": "hot"',
+}
+OTHER_OPTIONS |= dict.fromkeys(("responses", "azure responses", "turns of responses"), RESPONSES)
+COMPLETIONS = {
+    **OPTIONS,
+    "tools": ', "stop": ["help"]',
+    "stored": ', "echo": true',
+    "limited": ', "max_tokens": 3, "user": "u"',
+}
+OTHER_OPTIONS |= dict.fromkeys(("completions", "fireworks completions"), COMPLETIONS)
 CHAT = (
     '{{"model": "gpt-4o",'
-    ' "messages": [{{"role": "system", "content": "Be polite."}}, {{"role": "user", "content": {}}}]{}}}'
+    ' "messages": [{{"role": "system", "content": "Be polite."}}, {{"role": "user", "content": {0}}}]{1}}}'
+)
+RESULTS = (
+    '{{"model": "gpt-4o", "messages": [{{"role": "user", "content": {0}}}, {{"role": "assistant", "content": null,'
+    ' "tool_calls": [{{"id": "call_{2}", "type": "function", "function": {{"name": "f", "arguments": "{{}}"}}}}]}},'
+    ' {{"role": "tool", "tool_call_id": "call_{2}", "content": {0}}}]{1}}}'
 )
 BODIES: Mapping[str, str] = {
     "anthropic": (
         '{{"model": "claude-sonnet-5-5", "max_tokens": 2000, "system": "Be polite.",'
-        ' "messages": [{{"role": "user", "content": {}}}]{}}}'
+        ' "messages": [{{"role": "user", "content": {0}}}]{1}}}'
     ),
-    "gemini": '{{"contents": [{{"role": "user", "parts": [{{"text": {}}}]}}]{}}}',
+    "gemini": '{{"contents": [{{"role": "user", "parts": [{{"text": {0}}}]}}]{1}}}',
+    **dict.fromkeys(("completions", "fireworks completions"), '{{"model": "gpt-4o", "prompt": {0}{1}}}'),
+    **dict.fromkeys(
+        ("responses", "azure responses"), '{{"model": "gpt-4o", "instructions": "Be polite.", "input": {0}{1}}}'
+    ),
+    "turns of responses": (
+        '{{"model": "gpt-4o", "input": [{{"role": "system", "content": "Be polite."}},'
+        ' {{"role": "assistant", "content": {0}}}, {{"role": "user", "content": {0}}}]{1}}}'
+    ),
+    **dict.fromkeys(("results of tools", "results of tools, strictly"), RESULTS),
 }
 
 
-def request(path: str, text: str, options: str) -> bytes:
-    body = BODIES.get(path.split("/")[1], CHAT).format(f'"{text}"', options).encode()
+def request(path: str, text: str, options: str, body: str = CHAT) -> bytes:
+    return post(path, body.format(f'"{text}"', options, len(text)).encode())
+
+
+def post(path: str, body: bytes) -> bytes:
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer k\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
@@ -203,7 +252,7 @@ def test_both_ways_give_the_same(
 ) -> None:
     path = GEMINI_STREAM if (dialect, options) == ("gemini", "streamed") else MOUNTS[dialect]
     more = OTHER_OPTIONS.get(dialect, OPTIONS)[options]
-    requests = [request(path, text, more) for text in TEXTS]
+    requests = [request(path, text, more, BODIES.get(dialect, CHAT)) for text in TEXTS]
     with serving(rules_file) as running:
         fast = exchanged(running, requests)
     monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
@@ -212,6 +261,30 @@ def test_both_ways_give_the_same(
     for text, one, other in zip(TEXTS, fast, slow, strict=True):
         assert one == other, text
     assert sum(answered) >= ANSWERED.get((dialect, options), ANSWERED["any", options])
+
+
+def test_responses_are_kept_and_continued_the_same_on_both_ways(
+    rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = conversation(rules_file)
+    assert sum(answered) == 4
+    monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
+    assert conversation(rules_file) == fast
+
+
+def conversation(rules_file: Path) -> Sequence[object]:
+    """Responses, what is kept of them, and how the conversations go on."""
+    path, body = "/openai/v1/responses", '{{"model": "gpt-4o", "instructions": "Be polite.", "input": {0}{1}}}'
+    found = list[Any]()
+    with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        for text in ("hello 1", "hello there, 2", "hello 3", "say hello to the world, 4", "hello 3", "hello 1"):
+            asked = raw.send(request(path, text, "", body)).receive().json
+            head = f"GET {path}/{asked['id']} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\n\r\n"
+            items = head.replace(" HTTP/1.1", "/input_items HTTP/1.1")
+            further = request(path, "hello again", f', "previous_response_id": "{asked["id"]}"', body)
+            found.append([asked, *(raw.send(each).receive().json for each in (head.encode(), items.encode(), further))])
+            assert found[-1][1] == asked
+    return found
 
 
 HELLO = [request(MOUNTS["openai"], f"hello, the {word} time", "") for word in ("first", "second", "third", "fourth")]

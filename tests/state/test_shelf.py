@@ -5,7 +5,7 @@ from mockserver.state.in_memory import NAMESPACES_IN_FULL, MemoryShelf
 
 async def filled(shelf: MemoryShelf[str], *keys: str, size: int = 1, namespace: str = "a") -> MemoryShelf[str]:
     for key in keys:
-        await shelf.put(namespace, key, key.upper(), size=size)
+        shelf.put(namespace, key, key.upper(), size=size)
     return shelf
 
 
@@ -27,7 +27,7 @@ async def test_of_too_many_the_oldest_goes() -> None:
 
 async def test_of_too_much_the_oldest_go() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9), "x", "y", size=4)
-    await shelf.put("a", "z", "Z", size=8)
+    shelf.put("a", "z", "Z", size=8)
     assert await shelf.values("a") == ("Z",)
 
 
@@ -49,7 +49,7 @@ async def test_a_value_that_is_changed_keeps_its_place() -> None:
 
 async def test_what_is_larger_than_the_room_is_not_kept_and_pushes_nothing_out() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9), "x", "y")
-    await shelf.put("a", "y", "too large", size=10)
+    shelf.put("a", "y", "too large", size=10)
     assert await shelf.values("a") == ("X",)
 
 

@@ -11,7 +11,7 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.core.rates import Standings
 from mockserver.dialects import MOUNTS, Dialect, Operation
 from mockserver.dialects._chat import chat_texts
-from mockserver.dialects._completions import text_reply
+from mockserver.dialects._completions import prompt_texts, text_reply
 from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
@@ -167,7 +167,10 @@ DIALECT = Dialect(
     name=NAME,
     mounts=MOUNTS[NAME],
     operations=(
-        Operation("completions", "POST", "/completions", parse_completion, _render_completion),
+        Operation(
+            *("completions", "POST", "/completions", parse_completion, _render_completion),
+            texts=prompt_texts(request_id_header),
+        ),
         Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, texts=chat_texts(request_id_header)),
         *model_operations(NAME, request_id_header),
     ),

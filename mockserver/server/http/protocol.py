@@ -111,9 +111,9 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         cycle = self._running
         if cycle is None or cycle is before or cycle is not self.cycle or not self._is_plain(cycle):
             return
-        if (request := parted(data)) is not None:
+        if parted(data) is not None:
             scope: Any = cycle.scope
-            scope["extensions"] = {**self.lent, LESSON: Lesson(fast_path, request[0], scope["query_string"])}
+            scope["extensions"] = {**self.lent, LESSON: Lesson(fast_path, data, scope["query_string"])}
 
     def _is_plain(self, cycle: RequestCycle) -> bool:
         """Whether a request is whole and asks for nothing but an answer, after which the connection stays open."""
@@ -141,14 +141,10 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             stream.stop(STOPPED)
             self.close()
 
-    def write_whole(self, status: int, head: bytes, body: bytes) -> None:
-        """Write an answer; `head`: its header lines. Without a content-length it goes in one chunk."""
+    def write_whole(self, status: int, head: bytes, rest: bytes) -> None:
+        """Write an answer; `head`: its header lines."""
         date = [b"%b: %b\r\n" % field for field in self.server_state.default_headers]
-        if b"content-length: " in head:
-            self.transport.write(b"".join((STATUS_LINE[status], *date, head, b"\r\n", body)))
-        else:
-            chunk = b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-            self.transport.write(b"".join((STATUS_LINE[status], *date, head, chunk)))
+        self.transport.write(b"".join((STATUS_LINE[status], *date, head, rest)))
         self.silent = False
         self.server_state.total_requests += 1
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.idle

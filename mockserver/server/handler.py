@@ -258,8 +258,7 @@ class Handler(Struct, eq=False):
         if line.in_process is not None:
             raise ConfigError(_NO_RELAY)
         _note(prepared, (), exchange)
-        own_urls = self.operation(exchange.method).own_urls
-        relay = Relay(self.live, self.dialect, prepared, line, exchange, own_urls)
+        relay = Relay(self.live, self.dialect, prepared, line, exchange, self.operation(exchange.method).own_urls)
         try:
             return await relay.run(scope, _with_source((), prepared, exchange, self.live.settings))
         except Failure as failure:

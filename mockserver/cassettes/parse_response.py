@@ -53,7 +53,7 @@ class ParsedResponse(Struct, frozen=True):
     """An answer.
 
     `error` is what its envelope holds, `body` the whole error; `broken`: it failed after it had begun; `complete`: the
-    stream has its last event, or the answer is not streamed.
+    stream has its last event, or the answer is not streamed; `blocked`: its prompt was filtered.
     """
 
     choices: tuple[ParsedChoice, ...] = ()
@@ -65,6 +65,7 @@ class ParsedResponse(Struct, frozen=True):
     broken: bool = False
     complete: bool = True
     prompt_filters: Table | None = None
+    blocked: bool = False
 
 
 class Event(Struct, frozen=True):
@@ -255,7 +256,8 @@ def _from_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
                 parts.append(part)
             ends[at] = _text(candidate.get("finishReason")) or ends.get(at, "")
     choices = [ParsedChoice(tuple(found[at]), _content_finish(ends[at], found[at])) for at in sorted(found)]
-    blocked = any(table(body.get("promptFeedback")).get("blockReason") for body in bodies)
+    feedback = next((said for body in bodies if (said := table(body.get("promptFeedback")))), {})
+    blocked = "blockReason" in feedback
     return ParsedResponse(
         choices=tuple(choices),
         model=next((model for body in bodies if (model := _text(body.get("modelVersion")))), ""),
@@ -263,7 +265,26 @@ def _from_contents(bodies: Sequence[Table], error: Json) -> ParsedResponse:
         error=error,
         broken=error is not None,
         complete=blocked or (bool(ends) and all(ends.values())),
+        prompt_filters=_content_filters(feedback) or None,
+        blocked=blocked,
     )
+
+
+def _content_filters(feedback: Table) -> dict[str, Json]:
+    """The ratings of a prompt as filters of chats, of the harms that both know."""
+    found = ((_HARMS.get(_text(rating.get("category"))), rating) for rating in rows(feedback.get("safetyRatings")))
+    return {
+        harm: {"filtered": rating.get("blocked") is True, "severity": _text(rating.get("probability")).lower()}
+        for harm, rating in found
+        if harm
+    }
+
+
+_HARMS = {
+    "HARM_CATEGORY_HATE_SPEECH": "hate",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT": "sexual",
+    "HARM_CATEGORY_DANGEROUS_CONTENT": "violence",
+}
 
 
 def _content_part(part: Table) -> ParsedPart | None:

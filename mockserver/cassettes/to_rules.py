@@ -184,6 +184,9 @@ def then_of(response: ParsedResponse, retry_after: str = "") -> Then:
         return _error(response, retry_after)
     if not response.complete:
         raise UnsupportedError("its stream breaks off")
+    if response.blocked:
+        tripped = _tripped(response.prompt_filters)
+        return {"content_filter": {"on": "prompt", **tripped}} if tripped else {"error": "content_filter"}
     if not response.choices:
         raise UnsupportedError("its answer has no content that a rule can give")
     if len(response.choices) > 1:

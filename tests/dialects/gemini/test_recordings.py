@@ -111,3 +111,16 @@ def test_the_transport_knows_the_host() -> None:
             with client.stream("POST", url, json={"contents": [{"parts": [{"text": "hello"}]}]}) as answer:
                 lines = [line for line in answer.iter_lines() if line]
     assert [line.startswith("data: {") for line in lines] == [True] * 2
+
+
+@pytest.mark.parametrize(
+    "then", ['{"content_filter": {"on": "prompt", "category": "hate"}}', '{"error": "content_filter"}']
+)
+def test_rules_block_a_prompt_as_it_was_recorded(then: str) -> None:
+    blocking = local(f'{{"rules": [{{"then": {then}}}]}}')
+    for url in (URL, STREAM_URL):
+        made, skipped = learned(episode(blocking, url.format(model="x"), request("x")))
+        assert not skipped
+        again = local(rules_file(made), unmatched="error")
+        first, second = (server.ask(URL.format(model="x"), request("x")).json for server in (blocking, again))
+        assert first["promptFeedback"] == second["promptFeedback"]

@@ -13,7 +13,7 @@ from mockserver.model import Generator
 from mockserver.model.arguments import mentions
 from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.prose.closing import closing
-from mockserver.model.prose.form import Request, finished, shaped
+from mockserver.model.prose.form import Request, finished, plain_orders, shaped
 from mockserver.model.prose.formats import in_format
 from mockserver.model.prose.generators import (
     less_reasoning,
@@ -23,6 +23,7 @@ from mockserver.model.prose.generators import (
     text_on,
     topic_of,
 )
+from mockserver.model.prose.options import decided
 from mockserver.model.prose.passages import citation, facts, passage, results_text
 from mockserver.model.structured import enum, json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent
@@ -80,6 +81,9 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
         return ordered_json
     if (speaker := next_speaker(call)) is not None:
         return DraftChoice((Text(speaker),))
+    text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, system(call)))
+    if (word := decided(text, rules, results_text(call))) is not None:
+        return DraftChoice((Text(word),))
     end = closing(call)
     return DraftChoice((Text(end.of(_answered(end.call, seed, options))),))
 
@@ -90,7 +94,7 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     if "tokens" in options or call.options.ignore_eos:
         return results or separator_after_prompt(call) + text_on(about, call, rng, options)
     known = facts(call) if results else ()
-    asked = Request(about.text, excerpt(system(call)), about, known, results or "")
+    asked = Request(plain_orders(about.text), plain_orders(excerpt(system(call))), about, known, results or "")
     answer = in_format(asked, rng)
     if answer is None and results is None and (results := passage(call, about)) is not None:
         asked = replace(asked, found=results)

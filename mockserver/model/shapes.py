@@ -248,11 +248,15 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
             return {"type": "number"}
         case str():
             guessed = _guessed(name)
+            if not example.strip(".… ") and (noted := of_note(name)):  # the gap of a form: <number>
+                return noted
             if example == "number" and guessed.get("type") == "integer":  # TypeScript has no other word for it
                 return guessed
             return of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
         case list():
-            return _list_of(shape(example[0]) if example else {"type": "string"})
+            made = _list_of(shape(example[0]) if example else {"type": "string"})
+            number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
+            return {**made, **number} if example.count("...") > 1 else made
         case Mapping():
             return _record({key: shape(value, key) for key, value in example.items()})
     return _guessed(name)
@@ -269,6 +273,8 @@ def _list_of(items: Json) -> dict[str, Json]:
 
 def of_note(note: str) -> dict[str, Json]:
     """What a text says of a value: its type, or a choice of words; nothing where it says neither."""
+    if "YY" in note or "HH:" in note:  # a pattern such as DD/MM/YYYY
+        return {"type": "string", "format": "date-time" if "HH:" in note else "date"}
     if listed := _LITERAL.fullmatch(note):
         return {"enum": [word.strip(" \"'") for word in listed[1].split(",")]}
     text, _, comment = (part.strip() for part in re.split(r"(//|#|$)", note, maxsplit=1)[:3])
@@ -298,15 +304,19 @@ def _of_type(word: str) -> dict[str, Json]:
     if listed := _LIST.fullmatch(word):
         inner = listed[1] or listed[2] or "string"
         return _list_of(_of_type(inner.removesuffix("s")) or {"type": "string"})
-    return _TYPES.get(word) or _TYPES.get(re.split(r"[ ,;:\[]", word)[0], {})
+    return next((kind for each in re.split(r"[ ,;:\[]", word)[:3] if (kind := _TYPES.get(each))), {})
 
 
 def _options(text: str) -> dict[str, Json]:
-    chosen = _ONE_OF.search(text[:500])
-    parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
-    if not chosen and len(parts) == 1 and _WORD_OR_WORD.fullmatch(text):
-        parts = re.split(r",|\bor\b", text)
-    words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
+    """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
+    text = text[:500]
+    words = [word.strip() for word in _QUOTED_OPTION.findall(text)]
+    chosen = _ONE_OF.search(text)
+    if len(words) < 2:
+        parts = re.split(r",|\bor\b|/|\|", chosen[1]) if chosen else re.split(r"[|/]", text)
+        if not chosen and len(parts) == 1 and _WORD_OR_WORD.fullmatch(text):
+            parts = re.split(r",|\bor\b", text)
+        words = [word for part in parts if (word := part.strip(" \"'`()<>."))]
     if not 1 < len(words) <= 20 or not all(map(_OPTION.fullmatch, words)):
         return {}
     return {"type": "boolean"} if {word.lower() for word in words} == {"true", "false"} else {"enum": words}
@@ -328,10 +338,11 @@ def _guessed(name: str) -> dict[str, Json]:
 def _keys(text: str) -> _Found | None:
     start = max(0, len(text) - _MOST_FOR_KEYS)
     tail = text[start:]
-    for cue, key, gap in ((_LINE_OF_KEYS, _BULLET, None), (_CUE_OF_KEYS, _KEY_IN_ROW, _GAP)):
+    for cue, key in ((_LINE_OF_KEYS, _BULLET), (_CUE_OF_KEYS, _KEY_IN_ROW), (_CUE_OF_RECORDS, _KEY_IN_ROW)):
         for opening in cue.finditer(tail):
-            notes, end = _notes(tail, opening.end(), key, gap)
-            if notes:
+            notes, end = _notes(tail, opening.end(), key)
+            sure = cue is not _CUE_OF_RECORDS or any(notes.values()) or _QUOTED_NAME.match(tail, opening.end())
+            if notes and sure:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
                 schema = _record({name: of_note(note) or _guessed(name) for name, note in stated.items()})
@@ -340,16 +351,25 @@ def _keys(text: str) -> _Found | None:
     return None
 
 
-def _notes(text: str, at: int, key: re.Pattern[str], gap: re.Pattern[str] | None) -> tuple[dict[str, str], int]:
+def _notes(text: str, at: int, key: re.Pattern[str]) -> tuple[dict[str, str], int]:
     notes: dict[str, str] = {}
     end = at
     while (found := key.match(text, at)) is not None and len(notes) < _MOST_KEYS:
-        if (name := found["name"]) not in _NO_KEYS:
-            note = next((part.strip() for part in found.groups()[found.re.groupindex["name"] :] if part), "")
+        name, at = found["name"], found.end()
+        note = next((part.strip() for part in found.groups()[found.re.groupindex["name"] :] if part), "")
+        joint = _GAP.match(text, at)
+        if (
+            key is _KEY_IN_ROW
+            and note
+            and ":" in found[0]
+            and not of_note(note)
+            and (not joint or "" in notes.values())
+        ):
+            note, at, joint = "", found.end("name"), None  # what to read: `name and email: bob@example.com`
+        if name not in _NO_KEYS:
             notes[name] = f"{found.groupdict().get('optional') or ''}{note}".strip()
-        at = end = found.end()
-        if gap is not None:
-            joint = gap.match(text, end)
+        end = at
+        if key is _KEY_IN_ROW:
             if joint is None:
                 break
             at = joint.end()
@@ -386,14 +406,18 @@ _KEY = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}")
-_ONE_OF = lazy_pattern(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
+_OPTION = lazy_pattern(r"[A-Za-z][\w -]{0,24}|[A-Z0-9]")
+_ONE_OF = lazy_pattern(
+    r"(?i)(?:one of|either|(?:allowed|possible|valid) values?|options)(?: are)?[: ]+[\[(]?([^\n.;\])]{3,200})"
+)
+_QUOTED_OPTION = lazy_pattern(r"[\"'`]([^\"'`\n]{1,40})[\"'`]")
+_TYPE_NAMES = r"string|text|integer|int|number|float|boolean|bool|list|array|date"
 _LIST = lazy_pattern(r"(?:list|array)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
 _NAMES_OF_TYPES = {
     "string": "string str text",
     "integer": "integer int",
     "number": "number float decimal",
-    "boolean": "boolean bool",
+    "boolean": "boolean bool true/false",
     "object": "object dict",
 }
 _TYPES: dict[str, dict[str, Json]] = {
@@ -403,17 +427,18 @@ _TYPES: dict[str, dict[str, Json]] = {
     "email": {"type": "string", "format": "email"},
     "url": {"type": "string", "format": "uri"},
 }
-_WHOLE = vocabulary("age count quantity rank index size stock population minutes hours days")
+_WHOLE = vocabulary("age year port count quantity rank index size stock population minutes hours days")
 _FRACTIONS = vocabulary(
     "price amount score rating confidence temperature temp total cost percentage weight height salary"
 )
 _ORDERED = lazy_pattern(
-    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create"
-    r"|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b"
-    r"|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming)\b"
+    r"(?i)(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
+    r"|write|send|create|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using"
+    r"|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming|keys?"
+    r"|fields?|back|object with)\b"
 )
 _ABOUT_JSON = lazy_pattern(
-    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
+    r"(?i)\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
     r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
     r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
 )
@@ -441,23 +466,37 @@ _BULLET = lazy_pattern(
     r"([^\n]{0,300})(?:\n|$)"
 )
 _CUE_OF_KEYS = lazy_pattern(
-    r"(?i)\b(?:(?:keys?|fields?|properties)\b(?: named| called| are| such as| like)?:?"
-    r"|json\b(?: object| format| response)?(?: with| containing| including| that (?:has|contains)| having)"
-    r"(?: exactly| only| the| these| following"
-    r"| (?:an?|one|single)(?= (?:single |key\b|field\b|property\b))"
-    r"| two| three| four| \d+| keys?\b| fields?\b| property\b"
-    r"| properties| named| called){0,6}:?"
-    r"|json:(?=\s[\"'`]?\w{2,40}[\"'`]?\s?[:(]\s?(?:str|int|num|float|bool|array|list|object|date)))\s+"
+    r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary|dict)\b(?: (?:array"
+    r"|list) of)?(?: (?:objects?|format|response|back|output|data))?,?(?: with| containing| including| that (?:has"
+    r"|contains)| having)\b|(?:json|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num|float|bool"
+    r"|array|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is|such as|like|exactly"
+    r"|only|the|these|following|should be|must be|of|an?(?=\s+(?:single\s+)?(?:key|field|property)\b)|one|single|two"
+    r"|three|four|five|\d+|keys?|fields?|property|header|properties|columns?)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
+)
+_CUE_OF_RECORDS = lazy_pattern(
+    r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
+    r"(?:(?:must|should|shall|will|to)\s+)?(?:with|contain(?:s|ing)?|includ(?:es?|ing)|ha(?:ve|s|ving))\b:?\s+"
+    r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())"
+)
+_QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
+_VALUE = r"(?:[\"'`][^\"'`\n]{1,40}[\"'`]|(?!and\b)[\w+-]{1,24})"
+_TOLD = (
+    rf"(?P<listed>(?:(?:one of|either|any of)[: ]{{1,2}})?(?:{_VALUE}(?:\s*[,/|]\s*(?:or\s+)?"
+    rf"|\s+or\s+)){{1,12}}{_VALUE}(?!\s*[(:])(?!\s(?:is|key|field)\b))|(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`](?!\s"
+    rf"+(?:if|otherwise|when))|\w+\s*"
+    r"(?:\(|:|(?:is|as)\b)|an?\s+[\"'`]))[^,;.\n()]){1,100})"
 )
 _KEY_IN_ROW = lazy_pattern(
-    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) )?(?P<optional>optional )?"
-    rf"(?!and\b|or\b){_NAME}(?:\s*\(([^()\n]{{1,100}})\)"
-    r"|\s*:\s*((?:(?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\}"
-    r"|(?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30}))"
-    r"| (?:that|which) (?:is|must be|should be|can be) (?P<told>[^.;\n]{1,60})| (?:key|field)\b)?"
+    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) |(?:key|field) (?=[\"'`]))?"
+    rf"(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
+    r"|\s*:\s*((?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\})|(?:\s*:\s+|\s+[–—-]\s+"
+    r"|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+(?:either )?)"
+    rf"(?:{_TOLD})|,\s(?=an?\s(?:{_TYPE_NAMES})\b)(?P<kind>[^,;.\n()]{{3,60}}))?"
 )
-_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?=[\w\"'`*])")
-_NO_KEYS = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
+_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the)\s+)?(?=[\w\"'`*])")
+_NO_KEYS = vocabulary(
+    "keys key fields field values no only and as into in for from exactly with object json properties"
+)
 _FENCE = lazy_pattern(r"`{3}\w*")
 _SHOWN = lazy_pattern(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = lazy_pattern(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
@@ -466,7 +505,8 @@ _MOST_COUNTED = 50
 _NUMBER_WORD = rf"(?P<number>\d{{1,3}}|(?!an?\b|single\b|one\b)(?:{NUMBER_WORDS})\b)"
 _VERB_OF_LISTS = r"\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)"
 _COUNT = lazy_pattern(
-    rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|for|of|with|me|exactly|invent))\s+{_NUMBER_WORD}\s+"
+    rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|of|with|me|exactly|invent"
+    rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}\s+"
     r"(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
     r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?"
 )
@@ -479,8 +519,8 @@ _LISTING = lazy_pattern(
     r"(?P<noun>(?: [\w-]{1,40})?? [a-z]{2,30}s)\b(?P<as_json> (?:as|in) (?:valid )?json\b)?"
 )
 _ORDERED_OBJECT = lazy_pattern(
-    r"(?i)\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format|like)){0,5}"
-    r":?\s*`{0,3}(?=\{\s*\"\w)"
+    r"(?i)\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
+    r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
 _OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")
 _WORD_OR_WORD = lazy_pattern(r"[\w-]{1,24}(?:, ?[\w-]{1,24}){0,10},? or [\w-]{1,24}")
@@ -495,5 +535,5 @@ _OF_KEY = lazy_pattern(
 )
 _LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
 _SEVERAL = lazy_pattern(
-    r"(?i)\b(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)\b"
+    r"(?i)\b(?:array|list)s? of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)s?\b"
 )

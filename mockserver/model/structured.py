@@ -13,10 +13,12 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.fillers import phrase
+from mockserver.model.notations import form_in, notation_of
 from mockserver.model.prose.generators import sentences, system, topic_of
+from mockserver.model.prose.options import options_in
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
-from mockserver.model.shapes import Described, asks_for_json, counted, described, without_json_orders
+from mockserver.model.shapes import Described, asks_for_json, counted, described, shape, without_json_orders
 from mockserver.model.tools.decisions import chosen_values
 from mockserver.model.vocabulary import excerpt
 
@@ -56,7 +58,23 @@ def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice 
         return _text(_as_described(found, call, seed), fenced=found.fenced)
     if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
         return json(call, seed, options)
-    return None
+    texts = (_in_other_form(excerpt(text), call, seed) for text in (call.last_user, system(call)))
+    return next((DraftChoice((Text(text),)) for text in texts if text is not None), None)
+
+
+def _in_other_form(order: str, call: Call, seed: Seed) -> str | None:
+    """The fields that an order wants in another notation than JSON, or in a form to fill in."""
+    notation, by_user = notation_of(order), order == excerpt(call.last_user)
+    if notation and (found := described(notation.as_json)) is not None:
+        return notation.write(_as_described(found if by_user else replace(found, rest=call.last_user), call, seed))
+    if (form := form_in(order)) is None:
+        return None
+    options, rest = options_in(form.rest)
+    schema = shape(dict.fromkeys(form.names, "..."))
+    for name in [name for name, inner in schema["properties"].items() if inner == {"type": "string"}][: bool(options)]:
+        schema["properties"][name]["enum"] = options
+    made = _as_described(Described(schema, rest=rest if by_user else call.last_user), call, seed)
+    return form.filled(made) if isinstance(made, Mapping) else None
 
 
 def _described(call: Call, *, anyway: bool = False) -> Described | None:
@@ -80,6 +98,8 @@ def _as_described(found: Described, call: Call, seed: Seed) -> Json:
 
 def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     said, rules = excerpt(said), excerpt(system(call))
+    if quoted := _MATERIAL.search(said):
+        said = quoted[1]
     spoken = mentions(*result_texts(call), _without_nulls(said)).stating(chosen_values(call, schema))
     nulls = any(_without_nulls(text) != text for text in (said, rules))
     return instance(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
@@ -93,6 +113,7 @@ def _without_nulls(text: str) -> str:
 
 
 _END_OF_SENTENCE = lazy_pattern(r"(?<=[.!?\n;])")
+_MATERIAL = lazy_pattern(r"[:\n]\s{0,9}[\"“]((?:[^\"“”\s]+\s+){3,400}[^\"“”\s]+)[\"”]")  # quoted, to be read for values
 _NULL = lazy_pattern(
     r"(?i)\b(?:use|return|put|set|leave|write|give|otherwise|else|is|are|be|to|as|with)\b.{0,40}?\bnull\b"
     r"|\bnull (?:if|for|when|where)\b"

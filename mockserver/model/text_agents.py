@@ -253,10 +253,9 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
 _LONGEST, _MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
 _GAP = "\0"  # where a thought goes
 _SIGN = lazy_pattern(
-    r"Action\W{1,4}Input|action_input|"
-    r"(?m:^[ \t>*`-]{0,12}(?:Final Answer|(?:Tool|Function|Call) ?(?:Input|Args|Arguments|Parameters))\**:)|"
-    r"\b(?:final|finish|submit|done|complete|terminate|answer|respond|result|give|return|report)(?:_\w{1,30})?[`'\"]?"
-    r"(?:\(| (?:tool|function)\b)|\w_(?:answer|result|task|done)[`'\"]?\("
+    r"Action\W{1,4}Input|action_input|(?m:^[ \t>*`-]{0,12}(?:Final Answer|(?:Tool|Function|Call) ?(?:Input|Args"
+    r"|Arguments|Parameters))\**:)|\b(?:final|finish|submit|done|complete|terminate|answer|respond|result|give|return"
+    r"|report)(?:_\w{1,30})?[`'\"]?(?:\(| (?:tool|function)\b)|\w_(?:answer|result|task|done)[`'\"]?\("
 )
 _ACTION = lazy_pattern(
     r"(?m)^[ \t>*`-]*(?P<action>Action|Tool|Function|Act|Call|Tool Name)\**:\**[ \t]*[^\n]*\n(?:[^\n:]*\n){0,3}?"
@@ -294,9 +293,8 @@ _FUNCTION = lazy_pattern(
 _OPENING = lazy_pattern(r"(?m)^[ \t]*(```\w*|<\w{2,20}>|\[[A-Z_]{2,20}\])[ \t]*$")
 _CLOSING = lazy_pattern(r"(?m)^[ \t]*(```\S{0,20}|</\w{2,20}>\S{0,20}|\[/[A-Z_]{2,20}\])[ \t]*$")
 _OPENED = lazy_pattern(
-    r"(?i)\b(?:opened|open|starts?|begins?|enclosed?|wrap(?:ped)?|put|inside|between)\b[^.\n]{0,40}?[`'\"]?"
-    r"(```\w*|<\w{2,20}>|\[\w{2,20}\])"
-    r"[`'\"]?[^\n]{0,60}?[`'\"]?((?:```|</\w{2,20}>|\[/\w{2,20}\])(?:<\w+>)?)"
+    r"(?i)\b(?:opened|open|starts?|begins?|enclosed?|wrap(?:ped)?|put|inside|between)\b[^.\n]{0,40}?[`'\"]?(```\w*"
+    r"|<\w{2,20}>|\[\w{2,20}\])[`'\"]?[^\n]{0,60}?[`'\"]?((?:```|</\w{2,20}>|\[/\w{2,20}\])(?:<\w+>)?)"
 )
 _LABELS = lazy_pattern(r"(?:^[ \t]*[A-Z]\w{2,20}:[^\n]*\n+){1,2}\Z", re.MULTILINE)
 _LABEL = lazy_pattern(r"(?m)^[ \t]*([A-Z]\w{2,20}):[ \t]*([^\n]*)")

@@ -33,8 +33,8 @@ def excerpt(text: str, most: int = 10_000) -> str:
 
 _BLANKS = lazy_pattern(r"(\s{20})\s+")
 NUMBER_WORDS = (
-    "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three|seven|"
-    "eight|fifty|forty|four|five|nine|one|two|six|ten|an|a"
+    "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three"
+    "|seven|eight|fifty|forty|four|five|nine|one|two|six|ten|an|a"
 )
 RULING = ("system", "developer")  # roles of messages whose orders hold for the whole conversation
 

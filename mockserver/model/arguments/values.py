@@ -78,8 +78,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("expression", r"(?<![\w.])[(\d-][\d.()]{0,20}(?: ?[-+*/^×÷%] ?[(\d-][\d.()]{0,20}){1,30}(?<=[\d)])(?![\w/-])"),
     (
         "version",
-        r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)"
-        r"|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)",
+        r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)",
     ),
     (
         "address",
@@ -104,8 +103,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         "id",
-        r"(?<![\w-])(?=[a-f0-9]{0,39}[a-f])(?=[a-f0-9]{0,39}\d)[a-f0-9]{7,64}(?![\w-])"
-        r"|(?<!\w)0x[0-9a-fA-F]{1,64}\b",
+        r"(?<![\w-])(?=[a-f0-9]{0,39}[a-f])(?=[a-f0-9]{0,39}\d)[a-f0-9]{7,64}(?![\w-])|(?<!\w)0x[0-9a-fA-F]{1,64}\b",
     ),
     ("id", r"(?<![\w-])(?=[a-z]{0,20}\d)[a-z]{1,8}\d{2,12}(?![\w-])|(?<![\w-])\d{3}-\d{2,8}-\d{2,8}(?![\w-])"),
 )
@@ -199,9 +197,8 @@ def members(text: str, fragment: Mention) -> Iterator[Mention]:
 
 
 _PAIR = lazy_pattern(
-    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
-    r"[ \t]{0,4}"
-    r"(?P<value>[^\s,;][^\n;]{0,500})"
+    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)"
+    r"|：)[ \t]{0,4}(?P<value>[^\s,;][^\n;]{0,500})"
 )
 _END_OF_VALUE = lazy_pattern(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
 
@@ -251,9 +248,8 @@ _WHAT = lazy_pattern(
     r"(?:the|an?|our|my|its|their) (?P<key>[a-z][\w-]{1,30})(?= (?:of|for|in|at|and|on|with|who|that|from)\b|[.,;!?]|$)"
 )
 _BECOME = lazy_pattern(  # "order 13 is shipped": how something is
-    r"(?P<what>\b[Ii]ts \w{1,30}|\w) (?:is|are|was|were|has been|have been)"
-    r" (?:now |currently |still |already )?(?P<value>[a-z]{3,20})"
-    r"(?=[.,;!]|$|\n| (?:and|but|since|by|on|at)\b)"
+    r"(?P<what>\b[Ii]ts \w{1,30}|\w) (?:is|are|was|were|has been|have been) (?:now |currently |still "
+    r"|already )?(?P<value>[a-z]{3,20})(?=[.,;!]|$|\n| (?:and|but|since|by|on|at)\b)"
 )
 _END_OF_CLAUSE = lazy_pattern(
     r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"

@@ -171,9 +171,8 @@ _DENIED = lazy_pattern(r"(?i)\b(?:not|no|nicht|without|non)\W+$")
 _CLAUSES = lazy_pattern(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
 _AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
 LISTED = lazy_pattern(  # what stands between the items of a list
-    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b"
-    r"|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
-    r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
+    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b|\n\s{0,8}(?:[-*•]"
+    r"|\d{1,3}[.)]))[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
     re.IGNORECASE,
 )
 _BULLETS = lazy_pattern(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
@@ -280,20 +279,18 @@ _POLITE = lazy_pattern(
     re.IGNORECASE,
 )
 _ASKING = lazy_pattern(
-    r"(?:search|look|browse|google|query|scan|check)"
-    r"(?: (?:(?:in|through|on|at|into) )?(?:the |our |my |your |this )?[\w-]{1,15}(?: (?!for|up|about|on)\w{1,15})?)?"
-    r" (?:for|up|about|on) (?:information on )?"
-    r"|(?:look up|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch)"
-    r" (?:all |some |any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?"
-    r"|(?:tell me|give me|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about "
-    r"|(?:suche?|finde|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
+    r"(?:search|look|browse|google|query|scan|check)(?: (?:(?:in|through|on|at|into) )?(?:the |our |my |your "
+    r"|this )?[\w-]{1,15}(?: (?!for|up|about|on)\w{1,15})?)? (?:for|up|about|on) (?:information on )?|(?:look up"
+    r"|find out|find me|find|google|search|lookup|explain|describe|define|show me|get me|list|fetch) (?:all |some "
+    r"|any )?(?:(?:information|info|details|news|papers|articles|documents) (?:on|about|for) )?|(?:tell me|give me"
+    r"|what do you know|write(?: me)?(?: an?)? [\w ]{1,30}?|ask)(?: (?:more|everything|all))? about |(?:suche?|finde"
+    r"|cherche[rz]?|trouve[rz]?|busca|buscar|cerca) (?:nach |moi |me |mir )?",
     re.IGNORECASE,
 )
 _SAYING = lazy_pattern(
-    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b"
-    r"|\b(?:say|tell|stat|explain|writ|announc|read)(?:s|es|ing)? that\b"
-    r"|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que|disant que|que diga)\b"
-    r"|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
+    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b|\b(?:say|tell|stat"
+    r"|explain|writ|announc|read)(?:s|es|ing)? that\b|\b(?:saying|says|say|stating|reads|reading|dass|diciendo que"
+    r"|disant que|que diga)\b|\bwith (?:the )?(?:message|text|body|content|comment|note)\b)[ :,]{0,3}",
     re.IGNORECASE,
 )
 _TELLING = lazy_pattern(
@@ -305,9 +302,8 @@ _COLON = lazy_pattern(r"[:：](?=\s)\s*(?=\S)")
 _QUESTION_WORDS = vocabulary("what what's who when where why how which is are was were can could will would")
 _VERB = lazy_pattern(
     rf"^(?:what is|how much is|show me|give me|tell me|{'|'.join(sorted(word_set('requests') - _QUESTION_WORDS))})\b"
-    r"(?: me\b| us\b)?(?: the| an?)?(?: following)?"
-    r"(?: (?:command|text|code|expression|sentence|word|phrase|query|question|message|note|task|todo"
-    r"|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
+    r"(?: me\b| us\b)?(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query"
+    r"|question|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))? (?:the )?",
     re.IGNORECASE,
 )
 _SENTENCE = lazy_pattern(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
@@ -338,9 +334,8 @@ _NEXT_REQUEST = lazy_pattern(
     r"[.!?]\s+(?=(?:set|assign|add|make|mark|use|please|send|then|also|tag|label|give|put|it|with)\b)", re.IGNORECASE
 )
 _LEADING = lazy_pattern(
-    r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at"
-    r"|most|least|up|of|the|an?|and|or"
-    r"|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit|published|after|before"
-    r"|since|until|set|titled|called|named))+$",
+    r"(?:[\s,;(]{1,3}(?:in|at|from|to|for|with|by|about|on|as|into|under|over|below|above|than|less|more|at|most"
+    r"|least|up|of|the|an?|and|or|nach|von|für|auf|ins?|in|à|en|de|al|costing|max(?:imum)?|min(?:imum)?|limit"
+    r"|published|after|before|since|until|set|titled|called|named))+$",
     re.IGNORECASE,
 )

@@ -35,16 +35,17 @@ def closing(call: Call) -> Closing:
     for at in sorted({*ruling[:_MOST_INSTRUCTIONS], *ruling[-_MOST_INSTRUCTIONS:], *asked[:1], *asked[-1:]}):
         for order in _orders(messages[at]):
             found.append((order, at in asked[-1:]))
-            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], " "))
+            left = _THEN.split(order[0])[0] if _THEN.search(order[0]) else " "  # "count to 5, then say DONE"
+            messages[at] = replace(messages[at], text=messages[at].text.replace(order[0], left))
     if not found:
         return Closing(call)
     order, by_user = found[-1]
     word = (order["quoted"] or order["bare"]).strip()
     approves = _APPROVING.search(order[0]) is not None
-    if approves and not call.turn:
+    if approves and not call.turn and _OF_FEEDBACK.search(order[0]):
         return Closing(replace(call, messages=tuple(messages)))
     is_idle = messages[-1].role == "user" and _IDLE.fullmatch(messages[-1].text) is not None
-    alone = bool(call.turn or by_user) and (is_idle or (approves and not order["ending"]))
+    alone = (bool(call.turn or by_user) and is_idle) or (approves and not order["ending"])
     return Closing(replace(call, messages=tuple(messages)), word, alone)
 
 
@@ -75,21 +76,26 @@ _ORDER = lazy_pattern(
     [^\n]*"""
 )
 _DONE = (
-    r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*|"
-    r"nothing (?:else|more)|no (?:more|further)|answered|approv\w*|correct|acceptable|good|happy|"
-    r"(?:has|have) been \w+)"
+    r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*"
+    r"|nothing (?:else|more)|no (?:more|further|comments?|changes?|issues)|answered|approv\w*|correct|acceptable|good"
+    r"|happy|(?:has|have) been \w+)"
 )
 WHEN_DONE = lazy_pattern(
     r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b|"
     rf"\b(?:when|once|after|if|as soon as|until|unless|before|only when)\b[^.\n]{{0,120}}?\b{_DONE}\b|"
     r"\b(?:in|at) the (?:very )?end\b|\bto (?:end|signal|indicate|show|finish|terminate|mark|close)\b|"
-    r"\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
+    r"\bthen (?:say|write|print|output|reply|respond)\b|\b(?:last|final) (?:line|message|reply|response|answer|word)\b"
 )
 _FAILING = lazy_pattern(
     r"(?i)\b(?:when|once|if)\b[^,.\n]{0,80}?\b(?:not|cannot|can't|unable|unsure|don't|doesn't|isn't|aren't|fails?|"
     r"(?:user|customer|caller|human) (?:says?|asks?|wants?|is|has))\b"
 )
-_APPROVING = lazy_pattern(r"(?i)\b(?:feedback|satisf\w+|approv\w+|addressed|correct|acceptable|good|happy)\b")
+_THEN = lazy_pattern(r"(?i),? (?:and )?then (?=\w+ )")
+_OF_FEEDBACK = lazy_pattern(r"(?i)\b(?:feedbacks?|addressed|comments have)\b")
+_APPROVING = lazy_pattern(
+    r"(?i)\b(?:feedbacks?|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct|acceptable|good"
+    r"|happy)\b"
+)
 _IDLE = lazy_pattern(
     r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|thank you|great|good|perfect|"
     r"otherwise|the|with|task|working|work|keep|on|next|step|and|all)\b\W*)*"
@@ -137,8 +143,8 @@ _ANY_FORM = (
     r"|(?:briefly|concisely|shortly|in short|in brief)\b|[{<\[])"
 )
 _ORDERED_FORM = (
-    r"(?:(?:reply|respond|answer|output|return|print|write|say|give|format|present|provide|state)"
-    r"(?:\s+(?:me|back|it|(?:your|the|an?|this|each)\s+(?:final\s+|whole\s+)?(?:answers?|reply|response|outputs?|results?)))?"
+    r"(?:(?:reply|respond|answer|output|return|print|write|say|give|format|present|provide|state)(?:\s+(?:me|back|it"
+    r"|(?:your|the|an?|this|each)\s+(?:final\s+|whole\s+)?(?:answers?|reply|response|outputs?|results?)))?"
     rf"(?:\s+(?:only|just|simply|exactly|strictly|either|always|with|in|as|using)\b){{0,4}}:?\s+{_ANY_FORM}"
     rf"|(?:in\s+|use\s+|using\s+)?{_SO_LONG}(?=\s*(?:[.!?\n]|$|please\b|only\b))"
     r"|(?:reply|respond|answer|output|return|print|say|give)(?: me| with)? (?:only|just) the \w+(?=\s*(?:[.!?\n]|$))"
@@ -149,6 +155,7 @@ _FORM = lazy_pattern(
     rf"(?:(?:and|then|please|but|just|finally|now|always|also|so|only)[, ]{{1,2}}){{0,4}}{_ORDERED_FORM}"
 )
 _FORM_SENTENCE = lazy_pattern(
-    rf"{_FORM.pattern}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like|options?)\b[^.!?:\n]{{0,20}}:"
+    rf"{_FORM.pattern}(?:[^.!?:\n]{{0,200}}\b(?:keys?|fields?|properties|format|schema|shape|like"
+    rf"|options?)\b[^.!?:\n]{{0,20}}:"
     r"[^.!?\n]*|[^.!?:\n]*)[.!?:]?"
 )

@@ -14,8 +14,8 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.fillers import capitalized, english, note, pick
 from mockserver.model.prose.generators import Speaker, blank, sentences
+from mockserver.model.prose.lists import items, material_of, separated, written
 from mockserver.model.prose.topic import SENTENCE, Topic
-from mockserver.model.schema.scalars import known_text
 from mockserver.model.vocabulary import NUMBER_WORDS, number_of, singular
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
@@ -43,6 +43,37 @@ class Request(Struct, frozen=True):
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
         return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
+
+
+def plain_orders(text: str) -> str:
+    """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
+    for unusual, plain in _PLAIN_ORDERS if any(word in text.lower() for word in _UNUSUAL) else ():
+        text = unusual.sub(plain, text)
+    return text
+
+
+_UNUSUAL = ("nothing", "anything", "should", "must", "has to", "have to", "will be", "iso", "needs to")
+_REPLY = r"(?:output|reply|respond|answer|say|write|print|return|type|emit)"
+_PLAIN_ORDERS = tuple(
+    (lazy_pattern(f"(?i){unusual}"), plain)
+    for unusual, plain in (
+        (rf"\b({_REPLY}(?: with)?) (?:nothing|no text) (?:but|except|other than|besides)\b", r"\1 only"),
+        (
+            rf"\b(?:do not|don't|never) {_REPLY}(?: with)? anything (?:but|except|other than|besides)\b",
+            "Reply with only",
+        ),
+        (rf"\bthe only (?:thing|word|text) you (?:should|must|may|can) {_REPLY} is\b", "Reply with only"),
+        (
+            r"\b(?:your|the) (?:(?:entire|whole|full|final|only|complete) )?(?:response|answer|reply|output) (?:must"
+            r"|should|has to|will|needs to)(?: only)? be(?: exactly)?\b(?=:? [\"'`“]|: ?[^\s{[]"
+            r"| the (?:single )?word\b)",
+            "Reply with exactly",
+        ),
+        (rf"\b({_REPLY} with) the (?:token|marker|tag) (<\S+>)(?: and nothing (?:else|more))?", r'\1 exactly "\2"'),
+        (r"\bISO[- ]?8601(?: format)?", "YYYY-MM-DD format"),
+        (r"\bISO[- ]?(?:639|3166|4217)\S{0,4} (?:language |country |currency )?code", "language code"),
+    )
+)
 
 
 class Length(Struct, frozen=True):
@@ -75,10 +106,9 @@ def length_of(order: str) -> Length | None:
 
 NUMBER = rf"(?:[0-9]{{1,4}}|{NUMBER_WORDS})"
 OF_LENGTH = (
-    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different|"
-    r"bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s"
-    r"(?:words?(?!\s+(?:of|for|problem|count)\b)|sentences?|lines?|paragraphs?|"
-    r"bullets?(?:[ -]points?)?|points?|items)\b"
+    r"(?:(?:very|short|brief|single|full|complete|simple|concise|clear|plain|key|main|numbered|different"
+    r"|bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)"
+    r"|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
 )
 _LENGTH = lazy_pattern(
     rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){OF_LENGTH % '(?P<unit>'})"
@@ -151,80 +181,60 @@ def kind_of_writing(text: str) -> re.Match[str] | None:
 
 
 _WRITING = lazy_pattern(
-    r"(?i)\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|quer(?:y|ies)|"
-    r"regex(?:es)?|regular "
-    r"expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|(?:html|css|web) (?:pages?|"
-    r"forms?|files?)|unit tests?|dockerfile|endpoints?|"
-    r"decorators?)(?! of\b)"
-    r"|in (?:python|javascript|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|"
-    r"c)(?=[\s.?!,:]|$))"
-    r"|(?P<prose>e-?mails?|letters?|story|stories|tales?|poems?|essays?|songs?|speech|blog|articles?|posts?|"
-    r"paragraphs?|notes?|"
-    r"reviews?|summary|novels?|dialogue|toast|message|report|apology|invitation))\b"
+    r"(?i)\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|query|(?<=sql )queries"
+    r"|regex(?:es)?|regular expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|(?:html|css"
+    r"|web) (?:pages?|forms?|files?)|unit tests?|dockerfile|endpoints?|decorators?)(?! of\b)|in (?:python|javascript"
+    r"|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|c)(?=[\s.?!,:]|$))|(?P<prose>e-?mails?"
+    r"|letters?|story|stories|tales?|poems?|essays?|songs?|speech|blog|articles?|posts?|paragraphs?|notes?|reviews?"
+    r"|summary|novels?|dialogue|toast|message|report|apology|invitation))\b"
 )
 
 
 def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
-    counted = next(
-        (each for each in _COUNTED.finditer(request.text) if each["noun"].lower() not in trigger_set("measures")), None
-    )
-    writing = kind_of_writing(request.text) if counted else None
-    if counted and ((writing and writing.start() <= counted.start("noun")) or _ONE_TEXT.match(counted[0])):
-        counted = None
+    counted, order = _counted(request.text), request.text
+    if counted is None and (separated(request.rules) or request.matches(_BULLETED)):
+        counted, order = _counted(request.rules), f"{request.rules}\n{request.text}"
     points = length is not None and length.unit == "item"
     if not (counted or points or _LIST.search(request.text) or _BULLETED.search(request.rules)):
         return None
     number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
     if not counted and not points:
         number = len(request.facts) or rng.randrange(3, 6)
-    items = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
-    items += _items(counted["noun"].lower() if counted and not items else "", number, rng)[
-        : max(0, number - len(items))
-    ]
-    if request.matches(_IN_A_ROW):
-        return ", ".join(item.partition(":")[0] for item in items[:number])
-    is_bulleted = request.matches(_BULLETED) or points
-    return "\n".join(f"- {item}" if is_bulleted else f"{at}. {item}" for at, item in enumerate(items[:number], 1))
+    made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
+    about = request.text if order is not request.text else material_of(order) or request.topic.subject
+    noun = counted["noun"].lower() if counted and not made else ""
+    made += items(noun, number, about, rng)[: max(0, number - len(made))]
+    return written(made[:number], order, bulleted=request.matches(_BULLETED) or points)
 
 
-def _items(noun: str, number: int, rng: Random) -> list[str]:
-    if not noun or noun in trigger_set("points"):
-        aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
-        items = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
-        return items + [f"Point {at}: {note(rng)}" for at in range(len(items) + 1, number + 1)]
-    thing = noun[:-1] if noun in trigger_set("ending_in_ie") else singular(noun)
-    known: dict[str, None] = {}
-    for _ in range(4 * number):
-        if (text := known_text(thing, rng)) is None or len(known) == number:
-            break
-        known[text] = None
-    if len(known) == number:
-        return [*known]
-    adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
-    names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
-    return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
+def _counted(text: str) -> re.Match[str] | None:
+    """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
+    listed = (each for each in _COUNTED.finditer(text) if each["noun"].lower() not in trigger_set("measures"))
+    found = next(listed, None)
+    writing = kind_of_writing(text) if found else None
+    if found is None or _ONE_TEXT.match(found[0]) or (writing and writing.start() <= found.start("noun")):
+        return None
+    return found
 
 
 _ONE_TEXT = lazy_pattern(
     r"(?i)(?:write|create|make|produce|generate)\b(?: me)? (?:an?|my|our) (?!(?:\w+ )?(?:list|set|table|outline|"
-    r"number)\b)"
+    r"plan|number)\b)"
 )
 _COUNTED = lazy_pattern(
     rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
     top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
-    describe|explain|which|need|want|offer)\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
-    (?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|
-    possible|random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
-    (?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"""
+    describe|explain|which|need|want|offer|rewrite|rephrase|reformulate|paraphrase|break|split|extract|draft|add|exactly)
+    \b[^.?!\n]{{0,60}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
+    (?:(?:of\ the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{{2,20}})\s+){{0,3}}?
+    (?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s|people|children|fish)\b"""
 )
 _LIST = lazy_pattern(
-    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|as a list|"
-    r"in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list|"
-    r"comma[- ]separated(?: list)?)\b|"
-    r"^\s*(?:please )?list\b"
+    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short |brief )?list of"
+    r"|as a list|in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list"
+    r"|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )
 _BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b")
-_IN_A_ROW = lazy_pattern(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
 
 
 def finished(answer: str, request: Request, rng: Random) -> str:
@@ -236,7 +246,7 @@ def finished(answer: str, request: Request, rng: Random) -> str:
             answer = number[0] if number else str(rng.randrange(2, 100))
         elif not trigger_set("letter_case").isdisjoint(words) and (upper := _upper_case(order)) is not None:
             answer = answer.upper() if upper else answer.lower()
-    return _in_tags(_labelled(answer, request), request, rng)
+    return _in_tags(_between(_labelled(answer, request, rng), request), request, rng)
 
 
 def _upper_case(order: str) -> bool | None:
@@ -250,7 +260,7 @@ def label_in(order: str) -> re.Match[str] | None:
     return _LABEL.search(order) if ":" in order else None
 
 
-def _labelled(answer: str, request: Request) -> str:
+def _labelled(answer: str, request: Request, rng: Random) -> str:
     found = label_in(request.text) or label_in(request.rules)
     label = (found["quoted"] or found["bare"]).strip() if found else ""
     if found is None or f"{label}:" in answer:
@@ -258,7 +268,21 @@ def _labelled(answer: str, request: Request) -> str:
     if found["begin"]:
         return f"{label}: {answer}"
     first = SENTENCE.search(answer.rpartition(" = ")[2])
-    return f"{answer}\n\n{label}: {first[0].strip() if first else answer}"
+    value = first[0].strip() if first else answer
+    if _NUMERIC_GAP.match(found.string, found.end()):
+        number = _NUMBER.search(value)
+        value = number[0] if number else str(rng.randrange(2, 100))
+    return f"{answer}\n\n{label}: {value}"
+
+
+def _between(answer: str, request: Request) -> str:
+    """An answer that begins with a text, or stands between marks, where a prompt orders that."""
+    for order in (request.text, request.rules):
+        if (begin := _BEGIN.search(order)) and not answer.startswith(begin[1]):
+            answer = f"{begin[1]} {answer}"
+        if marks := _MARKS.search(order):
+            answer = f"{marks[1]}\n{answer}\n{marks[1]}"
+    return answer
 
 
 def _in_tags(answer: str, request: Request, rng: Random) -> str:
@@ -281,13 +305,11 @@ def _in_tags(answer: str, request: Request, rng: Random) -> str:
 
 _CLAUSE = lazy_pattern(r"[^.!?:\n]+(?:[.!?:\n]|$)")
 _CASE = lazy_pattern(
-    r"(?i)\W*(?:(?:please|now|and|then|always|just|only|but|hello|hi|hey)[\s,]+){0,3}"
-    r"(?:(?:answer|reply|respond|write|say|speak|output|print|use|return|explain|describe|give|name|tell|type|keep)\b"
-    r"(?:(?!\b(?:keywords?|names?|constants?|headings?|titles?|variables?|initials?|why|when|how|who|whether|"
-    r"what)\b).){0,80}?"
-    r"\b(?:in|use|using|only|with)\s+(?:only\s+)?|in\s+|(?=all[ -]))"
-    r"(?:all[ -]?)?(?:(?P<upper>upper[- ]?case|caps\b|capitals\b|capital letters|block letters)"
-    r"|lower[- ]?case|small letters)\b"
+    r"(?i)\W*(?:(?:please|now|and|then|always|just|only|but|hello|hi|hey)[\s,]+){0,3}(?:(?:answer|reply|respond|write"
+    r"|say|speak|output|print|use|return|explain|describe|give|name|tell|type|keep)\b(?:(?!\b(?:keywords?|names?"
+    r"|constants?|headings?|titles?|variables?|initials?|why|when|how|who|whether|what)\b).){0,80}?\b(?:in|use|using"
+    r"|only|with)\s+(?:only\s+)?|in\s+|(?=all[ -]))(?:all[ -]?)?(?:(?P<upper>upper[- ]?case|caps\b|capitals\b"
+    r"|capital letters|block letters)|lower[- ]?case|small letters)\b"
 )
 _NUMBER_ALONE = lazy_pattern(
     r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
@@ -296,17 +318,23 @@ _NUMBER_ALONE = lazy_pattern(
 )
 _NUMBER = lazy_pattern(r"-?\d+(?:[.,]\d+)*")
 _LABEL = lazy_pattern(
-    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|"
-    r"provide|be)\b"
-    r"(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label|phrase|"
-    r"following|template|prefix)\b)*:?\s*"
-    r"(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))"
-    r"|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
+    r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
+    r"|phrase|following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]"
+    r"|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+)
+_NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
+_BEGIN = lazy_pattern(
+    r"(?i)\b(?:begin|start|open)\b[^.\n\"'“]{0,40}\b(?:with|by saying)\b[^.\n\"'“]{0,20}[\"'“]([^\"“”\n:<]{2,60}?)[\"”"
+    r"'](?!\w)"
+)
+_MARKS = lazy_pattern(
+    r"(?i)\bbetween (?:two |the )?[\"'`]?([#*=~|@$%-]{2,10})[\"'`]?(?: and \S{2,12})?(?: markers?| signs?| lines?"
+    r"| delimiters?)?\b"
 )
 _TAGS = lazy_pattern(
-    r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give|think|reason|"
-    r"reasoning|"
-    r"thoughts?|plan|explain|show|analy[sz]e|reflect)\b[^.\n]{0,60}?"
-    r"\b(?:in|inside|within|between|with|using)\s+(?:the\s+|these\s+|an?\s+)?"
-    r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}(?:and\s+)?</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
+    r"(?i)\b(?:answer|respon[ds]e?|reply|output|return|put|wrap|enclose|provide|place|write|give|think|reason"
+    r"|reasoning|thoughts?|plan|explain|show|analy[sz]e|analysis|reflect|use|using|begin|start|and"
+    r"|then)\b[^.\n<]{0,80}?[`'\"]?<(?P<name>(?!(?:div|span|p|b|i|a|br|ul|li|h\d|html|table|td|tr|code|script"
+    r"|button)>)[a-z][\w-]{0,30})>(?:[\s.…]{0,9}(?:and\s+)?</(?P=name)>|[`'\"]?\s+(?:xml\s+)?(?:tags?|blocks?)\b)"
 )

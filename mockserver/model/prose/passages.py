@@ -42,7 +42,7 @@ def passage(call: Call, about: Topic) -> str | None:
     if not is_question or len(said) > 300:
         return None
     sentences = tuple(islice(_statements(call), 2000))
-    if (name := _name(about.said, sentences)) is not None:
+    if (name := _name(about.said, call, sentences)) is not None:
         return name
     found = _best(said, sentences, yes=about.kind == "yes")
     return _unknown(call) if found is None else _answer(about, found)
@@ -118,7 +118,10 @@ def _answer(about: Topic, found: _Statement) -> str:
     return f"{'No' if _DENIAL.search(found.text) else 'Yes'}. {text}"
 
 
-def _name(said: str, sentences: Sequence[_Statement]) -> str | None:
+def _name(said: str, call: Call, sentences: Sequence[_Statement]) -> str | None:
+    if _YOUR_NAME.search(said):
+        found = _YOU_ARE.search("\n".join(each.text[:_MAX_TEXT] for each in call.messages if each.role in RULING))
+        return f"My name is {found[1]}." if found else None
     if not _MY_NAME.search(said):
         return None
     names = (_I_AM.search(sentence.text) for sentence in sentences if sentence.own)
@@ -144,9 +147,9 @@ def _keys(text: str) -> frozenset[str]:
 _QUESTIONS = vocabulary("what how why when where who count yes")
 _MAX_TEXT = 40_000  # characters
 _LABELS = (
-    r"(?:context|documents?|passage|text|sources?|answer|facts?|content|question|query|user|human|kontext|contexte|contexto|"
-    r"contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос|ответ|文脈|質問|上下文|问题)"
-    r"(?:\s?\[?\d{1,3}\]?)?\s?[:：]"
+    r"(?:context|documents?|passage|text|sources?|answer|facts?|content|question|query|user|human|kontext|contexte"
+    r"|contexto|contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос"
+    r"|ответ|文脈|質問|上下文|问题)(?:\s?\[?\d{1,3}\]?)?\s?[:：]"
 )
 _LABEL = lazy_pattern(rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}")
 _LABELLED = lazy_pattern(rf"(?i)(?<!\w){_LABELS}")
@@ -157,10 +160,15 @@ _RULE = lazy_pattern(
 _YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
 _MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
 _MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
+_YOUR_NAME = lazy_pattern(
+    r"(?i)\b(?:your name\b|who are you\b|who(?:'s| is) this\b|who am i (?:talking|speaking|chatting) (?:to|with)\b)"
+)
+_YOU_ARE = lazy_pattern(
+    r"\b(?:[Yy]our name is|[Yy]ou are(?: called| named)?)\s+([A-Z][\w'-]{1,30}(?:\s[A-Z][\w'-]{1,30})?)\b"
+)
 _I_AM = lazy_pattern(
-    r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|"
-    r"(?i:\bi'm|\bi am|\bi’m|\bim)(?: called| named)?)"
-    r"\s+((?:[^\W\d_a-z][\w'’-]{0,30})(?:\s[^\W\d_a-z][\w'’-]{0,30}){0,2}|(?<=me )\w{2,20}|(?<=is )\w{2,20})"
+    r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|(?i:\bi'm|\bi am|\bi’m|\bim)(?: called"
+    r"| named)?)\s+((?:[^\W\d_a-z][\w'’-]{0,30})(?:\s[^\W\d_a-z][\w'’-]{0,30}){0,2}|(?<=me )\w{2,20}|(?<=is )\w{2,20})"
 )
 _NAMED = lazy_pattern(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
 _PERSONS = lazy_pattern(r"(?i)(?<![\w'])(?:i am|i'm|i’m|i was|i've|i’ve|i'll|i|my|mine|me|myself|we are|we|our)(?!\w)")
@@ -171,11 +179,10 @@ _TURNED = {
 }  # fmt: skip
 _DENIAL = lazy_pattern(r"(?i)\b(?:not|no|never|cannot|without|isn't|aren't|doesn't|don't|won't|can't)\b")
 _NOT_KNOWN = lazy_pattern(
-    r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text|present|"
-    r"relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
-    r"(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*"
-    r"(?:(?P<quoted>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)|"
-    r"you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
+    r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text"
+    r"|present|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return"
+    r"|output)\b(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*(?:(?P<quoted>\"[^\"\n]{1,200}\""
+    r"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)|you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
 )
 _IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
 _SILENT = vocabulary(

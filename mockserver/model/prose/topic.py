@@ -233,8 +233,9 @@ def _codes_by_name() -> dict[str, str]:
 def _language_request() -> re.Pattern[str]:
     names = "|".join(sorted(_codes_by_name(), key=lambda name: (-len(name), name)))
     return re.compile(
-        r"(?:answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list|greet|"
-        r"generat|communicat|antwort|schreib|répond|écri|escrib|scriv|rispond)[^.!?\n]{0,120}?\b(?:in(?:to)?|to|auf|en|em)\s+"
+        r"(?:answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list"
+        r"|greet|generat|communicat|antwort|schreib|répond|écri|escrib|scriv|rispond)[^.!?\n]{0,120}?\b(?:in(?:to)?"
+        r"|to|auf|en|em)\s+"
         rf"(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
     )
 

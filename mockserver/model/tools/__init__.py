@@ -18,7 +18,7 @@ from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.closing import without_form
-from mockserver.model.prose.formats import is_greeting
+from mockserver.model.prose.formats import courtesy
 from mockserver.model.schema import instance
 from mockserver.model.shapes import read
 from mockserver.model.tools.choosing import best, properties_of
@@ -134,7 +134,7 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 def _final(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call of the tool that takes the final answer, where there is one: clients wait for it, not for a text."""
     tools, made = answering_tools(offered), {old.name for old in recent_tool_calls(call)}
-    if tools and made.isdisjoint(tool.name for tool in tools) and not is_greeting(call.last_user):
+    if tools and made.isdisjoint(tool.name for tool in tools) and not courtesy(call.last_user):
         use = _use(call, ending_call(call, _mentioned_most(tools, call.last_user)[0]), seed)
         if use is not None:
             yield use

@@ -368,22 +368,20 @@ _JOINT = lazy_pattern(
 _LATER = lazy_pattern(r"then|after|finally", re.IGNORECASE)
 _BEGINS_LATER = lazy_pattern(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
 _DENIAL = lazy_pattern(
-    r"\b(?:"
-    r"(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
-    r"|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?"
-    r"|never|without|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not"
-    r"|except|no)\b",
+    r"\b(?:(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind"
+    r"|you))|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?|never|without"
+    r"|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not|except"
+    r"|no)\b",
     re.IGNORECASE,
 )
 _TURN = lazy_pattern(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
 _IDLE = lazy_pattern(
-    r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b"
-    r"|\b(?:what|which)\s+(?:tools|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b"
-    r"|\bwhat\s+(?:does|do|is|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b"
-    r"|\bwho\s+are\s+you\b|\bhow\s+are\s+you\b"
-    r"|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
-    r"|\byour\s+(?:own\s+)?favou?rite\b"
-    r"|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b",
+    r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b|\b(?:what|which)\s+(?:tools"
+    r"|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b|\bwhat\s+(?:does|do|is"
+    r"|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b|\bwho\s+are\s+you\b"
+    r"|\bhow\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
+    r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+"
+    r"|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b",
     re.IGNORECASE,
 )
 

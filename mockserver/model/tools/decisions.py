@@ -11,7 +11,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.form import trigger_set, trigger_words
-from mockserver.model.prose.formats import options_in
+from mockserver.model.prose.options import options_in
 from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
 from mockserver.model.vocabulary import RULING, excerpt, parts, vocabulary
 
@@ -29,6 +29,8 @@ def chosen_values(call: Call, schema: Json, about: str = "") -> dict[str, Json]:
         ends = [option for option in options if _is_end(option, parts(name))]
         if ends and len(options) > len(ends):
             found[name] = _next(call, [option for option in options if option not in ends], ends[0])
+        elif len(options) > 1 and _hints(call, options) and (fitting := _fitting(call.last_user, options, call)):
+            found[name] = fitting
         elif not options and isinstance(inner, Mapping) and inner.get("type") == "string":
             if rules is None:
                 said = (each.text for each in call.messages if each.role in RULING)
@@ -83,7 +85,7 @@ def next_speaker(call: Call) -> str | None:
         return None
     said = _quoted(order, workers)
     asked = any(each.text != order for each in call.messages if each.role == "user") or said
-    messages = [each for each in call.messages if each.text != order or not asked]
+    messages = [each for each in call.messages if each.text != order or each.role in RULING or not asked]
     call = replace(call, messages=(*messages, *said))
     if ending:
         return _next(call, workers, ending[0])
@@ -105,12 +107,15 @@ def _roles(text: str) -> list[str]:
     end = _END.search(text)
     if not (asks or end):
         return []
-    names = options_in(text)[0]
-    if end and not any(_is_end(name, ("next",)) for name in names):
+    named = options_in(text)[0]
+    names = [name for name in named if not _ANY_NAME.fullmatch(name)]
+    if len(names) < min(2, len(named)) or not names or (end and not any(_is_end(name, ("next",)) for name in names)):
         listed = next((names for _, names in _lists(text)), [])
         joined = _BEFORE_END.search(text) or _BRACKETED.search(text)
-        names = listed or (re.split(r",? or |, ?", joined[1]) if joined else [])
-        names = [*dict.fromkeys((*names, end[0]))] if asks and names else []
+        workers = [name for name in names if not _is_end(name, ("next",))]
+        names = listed or (names if workers else re.split(r",? or |, ?", joined[1]) if joined else named)
+        ending = [end[0]] if end else []
+        names = [*dict.fromkeys((*names, *ending))] if (asks or len(names) < len(named) + len(listed)) and names else []
     return names
 
 
@@ -240,7 +245,7 @@ def _leading(text: str, workers: Sequence[str]) -> str:
 def _lists(text: str) -> Iterator[Listed]:
     """The lists of names in a text: "one of the following coworkers: Researcher, Writer"."""
     for cue in _CUE.finditer(excerpt(text)):
-        listed = re.split(r"\s*(?:,|\||\n\s*[-*•]|\bor\b|\band\b)\s*", cue["list"])
+        listed = re.split(r"\s*(?:,|\||/|\n\s*[-*•]|\bor\b|\band\b)\s*", cue["list"])
         names = [each.strip(" \n-*•\"'`[]().").partition(":")[0] for each in listed]
         names = [each for each in names if each and len(each) < _LONGEST_NAME]
         if len(names) > 1:
@@ -264,8 +269,12 @@ _ROUTING = vocabulary("next route router goto agent worker speaker node step act
 _ACHIEVED = ("satisfied", "complete", "completed", "done", "finished", "solved", "resolved", "answered")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _TURN = lazy_pattern(
-    r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?|members?|"
-    r"experts?|specialists?|assistants?|team|speaks?)\b|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
+    r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
+    r"|members?|experts?|specialists?|assistants?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a"
+    r"|one) (?:\w+ )?name\b|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
+)
+_ANY_NAME = lazy_pattern(
+    r"(?i)(?:an?|the|one|its|their)?\s?(?:\w+ )?(?:name|worker|agent|role|member|speaker)s?(?: (?:to|who|that)\b.*)?"
 )
 _END = lazy_pattern(r"\b(?:FINISH(?:ED)?|END|DONE|TERMINATE|STOP|__end__)\b")
 _BRACKETED = lazy_pattern(r"\[((?:[\w-]+, ?)+[\w-]+)\]")
@@ -275,7 +284,8 @@ _INTRODUCED = lazy_pattern(r"[\]\"'*> )]{0,4}(?::|\n|>|\]|—| says)|\]")
 _TRANSCRIPT = lazy_pattern(r"(?im)^\W{0,4}(?:user|human|request|task|customer)\W{0,4}:")
 _QUOTED = lazy_pattern(r"\n(?=\W{0,4}[A-Za-z][\w -]{0,40}\W{0,4}:)")
 _CUE = lazy_pattern(
-    r"(?i)\b(?P<noun>(?:one of|following|available|these|choose from|valid|possible)\b[^:.\n,]{0,40}|"
-    r"workers|agents|roles|members|participants|experts|team)"
-    r"(?::|\bare\b)[ \t]*\[?(?P<list>(?:\s*\n\s*[-*•][^\n]{1,200}){2,20}|[^.\n;]{3,400})"
+    r"(?i)\b(?P<noun>(?:one of|following|available|these|choose from|valid|possible)\b[^:.\n,]{0,40}|workers|agents"
+    r"|roles|members|participants|experts|team|departments|specialists|assistants|coworkers"
+    r"|who goes next)\b(?:[^:.\n,]{0,20}:|\s+(?:are|is|among|from)\b:?)[ \t]*\[?(?P<list>(?:\s*\n\s*[-*•][^\n]{1,200})"
+    r"{2,20}|[^.\n;]{3,400})"
 )

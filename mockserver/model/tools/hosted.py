@@ -255,8 +255,8 @@ _ADDRESS = lazy_pattern(
 )
 _AMOUNT = lazy_pattern(r"(?<![\w.])\d{1,5}(?![\w.]*\w)")
 _KEYS = lazy_pattern(
-    r"^\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}"
-    r"(?:enter|return|esc(?:ape)?|tab|space|backspace|delete|home|end|page(?:up|down)|f\d{1,2}|(?<=\+)\w|(?<=\+\s)\w))\b",
+    r"^\s*(?:the\s+)?((?:(?:ctrl|control|alt|shift|cmd|command|meta)\s*\+\s*){0,3}(?:enter|return|esc(?:ape)?|tab"
+    r"|space|backspace|delete|home|end|page(?:up|down)|f\d{1,2}|(?<=\+)\w|(?<=\+\s)\w))\b",
     re.IGNORECASE,
 )
 _KEY_NAMES = {"RETURN": "ENTER", "ESCAPE": "ESC", "CONTROL": "CTRL", "COMMAND": "CMD"}

@@ -140,8 +140,9 @@ _FORBIDDEN = lazy_pattern(
     re.IGNORECASE,
 )
 _NO_TOOLS = lazy_pattern(
-    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't)\s+(?:call|use|invoke|run)\s+"
-    r"(?:any|the|your|these)?\s*(?:of\s+the\s+|of\s+your\s+)?(?:tools|functions|tool\s+calls?|tool|function)\s*[.!]?\s*$",
+    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't)\s+(?:call|use|invoke"
+    r"|run)\s+(?:any|the|your|these)?\s*(?:of\s+the\s+|of\s+your\s+)?(?:tools|functions|tool\s+calls?|tool"
+    r"|function)\s*[.!]?\s*$",
     re.IGNORECASE,
 )
 _CONDITION = lazy_pattern(

@@ -1,0 +1,133 @@
+"""Sums and comparisons that a text asks for, in signs or in words, and their exact results."""
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+
+from mockserver.core.lazy import lazy_pattern
+
+
+def computed(text: str, *, bare: bool) -> str | None:
+    text = _as_signs(text[:4000])
+    found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
+    if found is None:
+        return None
+    try:
+        result = _shown(_value(ast.parse(_SUPERFLUOUS.sub("", found[0]).strip(), mode="eval")))
+    except ZeroDivisionError:
+        return "That cannot be computed: it divides by zero."
+    except (SyntaxError, ValueError):
+        return None
+    return result if bare else f"{_PERCENT.sub('% of ', ' '.join(found[0].split()))} = {result}"
+
+
+def _as_signs(text: str) -> str:
+    for spoken, signs in _spoken():
+        text = spoken.sub(signs, text)
+    return text
+
+
+def _is_question(text: str, found: re.Match[str]) -> bool:
+    """Whether a sum is the question, and not a date or a number of some thing."""
+    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 8]
+    alone = before.rstrip()[-1:] in ("", ".", "!", "?", ":") and not behind[:3].strip(" =?.\n")
+    if alone or _CUE.search(before) or behind.lstrip().startswith(("=", "equals")):
+        return True
+    return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
+
+
+def _value(node: ast.AST) -> Fraction:
+    match node:
+        case ast.Expression(body=body):
+            return _value(body)
+        case ast.Constant(value=int() | float() as number):
+            return Fraction(str(number))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+            return _OPERATORS[type(sign)](_value(left), _value(right))
+    raise ValueError(ast.dump(node))
+
+
+def _shown(result: Fraction) -> str:
+    if result.denominator == 1:
+        return str(result.numerator)
+    scaled = round(result * 10**10)
+    whole, part = divmod(abs(scaled), 10**10)
+    return ("-" if scaled < 0 else "") + f"{whole}.{part:010d}".rstrip("0").rstrip(".")
+
+
+_OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_ONE = r"(\d{1,15}(?:\.\d{1,10})?)"
+_PERCENTAGE = r"(?:%|per ?cent(?:age)?\b)"
+_PERCENT = lazy_pattern(r" / 100 \* ")
+_TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
+
+
+@cache
+def _spoken() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What is said in words, and in signs."""
+    table = (
+        (r"(?<=\d)\s+(?:plus|added to)\s+(?=[-\d(])", " + "),
+        (r"(?<=\d)\s+(?:minus)\s+(?=[-\d(])", " - "),
+        (r"(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
+        (r"(?<=\d)\s+(?:divided by|over)\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])", " / "),
+        (rf"\bwhat {_PERCENTAGE} of {_ONE} is {_ONE}", r"what is \2 / \1 * 100"),
+        (rf"\b(?:increase|raise) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 + \2) / 100"),
+        (rf"\b(?:decrease|reduce|lower|discount) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 - \2) / 100"),
+        (rf"{_ONE}\s?{_PERCENTAGE} off (?:of )?[$€£]?{_ONE}", r"what is \2 * (100 - \1) / 100"),
+        (rf"(?<=\d)\s?{_PERCENTAGE} (?:[a-z]{{2,12}} )?(?:of|on) (?:a )?[$€£]?(?=\d)", " / 100 * "),
+        (rf"\b(?:add|(?:the )?sum of) {_TWO}", r"what is \1 + \2"),
+        (rf"\b(?:multiply|(?:the )?product of) {_TWO}", r"what is \1 * \2"),
+        (rf"\bdivide {_TWO}", r"what is \1 / \2"),
+        (rf"\bsubtract {_TWO}", r"what is \2 - \1"),
+        ("−", "-"),
+        (r"(?<=\d) (?:is )?(?:greater|larger|bigger|more|higher) than (?=[-\d(])", " > "),
+        (r"(?<=\d) (?:is )?(?:less|smaller|fewer|lower) than (?=[-\d(])", " < "),
+        (r"(?<=\d) (?:is )?equals?(?: to)? (?=[-\d(])", " = "),
+    )
+    return tuple((re.compile(f"(?i){spoken}"), signs) for spoken, signs in table)
+
+
+_NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
+_SUM = lazy_pattern(
+    rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
+    rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
+)
+_SUPERFLUOUS = lazy_pattern(r",|(?<![\d.,])0+(?=\d)")
+_OPERAND = rf"[-(]{{0,4}}(?:{_NUMERAL})(?:[ )]{{0,3}}[-+*/][-( ]{{0,3}}(?:{_NUMERAL})){{0,10}}[)]{{0,4}}"
+_COMPARED = lazy_pattern(rf"(?i)({_OPERAND})\s*(==|!=|[<>]=|[<>=≠≤≥])\s*({_OPERAND})")
+_COMPARISONS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+    **dict.fromkeys(("=", "=="), operator.eq),
+    **dict.fromkeys(("!=", "≠"), operator.ne),
+    **dict.fromkeys((">=", "≥"), operator.ge),
+    **dict.fromkeys(("<=", "≤"), operator.le),
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_SPACED = lazy_pattern(r"[+*]|\s[-/]\s")
+_CUE = lazy_pattern(
+    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
+    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*(?:an?\s|the\s)?$"
+)
+
+
+def comparison_holds(text: str) -> bool | None:
+    """Whether the first comparison of a text holds, `2+2 = 5`; None where there is none."""
+    found = _COMPARED.search(_as_signs(text[:4000]))
+    if found is not None:
+        with suppress(SyntaxError, ValueError, ZeroDivisionError):
+            one, other = (
+                _value(ast.parse(_SUPERFLUOUS.sub("", side).strip(), mode="eval")) for side in found.group(1, 3)
+            )
+            return _COMPARISONS[found[2]](one, other)
+    return None

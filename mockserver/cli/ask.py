@@ -29,9 +29,11 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.delivery.script import sse
+from mockserver.dialects import discover
 from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
 from mockserver.server.live import Live, start
 
+_USUAL_MODEL = "gpt-4o"
 _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 
 
@@ -40,13 +42,13 @@ _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 @click.option(
     "--operation", type=click.Choice(tuple(BODIES)), default="chat", show_default=True, help="The operation to call."
 )
-@click.option("--model", default="gpt-4o", show_default=True, help="The model to request.")
+@click.option("--model", default=None, help="The model to request [gpt-4o, or the first of the dialect].")
 @rules_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
 @setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
 def ask_command(  # size: click gives each flag a parameter
-    text: str, operation: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
+    text: str, operation: str, model: str | None, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> int:
     """Send TEXT as a user message, prompt or input, and print the answer.
 
@@ -54,6 +56,9 @@ def ask_command(  # size: click gives each flag a parameter
     """
     live = start(sources(rules, flags))
     dialect = live.settings.dialect
+    if model is None:
+        models = discover()[dialect].models
+        model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
     reached = reach(usual_request(dialect, operation, model, text, stream=stream), dialect)
     if as_json or stream:
         from mockserver.server.handler import Handler  # slow: Starlette
@@ -98,7 +103,10 @@ def _lines(outcome: Outcome, call: Call) -> Iterator[str]:
         case Forward():
             yield "(`mockserver serve` would forward this request to the provider)"
         case Answer():
-            yield from map(_part, outcome.choices[0].parts)
+            choice = outcome.choices[0]
+            yield from map(_part, choice.parts)
+            if choice.finish not in _PLAIN_FINISHES:
+                yield f"(finish: {choice.finish})"
             if outcome.broken is not None and call.operation == "responses":
                 yield f"(breaks off) {outcome.broken.code}: {outcome.broken.message}"
         case Embeddings(vectors=(vector, *_)):
@@ -106,6 +114,9 @@ def _lines(outcome: Outcome, call: Call) -> Iterator[str]:
             yield f"[{numbers}{', …' * (len(vector) > _SHOWN_NUMBERS)}]"
         case Moderations(results=(judgement, *_)):
             yield "flagged: " + (", ".join(sorted(judgement.flagged)) or "nothing")
+
+
+_PLAIN_FINISHES = ("stop", "tool_calls", "function_call", "STOP", "end_turn", "tool_use")
 
 
 def _part(part: Part) -> str:

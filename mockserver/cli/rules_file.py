@@ -25,7 +25,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake, else 0."""
     from mockserver.cli.options import sources
     from mockserver.core.text import plural
-    from mockserver.rules.load import review
+    from mockserver.rules.load import Remark, review
     from mockserver.server.unreachable import unreachable
 
     given = sources(rules, {})
@@ -35,11 +35,16 @@ def check_command(rules: tuple[Path, ...]) -> None:
         for mistake in error.mistakes:
             click.echo(mistake.shown(), err=True)
         sys.exit(2)
-    remarks = (*review(loaded), *unreachable(loaded, settings.dialect))
+    remarks = [*review(loaded), *unreachable(loaded, settings.dialect)]
+    if not settings.upstream:
+        remarks += [Remark(rule, _NO_UPSTREAM) for rule in loaded if "forward" in rule.spec.get("then", ())]
     for remark in remarks:
         click.echo(f"{remark.rule.where}: rule{remark.rule.quoted_name} {remark.text}")
     checked = ", ".join(map(str, given.files)) or "no rules file"
     click.echo(f"{checked}: {plural(len(loaded), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
+
+
+_NO_UPSTREAM = "forwards, but no upstream is set; set --upstream DIALECT=URL when you serve it"
 
 
 def _checked(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":

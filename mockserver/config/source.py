@@ -1,7 +1,7 @@
 """YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
 from msgspec import Struct
@@ -110,12 +110,48 @@ def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) 
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the known word nearest to this one, or an empty string."""
+    """`; did you mean "x"?` for the known word that means the same or is nearest to this one, or an empty string."""
     from difflib import get_close_matches  # only mistakes need it
 
-    by_lower = {name.lower(): name for name in known}
-    near = get_close_matches(word[:_SHOWN].lower(), by_lower, n=1, cutoff=0.6)
+    by_lower = {name.lower(): name for name in [*known][::-1]}  # of two that differ in case, the first
+    wanted = word[:_SHOWN].lower()
+    near = [name for name in _SAME.get(wanted, "").split() if name in by_lower]
+    near = near or get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
+
+
+# Words of providers and ours for the same.
+_SAME: Mapping[str, str] = {
+    "thinking": "reasoning",
+    "stop_reason": "finish",
+    "stopreason": "finish",
+    "finish_reason": "finish",
+    "finishreason": "finish",
+    "input_tokens": "prompt_tokens",
+    "prompttokencount": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+    "candidatestokencount": "completion_tokens",
+    "thoughtstokencount": "reasoning_tokens",
+    "cache_read_input_tokens": "cached_tokens",
+    "cachedcontenttokencount": "cached_tokens",
+    "cache_creation_input_tokens": "cache_write_tokens",
+    "claude": "anthropic",
+    "google": "gemini",
+    "vertex": "gemini",
+    "authentication_error": "invalid_key",
+    "unauthenticated": "invalid_key",
+    "permission_error": "forbidden",
+    "permission_denied": "forbidden",
+    "not_found": "model_not_found",
+    "not_found_error": "model_not_found",
+    "invalid_argument": "bad_parameter",
+    "invalid_request_error": "bad_parameter",
+    "resource_exhausted": "rate_limit",
+    "deadline_exceeded": "timeout",
+    "unavailable": "overloaded",
+    "internal": "server_error",
+    "api_error": "server_error",
+}
 
 
 def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:

@@ -73,6 +73,9 @@ def _complaint(details: ErrorDetails, model: type[BaseModel], wording: Wording) 
             return Complaint(f"a key must be a text, not {shown(path[-1])}", path[:-1])
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
     hint, example = _hint(details), _example(annotation) if details["type"] in _OF_TABLES else ""
+    if details["type"] == "string_type" and isinstance(value, Mapping):
+        instead = getattr(_table_in(_walk(model, loc[:-1])[0]), "instead", {})
+        hint = f"; write {instead[path[-1]]}" if path and path[-1] in instead else hint
     if details["type"] == "literal_error" and loc[-1:] == ("<text>",) and not hint:
         example = _example(_walk(model, loc[:-1])[0])  # of the table that may be in its place
     return Complaint(f"{called(path)} {wording.expects} {words}, not {shown(value)}{hint}{example}", path)
@@ -105,6 +108,8 @@ def _literals(details: ErrorDetails) -> list[str]:
 
 def _one_of(details: ErrorDetails) -> str:
     names = ["true" if name == "True" else name for name in _literals(details)]
+    if len(names) > _MAX_NAMES and _hint(details):
+        return f"{', '.join(names[:_MAX_NAMES])} or one of {len(names) - _MAX_NAMES} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -189,6 +194,7 @@ def _same(words: str) -> Callable[[ErrorDetails], str]:
     return lambda _: words
 
 
+_MAX_NAMES = 8  # listed before a hint
 _OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {

@@ -193,6 +193,10 @@ class Call(Struct, frozen=True, dict=True):
         return ""
 
     @lazy_property
+    def system(self) -> str:
+        return "\n".join([m.text for m in self.messages if m.role in ("system", "developer")])
+
+    @lazy_property
     def since_user(self) -> tuple[Message, ...]:
         positions = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
         return self.messages[next(positions, 0) :]

@@ -91,6 +91,11 @@ class ReceivedCall(Struct, frozen=True, eq=False):
         return "" if self.asked is None else self.asked.last_user
 
     @property
+    def system(self) -> str:
+        """The instructions: the text of all system and developer messages."""
+        return "" if self.asked is None else self.asked.system
+
+    @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that the request offers."""
         return () if self.asked is None else self.asked.tools
@@ -246,7 +251,10 @@ def error_message(reply: bytes) -> str:
 def snapshot(calls: Iterable[Call]) -> str:
     """Every request in a few lines: model, conversation, tools, then the other parameters by name."""
     ids = _Ids()
-    blocks = (map(str.rstrip, _call(number, call, ids)) for number, call in enumerate(calls, 1))
+    blocks = (
+        (line.rstrip().replace(f"{call.http.server_url}/", _SERVER) for line in _call(number, call, ids))
+        for number, call in enumerate(calls, 1)
+    )
     return "\n".join("\n".join(lines) + "\n" for lines in blocks)
 
 
@@ -303,6 +311,7 @@ def _as_json(value: Json) -> str:
     return json.dumps(hashed, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
 
 
+_SERVER = "http://mockserver/"  # in place of the address, whose port varies
 _FIRST_ERROR, _RULE_FAILED = 400, 500  # statuses
 _MAX_NAME, _MAX_ERROR = 40, 500  # characters
 _MAX_SCANNED = 2_000  # characters of a text that are searched for credentials

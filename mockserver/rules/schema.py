@@ -156,6 +156,7 @@ class ToolCallSpec(Table):
     """A tool call of the answer."""
 
     example = "{name: get_weather, arguments: {city: Paris}}"
+    instead: ClassVar = {"input": '"arguments"'}
 
     name: str = Field(min_length=1, description="name of the tool")
     arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table, a JSON text, or auto")] | None = Field(

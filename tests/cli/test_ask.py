@@ -16,6 +16,7 @@ RULES = """rules:
   - {name: north, when: {last_user: north}, then: {embedding: [0, 1]}}
   - {name: fight, when: {last_user: fight}, then: {moderation: [violence, hate]}}
   - {name: half, when: {last_user: half}, then: {text: Half, failed: {message: Broken.}}}
+  - {name: cut, when: {last_user: cut}, then: {text: Half, finish: length}}
   - {name: raw, when: {last_user: raw}, then: {raw: {status: 200, body: bytes}}}
 """
 
@@ -34,6 +35,7 @@ def rules(tmp_path: Path) -> Path:
         ("chat", "think", "(thinks) Hm.\nSo.\n"),
         ("chat", "call", 'look({"at":"stars"})\n'),
         ("chat", "no", "(refuses) Never.\n"),
+        ("chat", "cut", "Half\n(finish: length)\n"),
         ("chat", "raw", "bytes\n"),
         ("completions", "hello", "Hi!\n"),
         ("responses", "half", "Half\n(breaks off) server_error: Broken.\n"),
@@ -45,6 +47,13 @@ def test_the_answer_is_printed(rules: Path, operation: str, text: str, printed: 
     ran = run("ask", text, "-r", rules, "--operation", operation)
     assert (ran.code, ran.out) == (0, printed)
     assert ran.err.startswith(f"(rule {rules}:")
+
+
+@pytest.mark.parametrize(("dialect", "model"), [("anthropic", "claude"), ("gemini", "gemini"), ("openai", "gpt-4o")])
+def test_the_usual_model_is_one_of_the_dialect(tmp_path: Path, dialect: str, model: str) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(f"version: 1\nrules: [{{when: {{model: {model}*}}, then: {{text: Mine}}}}]\n")
+    assert run("ask", "hello", "-r", path, "--dialect", dialect).out == "Mine\n"
 
 
 def test_an_operation_that_the_dialect_lacks_is_one_line(rules: Path) -> None:

@@ -85,6 +85,13 @@ def test_check_prints_remarks_that_are_no_mistakes(rules: Path) -> None:
     )
 
 
+def test_check_remarks_that_nothing_is_forwarded_without_an_upstream(rules: Path) -> None:
+    rules.write_text("version: 1\nrules: [then: {forward: true}]\n")
+    assert run("check", rules).out.startswith(f"{rules}:2: rule forwards, but no upstream is set")
+    rules.write_text("version: 1\nsettings: {upstream: {openai: 'https://a.test'}}\nrules: [then: {forward: true}]\n")
+    assert run("check", rules).out == f"{rules}: 1 rule, no mistakes, 0 remarks\n"
+
+
 def test_init_writes_a_starter_without_mistakes(rules: Path) -> None:
     ran = run("init", rules)
     assert (ran.code, ran.err) == (0, "")

@@ -137,6 +137,12 @@ def test_more_mistakes_than_anybody_reads_are_counted():
         ("contain", ("contains", "glob"), '; did you mean "contains"?'),
         ("Last_User", ("last_user", "last_message"), '; did you mean "last_user"?'),
         ("zzz", ("equals", "glob"), ""),
+        ("thinking", ("timing", "reasoning"), '; did you mean "reasoning"?'),
+        ("output_tokens", ("prompt_tokens", "completion_tokens"), '; did you mean "completion_tokens"?'),
+        ("RESOURCE_EXHAUSTED", ("rate_limit", "quota"), '; did you mean "rate_limit"?'),
+        ("claude", ("openai", "anthropic"), '; did you mean "anthropic"?'),
+        ("thinking", ("thin",), '; did you mean "thin"?'),
+        ("stopp", ("stop", "STOP"), '; did you mean "stop"?'),
         ("x" * 100_000, ("equals",), ""),
     ],
 )

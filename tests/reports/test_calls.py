@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall
 from mockserver.core.http import HttpRequest
@@ -106,6 +107,13 @@ def test_a_conversation_with_tools_and_ids_that_vary() -> None:
         '  logit_bias: {"a": 2, "b": 1}\n'
         "  temperature: 0.5\n"
     )
+
+
+def test_the_address_of_the_server_does_not_show() -> None:
+    http = HttpRequest("POST", "/v1/chat/completions", headers=((b"host", b"127.0.0.1:34641"),))
+    part = {"type": "file", "file": {"file_data": "http://127.0.0.1:34641/gemini/v1beta/files/f1"}}
+    told = snapshot([replace(asked(messages=(Message("user", "Read.", (part,)),)), http=http)])
+    assert '"http://mockserver/gemini/v1beta/files/f1"' in told
 
 
 def test_what_a_request_continues() -> None:

@@ -90,6 +90,7 @@ BAD = {
         '28: these pieces do not join to the text: after 1 character they have nothing more, the text has "b"'
     ),
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
+    "{tool_calls: [{name: a, input: {b: 1}}]}": '31: "input" expects a text, not {"b": 1}; write "arguments"',
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": ('24: use "input" or "arguments", not both'),
     "{text: abc, chunks: [a, bd]}": (
         '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'

@@ -120,7 +120,8 @@ IN_THEN = {
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),
     "{error: {status: 99}}": '17: "status" expects at least 400, not 99',
     "{text: a, finish: stopp}": (
-        f'18: "finish" expects {", ".join(WORDS[:-1])} or {WORDS[-1]}, not "stopp"; did you mean "STOP"?'
+        f'18: "finish" expects {", ".join(WORDS[:8])} or one of {len(WORDS) - 8} more, not "stopp";'
+        ' did you mean "stop"?'
     ),
     "{text: a, chunks: words}": '18: "chunks" expects token, word or char, not "words"; did you mean "word"?',
     "{text: a, chunks: 3}": '18: "chunks" expects token, word, char, {size: 7} or a list of pieces, not 3',

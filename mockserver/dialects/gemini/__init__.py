@@ -186,7 +186,7 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=tuple(MODELS),
-    features=frozenset({"content_filter", "filter_annotations", "annotations", "items", "embedding"}),
+    features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "embedding"}),
     variables={
         "GOOGLE_GEMINI_BASE_URL": "{address}/gemini",
         "GEMINI_API_KEY": "{key}",

@@ -88,6 +88,12 @@ def _status(failure: Failure, status: int) -> str:
 
 
 def _details(variant: str, failure: Failure, message: str, facts: Facts) -> Details:
+    stated, usual = list(_stated(failure, message)), _usual_details(variant, failure, message, facts)
+    kinds = {each["@type"] for each in stated}
+    return [*(each for each in usual if each["@type"] not in kinds), *stated, *_retry_info(failure)]
+
+
+def _usual_details(variant: str, failure: Failure, message: str, facts: Facts) -> Details:
     match variant:
         case "bad_json":
             return [{"@type": f"{TYPES}BadRequest", "fieldViolations": [{"description": message}]}]
@@ -98,9 +104,8 @@ def _details(variant: str, failure: Failure, message: str, facts: Facts) -> Deta
             method = f"google.ai.generativelanguage.{facts['version']}.GenerativeService.GenerateContent"
             return [_error_info("ACCESS_TOKEN_TYPE_UNSUPPORTED", service=SERVICE, method=method)]
         case "rate_limit" | "over_limit" | "quota":
-            return [_HELP, _quota_failure(facts), *_retry_info(failure)]
-    stated: Details = failure.details.get("google") or []
-    return [*stated, *_stated(failure, message), *_retry_info(failure)]
+            return [_HELP, _quota_failure(facts)]
+    return failure.details.get("google") or []
 
 
 def _stated(failure: Failure, message: str) -> Iterator[dict[str, Json]]:

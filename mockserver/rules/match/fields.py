@@ -111,8 +111,7 @@ def path_without_mount(call: Call) -> str:
 
 @_kept
 def _system(call: Call) -> str | None:
-    texts = [m.text for m in call.messages if m.role in ("system", "developer")]
-    return "\n".join(texts) if texts else None
+    return call.system or ("" if any(m.role in ("system", "developer") for m in call.messages) else None)
 
 
 @_kept

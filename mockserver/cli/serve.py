@@ -54,7 +54,6 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 def banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
-    files = ", ".join(map(str, given.files)) or "no rules file"
     address, default = f"http://{host}:{port}", live.settings.dialect
     bases = [f"  {name:<12} {address}{base}" for name, base in base_paths().items()]
     bases.append(f"  {'':<12} {address}{bare(base_paths()[default])}  (speaks {default})")
@@ -62,7 +61,8 @@ def banner(live: Live, given: Sources, port: int) -> str:
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()
     otherwise = f"unmatched: {unmatched}" if name is None else f"then cassette {file_of(name)}"
-    rules = f"{plural(len(live.engine.rules), 'rule')} from {files}"
+    files = ", ".join(map(str, given.files))
+    rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
     return "\n".join((first, *_recording(live), *bases, *warnings(live)))
 

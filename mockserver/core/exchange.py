@@ -74,7 +74,7 @@ UNWEIGHED = 8_192  # bytes that an open exchange may keep before the journal cou
 class ConditionResult(Struct, frozen=True):
     """One condition of a rule applied to a request: what was expected, the actual value, whether it held.
 
-    `ignoring` is what does not matter then: `ignore_case`, `ignore_space`.
+    `ignoring` is what does not matter then: `ignore_case`, `ignore_space`; `elsewhere` the field that has the value.
     """
 
     field: str
@@ -83,6 +83,7 @@ class ConditionResult(Struct, frozen=True):
     actual: object
     ok: bool
     ignoring: tuple[str, ...] = ()
+    elsewhere: str = ""
 
 
 class Book(Protocol):

@@ -76,7 +76,8 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
         if result.ok:
             yield f"ok    {wanted}"
         else:
-            yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}"
+            elsewhere = f"; the request has {one_line(result.elsewhere)}" if result.elsewhere else ""
+            yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}{elsewhere}"
 
 
 def _described(near: Near) -> Iterator[str]:

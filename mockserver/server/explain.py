@@ -71,6 +71,7 @@ def request_file(content: Json, file: str, dialect: str, path: str | None = None
 def path_for(body: Json, dialect: str) -> str:
     """Where a body goes by its keys: its dialect's chat, unless only another operation takes it."""
     keys = body if isinstance(body, dict) and "messages" not in body else {}
+    dialect = "gemini" if "contents" in keys else dialect  # no other body has them
     served = {operation.name for operation in _spoken(dialect).operations}
     meant = next((name for name, key, word in _LOOKS if key in keys and word in str(keys.get("model")).lower()), "chat")
     if meant == "responses" and meant not in served:

@@ -240,12 +240,17 @@ def _advice(host: str, frames: Sequence[FrameType]) -> Iterator[str]:
         return
     base = "mockserver.base_url()" if spoken.name == "openai" else f'mockserver.base_url("{spoken.name}")'
     variable = next((name for name, text in spoken.variables.items() if "{address}" in text), "")
-    based = any(str(getattr(each.f_locals.get("self"), "_base_url", None) or "") for each in frames)
+    based = any(_base_url(each.f_locals.get("self")) for each in frames)
     early = bool(variable) and based and not is_set_early(variable)  # a bare request has no client, and no base URL
     if early:
         yield f"if {_name_of_client(frames) or 'the client'} was created before the test set {variable}:"
         yield "  create it in the test, or set mockserver_env = session in pytest's ini file"
     yield f"{'else ' if early else ''}its URL is set by the app: let the test set it to {base}"
+
+
+def _base_url(client: object) -> str:
+    """The base URL of an official client; google-genai's has it in its options."""
+    return str(getattr(client, "_base_url", None) or getattr(getattr(client, "_http_options", None), "base_url", ""))
 
 
 def _name_of_client(frames: Sequence[FrameType]) -> str:

@@ -161,6 +161,11 @@ def test_each_of_several_prompts_is_explained(matching: Path) -> None:
     )
 
 
+def test_contents_are_geminis(matching: Path) -> None:
+    out = explain(matching, {"contents": [{"parts": [{"text": "hi"}]}]})
+    assert out.startswith(f"answered by: rule {matching}:")
+
+
 def test_credentials_are_masked(matching: Path) -> None:
     matching.write_text("rules:\n  - {name: never, when: {last_user: never}, then: {text: x}}\n")
     body = {"model": "m", "messages": [{"role": "user", "content": "is SK-PROJ-0A1B2C mine?"}]}

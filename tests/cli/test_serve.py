@@ -54,7 +54,7 @@ def test_the_banner_describes_the_cassette(tmp_path: Path, record: str, there: i
     upstream = {} if record == "none" else {"upstream": {"openai": "http://127.0.0.1:9/v1"}}
     sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat", "record": record, **upstream})
     first, second, *_ = banner(start(sources), sources, 1).splitlines()
-    assert first == "mockserver listens on http://127.0.0.1:1  (0 rules from no rules file; then cassette chat.yaml)"
+    assert first == "mockserver listens on http://127.0.0.1:1  (no rules; then cassette chat.yaml)"
     assert second == expected
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
@@ -44,6 +45,12 @@ def test_report() -> None:
         '    MISS  model not equals "gpt-4o": got "gpt-4o"\n'
         '    MISS  header.x equals "1": got nothing'
     )
+
+
+def test_where_else_a_parameter_is() -> None:
+    asked = replace(ASKED, raw={"generationConfig": {"temperature": 0}})
+    text = told([{"param.temperature": 0}], asked)
+    assert text.endswith("equals 0: got nothing; the request has param.generationConfig.temperature")
 
 
 def test_a_rule_that_is_used_up_says_so() -> None:

@@ -332,6 +332,13 @@ def test_a_client_may_have_been_created_early(server: MockServer) -> None:
         assert "mockserver_env" not in advice()
 
 
+def test_a_client_of_google_may_have_been_created_early(server: MockServer) -> None:
+    genai = pytest.importorskip("google.genai")
+    client = genai.Client(api_key="any", http_options={"base_url": "https://generativelanguage.googleapis.com"})
+    with pytest.raises(BlockedConnectionError, match="was created before the test set GOOGLE_GEMINI_BASE_URL"):
+        client.models.generate_content(model="gemini-2.5-flash", contents="hello")
+
+
 def test_allowed_hosts() -> None:
     with MockServer(allow_hosts=["*.OpenAI.com"]) as server:
         assert socket.getaddrinfo("api.openai.com", 443)

@@ -22,7 +22,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
-from mockserver.rules.match.fields import Field
+from mockserver.rules.match.fields import Field, nested_param
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 
 Groups = Mapping[str, str]
@@ -66,7 +66,8 @@ class Leaf(Struct, frozen=True):
             return ()
         predicate = f"not {self.predicate}" if self.negative else self.predicate
         ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
-        return (ConditionResult(self.field.name, predicate, self.expected, actual, ok, ignoring),)
+        nested = "" if ok or actual is not None else nested_param(self.field.name, call)
+        return (ConditionResult(self.field.name, predicate, self.expected, actual, ok, ignoring, nested),)
 
     def share(self, call: Call) -> tuple[int, int]:
         """Return how many conditions hold, and how many there are."""

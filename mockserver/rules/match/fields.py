@@ -187,6 +187,12 @@ def _param(name: str) -> Read:
     return read
 
 
+def nested_param(field: str, call: Call) -> str:
+    """The field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
+    name, tables = field.removeprefix("param."), call.raw.items() if field.startswith("param.") else ()
+    return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
+
+
 def _child(value: Json, step: str) -> Json:
     match value:
         case Mapping():

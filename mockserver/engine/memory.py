@@ -74,7 +74,7 @@ class Memory(Struct, frozen=True):
             return None
         if stored.gone:
             return Failure("previous_not_found")
-        if thread and not call.tools:
+        if (thread or stored.call.operation in KEPT) and not call.tools:
             call = replace(call, tools=stored.call.tools, tool_choice=stored.call.tool_choice)
         return following(call, (*stored.call.spoken, *said(stored.answer)))
 

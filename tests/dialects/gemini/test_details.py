@@ -155,6 +155,16 @@ def test_cached_contents_count_what_they_hold() -> None:
     assert (counted["totalTokens"], counted["cachedContentTokenCount"]) == (usage["promptTokenCount"], total)
 
 
+def test_tools_of_cached_contents_are_counted() -> None:
+    model, tools = "models/gemini-2.5-flash", [{"functionDeclarations": [{"name": "get_weather"}]}]
+    cache = SERVER.ask("/gemini/v1beta/cachedContents", {**HI, "model": model, "tools": tools}).json
+    body = {**HI, "cachedContent": cache["name"]}
+    counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", {"generateContentRequest": {"model": model, **body}}).json
+    usage = ask(cachedContent=cache["name"]).json["usageMetadata"]
+    assert counted["totalTokens"] == usage["promptTokenCount"] > 10
+    assert counted["cachedContentTokenCount"] == cache["usageMetadata"]["totalTokenCount"]
+
+
 def test_media_of_cached_contents() -> None:
     model, image = "models/gemini-2.5-flash", {"inlineData": {"mimeType": "image/png", "data": "eA=="}}
     pictured = {"contents": [{"role": "user", "parts": [{"text": "See"}, image]}]}

@@ -158,8 +158,8 @@ def test_cached_contents_count_what_they_hold() -> None:
 def test_tools_of_cached_contents_are_counted() -> None:
     model, tools = "models/gemini-2.5-flash", [{"functionDeclarations": [{"name": "get_weather"}]}]
     cache = SERVER.ask("/gemini/v1beta/cachedContents", {**HI, "model": model, "tools": tools}).json
-    body = {**HI, "cachedContent": cache["name"]}
-    counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", {"generateContentRequest": {"model": model, **body}}).json
+    asked = {"generateContentRequest": {**HI, "model": model, "cachedContent": cache["name"]}}
+    counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", asked).json
     usage = ask(cachedContent=cache["name"]).json["usageMetadata"]
     assert counted["totalTokens"] == usage["promptTokenCount"] > 10
     assert counted["cachedContentTokenCount"] == cache["usageMetadata"]["totalTokenCount"]

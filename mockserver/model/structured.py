@@ -12,6 +12,7 @@ from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
+from mockserver.model.arguments.records import record_in
 from mockserver.model.fillers import phrase
 from mockserver.model.notations import form_in, notation_of
 from mockserver.model.prose.generators import sentences, system, topic_of
@@ -100,7 +101,8 @@ def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
     said, rules = excerpt(said), excerpt(system(call))
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
-    spoken = mentions(*result_texts(call), _without_nulls(said)).stating(chosen_values(call, schema))
+    results = [text for result in result_texts(call) for text in (*record_in(result, said), result)]
+    spoken = mentions(*results, _without_nulls(said)).stating(chosen_values(call, schema))
     nulls = any(_without_nulls(text) != text for text in (said, rules))
     return instance(schema, seed.branch("schema"), replace(spoken, sparse=nulls and bool(spoken.text)))
 

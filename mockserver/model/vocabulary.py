@@ -284,6 +284,12 @@ _PHRASES = tuple(
         (r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b", ""),
         (r"\b[eE]-(?=mail)", "e"),
         (r"\b(?=(?:[Ee]?mail|[Mm]essage|[Tt]ext)\s+(?:it|them|him|her|me|us|the|[A-Z]\w|\S{1,64}@))", "send "),
+        (
+            r"\b(?:[Ww]rite(?:\s+to)?|[Ll]et|[Nn]otify|[Tt]ell|[Ii]nform|[Mm]essage|[Ee]?[Mm]ail)\s+(?=\S{1,64}@)",
+            "send ",
+        ),
+        (r"(?<!\S)[\w.+-]{1,64}@[\w.-]{1,64}\.\w{2,24}\b", " email "),
+        (r"\b[Rr]emember\s+(?=(?:that|my|I|we|our)\b)", "save memory "),
         (r"(?<=\d )(?:times|x)(?= \d)", "×"),
         (r"\b[Ll]ook(?:ing|ed)?\s+up\b", "lookup"),
         (r"\b[Hh]ow\s+(?:much|many)\b(?=[^.?!\n]{0,24}\d[^.?!\n]{0,30}\b(?:in|to)\b)", "convert"),

@@ -103,6 +103,8 @@ def _semantic_type(schema: Mapping[str, Json], types: tuple[str, ...], words: tu
     numeric = bool(types) and set(types) <= {"integer", "number"}
     types_of = heading_of("semantic_types")
     known = [_adapted(types_of[word], numeric=numeric) for word in words if word in types_of]
+    if words[-2:] in (("check", "in"), ("check", "out")):
+        return "date"
     if named := _PERSONAL.get(words[:2]):
         return named
     named = "job" if "job" in known else next((semantic_type for semantic_type in reversed(known) if semantic_type), "")

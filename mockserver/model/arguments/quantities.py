@@ -187,13 +187,15 @@ _FOLDED = str.maketrans("ſıİ", "siI")
 
 
 def _dates(text: str) -> Iterator[Mention]:
-    text = text.translate(_FOLDED)
+    text, stated = text.translate(_FOLDED), set[int]()
     for form in _FORMS:
         for found in form.finditer(text):
             if day := _day(found.groupdict()):
+                stated.add(found.start())
                 yield Mention("date", day.isoformat(), *found.span())
     for found in _RELATIVE.finditer(text):
-        yield Mention("date", (TODAY + timedelta(_distance(found))).isoformat(), *found.span())
+        if stated.isdisjoint(range(found.end(), found.end() + 4)):  # but for the day of a date: Friday, 2026-11-27
+            yield Mention("date", (TODAY + timedelta(_distance(found))).isoformat(), *found.span())
 
 
 def _day(groups: dict[str, str | None]) -> date | None:

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from mockserver.core.json import Json
+from mockserver.core.json import Json, compact, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.assigning import Candidate, matches, read_properties
 from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import vocabulary
+from mockserver.model.vocabulary import parts, vocabulary
 
 Place = tuple[int, int]
 Part = tuple[Mention, ...]
@@ -33,6 +33,38 @@ def object_mentions(
     props = read_properties(properties)
     records = _records(text, found, props, listed=listed)
     return _of_records(records, found) or _repeated(text, found, props) or [(tuple(found), ())]
+
+
+def record_in(result: str, asked: str) -> list[str]:
+    """Return, as JSON, the record of a list in JSON that a text asks for, "the cheapest one": else the first."""
+    value = parsed(result)
+    lists = [value, *(value.values() if isinstance(value, dict) else ())]
+    records = next((each for each in lists if isinstance(each, list) and each and isinstance(each[0], dict)), [])
+    if not records:
+        return []
+    found = _SUPERLATIVE.search(asked)
+    wanted = next((word for word in _BY_SIZE if found and found[1].lower() == word), "")
+    names, sign = _BY_SIZE.get(wanted, ((), 1))
+    sizes = [
+        [inner for key, inner in each.items() if {*parts(key)} & {*names}] for each in records if isinstance(each, dict)
+    ]
+    numbers = [sign * each[0] if each and isinstance(each[0], int | float) else float("inf") for each in sizes]
+    at = len(records) - 1 if wanted == "last" else numbers.index(min(numbers))
+    return [compact(records[at])]
+
+
+_MONEY, _TIME = (
+    ("price", "cost", "fare", "amount", "total", "fee", "rate"),
+    ("duration", "time", "minute", "hour", "distance"),
+)
+_BY_SIZE: Mapping[str, tuple[Sequence[str], int]] = {
+    **dict.fromkeys(("cheapest", "lowest", "cheaper"), (_MONEY, 1)),
+    **dict.fromkeys(("priciest", "highest"), (_MONEY, -1)),
+    **dict.fromkeys(("fastest", "shortest", "quickest", "nearest", "closest"), (_TIME, 1)),
+    **dict.fromkeys(("best", "top"), (("rating", "score", "star", "rank"), -1)),
+    "last": ((), 1),
+}
+_SUPERLATIVE = lazy_pattern(rf"(?i)\b({'|'.join(_BY_SIZE)})\b")
 
 
 def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:

@@ -47,6 +47,8 @@ def score(mention: Mention, prop: Property) -> int:
 
 def _text(mention: Mention, prop: Property) -> int:
     semantic_type = prop.semantic_type
+    if mention.kind == "email" and not _ADDRESSED.isdisjoint(prop.words[-1:]):
+        return 60
     near = context(mention, prop) if mention.unit != "lead" else 0
     if semantic_type == "" and mention.kind in ("unit", "currency") and not prop.role:
         return 0
@@ -199,7 +201,7 @@ def _by_key(mention: Mention, prop: Property) -> int:
 
 
 def _is_alike(key: tuple[str, ...], prop: Property) -> bool:
-    if len(prop.words) == len(key) and all(map(alike, key, prop.words)):
+    if (len(prop.words) == len(key) and all(map(alike, key, prop.words))) or (prop.role and key == (prop.role,)):
         return True
     shorter = set(key) <= set(prop.words) or set(prop.words) <= set(key)
     return shorter and (key[-1] == prop.words[-1] or (key[0] in prop.words and key[0] not in UNTOLD))
@@ -271,6 +273,7 @@ ROLE_OF = {
     "named": "named",
 }
 _KEYED = vocabulary("pair member")
+_ADDRESSED = vocabulary("to recipient cc bcc address receiver sender")
 _NUMBERS = vocabulary("number money ordinal")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
 _LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}

@@ -266,7 +266,7 @@ def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Pla
     piece = _TAIL.sub("", piece.rstrip())
     if not whole or piece.count(".") + piece.count("!") + piece.count("?") == 0:
         piece = _TAIL.sub("", piece.rstrip(" \n.!?。？！,;:"))
-    lead = len(piece) - len(piece.lstrip(" \n,;:\"'“”"))
+    lead = len(piece) - len(piece.lstrip(" \n,;:.!?\"'“”"))
     piece = piece.rstrip(" \n\"'“”")
     return (begin + lead, begin + len(piece)) if len(piece) > lead + 1 else None
 

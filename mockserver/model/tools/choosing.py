@@ -381,7 +381,8 @@ _IDLE = lazy_pattern(
     r"|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b|\bwho\s+are\s+you\b"
     r"|\bhow\s+are\s+you\b|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
     r"|\byour\s+(?:own\s+)?favou?rite\b|^\s*(?:I|we|he|she|they)(?:['’]ve|\s+have|\s+had)?\s+(?:already\s+"
-    r"|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b",
+    r"|just\s+)?(?:(?!need)\w{2,20}ed|read|got|bought|sent|made)\b"
+    r"|\bwhat\s+(?:does|do)\s+\w+_\w+\s+do\b|\b(?:explain|describe)\b.{0,60}\b(?:tool|function)\b",
     re.IGNORECASE,
 )
 
@@ -548,13 +549,14 @@ _MOST_AROUND, _FIRST_WORDS = 10, 5
 _PENALTIES = {"does anything": 0.3, "composes": -0.6, "explains": -1.5}
 _FORMS = vocabulary("poem story joke essay haiku song limerick riddle")
 _COMPOSED = _FORMS | vocabulary(
-    "explain describe define compose history write discuss opinion meaning mean means difference teach compare rewrite"
+    "explain describe define compose history write discuss opinion meaning mean means difference teach rewrite"
     " rephrase brainstorm"
 )
 _POINTS_BACK = lazy_pattern(
     r"\b(?:it|its|them|their|those|the\s+results?|the\s+answer|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
-    r"|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring|fall|autumn|\w+day)\b)"
-    r"|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b",
+    r"|the\s+(?:\w{2,12}est|best|first|last|top|second)(?:\s+(?:one|result|option|match|hit|of\s+them)\b|(?=\s+for\s"
+    r"|\s*[.,!]|\s*$))|whichever|this(?!\s+(?:week|month|year|morning|afternoon|evening|weekend|summer|winter|spring"
+    r"|fall|autumn|\w+day)\b)|(?<!is\s)(?<!are\s)(?<!hey\s)(?<!hi\s)(?<!hello\s)there)\b",
     re.IGNORECASE,
 )
 _ANY_TOOL = lazy_pattern(

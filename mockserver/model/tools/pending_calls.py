@@ -17,7 +17,10 @@ from mockserver.core.call import Call, Tool, ToolCall, recent_tool_calls, tool_c
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.arguments.records import record_in
+from mockserver.model.prose.arithmetic import computed
 from mockserver.model.prose.closing import WHEN_DONE
+from mockserver.model.prose.formats import courtesy
 from mockserver.model.prose.passages import results_text
 from mockserver.model.tools.choosing import (
     HANDOFF,
@@ -31,7 +34,7 @@ from mockserver.model.tools.choosing import (
     unquoted,
 )
 from mockserver.model.tools.decisions import colleague
-from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, weight, words
+from mockserver.model.vocabulary import RULING, Keys, ends, is_verb, keys, stem, vocabulary, weight, words
 
 Pair = tuple[Tool, Tool, str]  # the first is called before the second, whenever the tool of this name is called
 
@@ -238,7 +241,9 @@ def calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
 
 def ending_call(call: Call, tool: Tool) -> PendingCall:
     """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
-    return PendingCall(tool, mentions(*filter(None, (_content(call, tool), *_results(call), call.last_user))))
+    return PendingCall(
+        tool, mentions(*filter(None, (_content(call, tool), *_results(call, call.last_user), call.last_user)))
+    )
 
 
 def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
@@ -249,11 +254,31 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[T
         ToolRequest(tool, call.last_user) for tool in work if colleague(call, tool)
     )
     if found or not is_follow_up(call.last_user):
-        return found
+        return found or _looked_up(call.last_user, work)
     before = [made.name for made in tool_calls(call)][: len(tool_calls(call)) - len(recent_tool_calls(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
     return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
+
+
+def _looked_up(text: str, tools: Sequence[Tool]) -> tuple[ToolRequest, ...]:
+    """A search for the answer to a question that asks for nothing else, if a tool searches for whatever is asked."""
+    if "?" not in text or courtesy(text) or computed(text, bare=True) or _TO_YOU.search(text):
+        return ()
+    fitting = (
+        tool
+        for tool in tools
+        if tool.kind == "function" and _SEARCHING.intersection(words(tool.name)) and len(required_of(tool)) == 1
+        if all(_SEARCHED.intersection(words(name)) for name in required_of(tool))
+    )
+    return tuple(ToolRequest(tool, text) for tool in islice(fitting, 1))
+
+
+_SEARCHING = vocabulary("search retrieve retrieval retriever lookup knowledge docs documents rag web wikipedia browse")
+_SEARCHED = vocabulary("query question q search input keywords topic term request")
+_TO_YOU = lazy_pattern(
+    r"(?i)\b(?:are|can|do|could|would|will) you\b|\byour (?:name|job|purpose|opinion)\b|\b(?:tools?|functions?)\b|\w_\w"
+)
 
 
 def _with_orders(
@@ -301,7 +326,7 @@ def _wide(call: Call, request: ToolRequest) -> Mentions:
     """The values in the words of a request, then those of results, then those of earlier messages of the user."""
     earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
     content = _content(call, request.tool) if refers_back(request.text) else ""
-    return mentions(*dict.fromkeys((request.text + content, *_results(call), *earlier)))
+    return mentions(*dict.fromkeys((request.text + content, *_results(call, request.text), *earlier)))
 
 
 def _content(call: Call, tool: Tool) -> str:
@@ -311,8 +336,10 @@ def _content(call: Call, tool: Tool) -> str:
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
-def _results(call: Call) -> list[str]:
-    return [result["text"][:_LONGEST_RESULT] for result in reversed(tool_results(call)[-_MOST_EARLIER:])]
+def _results(call: Call, asked: str) -> list[str]:
+    """The last results, the newest first; of a list of records, the one that is asked for."""
+    found = [result["text"][:_LONGEST_RESULT] for result in reversed(tool_results(call)[-_MOST_EARLIER:])]
+    return [text for result in found for text in (*record_in(result, asked), result)]
 
 
 def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:

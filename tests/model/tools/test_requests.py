@@ -1,0 +1,117 @@
+# ruff: noqa: E501  (a prompt is one line)
+"""Requests in plain words, the tools that they call, and values from results; none of these phrasings is special."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
+from mockserver.core.plan import Text, ToolUse
+from mockserver.core.seed import Seed
+from mockserver.model.auto import auto
+from tests.kit.calls import call
+
+
+def tool(name: str, about: str, **kinds: str) -> Tool:
+    properties = {key: {"type": kind} for key, kind in kinds.items()}
+    return Tool(name, about, {"type": "object", "properties": properties, "required": list(properties)})
+
+
+MAIL = tool("send_email", "Send an email", to="string", subject="string", body="string")
+MESSAGE = tool("mail", "Send mail to someone", recipient="string", subject="string", message="string")
+RETRIEVE = tool("retrieve", "Retrieve information related to a query.", query="string")
+KNOWLEDGE = tool("search_knowledge_base", "Search the company's help articles.", query="string")
+WEB = tool("web_search", "Search the web", query="string")
+FLIGHTS = tool("search_flights", "Search flights", origin="string", destination="string", date="string")
+BOOK = tool("book_flight", "Book a flight", flight="string", passenger_name="string")
+STOCK = tool("get_stock_price", "Get the current price of a stock", ticker="string")
+MEMORY = tool("save_memory", "Save a fact about the user", fact="string")
+HOTELS = tool("search_hotels", "Search hotels", city="string", max_price="number", nights="integer", check_in="string")
+ORDER = tool("get_order", "Get an order", order_id="integer")
+
+
+def calls(prompt: str, *tools: Tool, later: tuple[Message, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
+    rules, _, said = prompt.rpartition(" ¦ ")
+    messages = [Message("system", rules)] if rules else []
+    asked = call(*messages, Message("user", said), *later, tool_choice=ToolChoice("auto"))
+    parts = auto(replace(asked, tools=tools), Seed("5"), {}).parts
+    return [(part.call.name, json.loads(part.call.arguments)) for part in parts if isinstance(part, ToolUse)]
+
+
+CHEAPEST = (
+    "Find me a flight from Berlin to Lisbon on 2026-12-24 for 2 people and book the cheapest one for Ada Lovelace."
+)
+RAG = "You have access to a tool that retrieves context from a blog post. Use the tool to help answer user queries."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "offered", "arguments"),
+    [
+        ("Email bob@example.com that the meeting moved to Friday 3pm", [MAIL], {"to": "bob@example.com", "body": "meeting moved"}),
+        ("Please write to anna@x.org. Subject: Lunch. Text: See you at noon.", [MAIL],
+         {"to": "anna@x.org", "subject": "Lunch", "body": "See you at noon"}),
+        ("Send a message to kim@y.com saying the parcel has arrived", [MESSAGE],
+         {"recipient": "kim@y.com", "message": "the parcel has arrived"}),
+        ('Mail jo@x.org with subject "Invoice" and body "Please pay."', [MAIL],
+         {"to": "jo@x.org", "subject": "Invoice", "body": "Please pay."}),
+        ("Let sam@corp.io know that I will be late", [MAIL], {"to": "sam@corp.io", "body": "late"}),
+        (f"{RAG} ¦ What is task decomposition?", [RETRIEVE], {"query": "task decomposition"}),
+        ("You are a support bot. Answer from the knowledge base. ¦ What is your return policy for shoes?", [KNOWLEDGE],
+         {"query": "return policy"}),
+        ("Use the retrieve tool for questions. ¦ How long is parental leave?", [RETRIEVE], {"query": "parental leave"}),
+        ("How do I reset my password?", [KNOWLEDGE], {"query": "password"}),
+        ("You can search the web. ¦ Who won the 2018 world cup?", [WEB], {"query": "world cup"}),
+        (CHEAPEST, [FLIGHTS, BOOK], {"origin": "Berlin", "destination": "Lisbon", "date": "2026-12-24"}),
+        ("Search flights from Rome to Oslo on May 4, then book the first result for Bob.", [FLIGHTS, BOOK],
+         {"origin": "Rome", "destination": "Oslo"}),
+        ("Look for flights from Rome to Oslo on 2026-05-04 and book whichever is cheapest for Bob", [FLIGHTS, BOOK],
+         {"origin": "Rome", "destination": "Oslo"}),
+        ("Remember that I like tea", [MEMORY], {"fact": "like tea"}),
+        ("Find a hotel in Rome under 120 euros for 3 nights from May 4", [HOTELS],
+         {"city": "Rome", "max_price": "120", "nights": "3", "check_in": "05-04"}),
+    ],
+)  # fmt: skip
+def test_a_request_calls_the_tool_with_what_it_says(
+    prompt: str, offered: list[Tool], arguments: dict[str, str]
+) -> None:
+    ((name, given),) = calls(prompt, *offered)
+    assert name == offered[0].name
+    assert {key: said in str(given[key]) for key, said in arguments.items()} == dict.fromkeys(arguments, True)
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Hello!", "Thanks!", "What is 2+2?", "Explain what the get_order tool does", "What does get_order do?"]
+)
+def test_what_needs_no_tool(prompt: str) -> None:
+    assert calls(prompt, WEB, ORDER) == []
+
+
+def test_two_of_a_kind() -> None:
+    assert [given["ticker"] for _, given in calls("Compare the stock prices of AAPL and MSFT", STOCK)] == [
+        "AAPL",
+        "MSFT",
+    ]
+
+
+FOUND = """[{"flight": "LH123", "from": "Berlin", "to": "Lisbon", "price": 120}, {"flight": "TP9", "price": 99}]"""
+SEARCHED = (
+    Message("assistant", tool_calls=(ToolCall("c1", "search_flights", '{"origin": "Berlin", "destination": "Lisbon", "date": "2026-12-24"}'),)),
+    Message("tool", FOUND, tool_call_id="c1"),
+)  # fmt: skip
+
+
+def test_the_next_call_takes_the_record_that_is_meant() -> None:
+    assert calls(CHEAPEST, FLIGHTS, BOOK, later=SEARCHED) == [
+        ("book_flight", {"flight": "TP9", "passenger_name": "Ada Lovelace"})
+    ]
+
+
+def test_a_final_answer_takes_its_values_from_the_results() -> None:
+    properties = {"origin": {"type": "string"}, "destination": {"type": "string"}, "price": {"type": "number"}}
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    asked = call(Message("user", "Plan a trip"), *SEARCHED, response_format="json_schema", schema=schema)
+    (part,) = auto(asked, Seed("1"), {}).parts
+    assert isinstance(part, Text)
+    assert json.loads(part.text) == {"origin": "Berlin", "destination": "Lisbon", "price": 120}

@@ -175,7 +175,7 @@ class Call(Struct, frozen=True, dict=True):
     @lazy_property
     def fingerprint(self) -> str:
         """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
-        return fingerprint(self.dialect, self.operation, self.meaning)
+        return fingerprint(self.dialect, self.operation, self.meaning, long=len(self.http.body) > LONG)
 
     @lazy_property
     def content_fingerprint(self) -> str:
@@ -248,9 +248,12 @@ _SHAPING = frozenset(
 )
 
 
-def fingerprint(*parts: Json) -> str:
-    """Return 32 hex digits that identify JSON values, regardless of key order."""
-    return blake2b(canonical(parts).encode("ascii"), digest_size=16).hexdigest()
+LONG = 65_536  # bytes of a body
+
+
+def fingerprint(*parts: Json, long: bool = False) -> str:
+    """Return 32 hex digits that identify JSON values, regardless of key order; `long`: they may hold long texts."""
+    return blake2b(canonical(parts, long=long).encode("ascii"), digest_size=16).hexdigest()
 
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one

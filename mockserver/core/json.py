@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from typing import Any
 
+from msgspec.json import encode
+
 Json = Any  # JSON is the one place where Any is honest
 
 compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
@@ -16,11 +18,21 @@ def _refuse(value: object) -> Json:
 
 # JSONEncoder.encode builds this encoder again on every call, which takes longer than encoding a short text.
 _canonical = c_make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", True, False, False)
+_LONG = 4_096  # characters
 
 
-def canonical(value: Json) -> str:
-    """Return JSON text with sorted keys and ASCII only. Raises ValueError for NaN."""
-    return "".join(_canonical(value, 0))
+def _quoted(text: str) -> str:
+    if len(text) < _LONG or not text.isascii() or "\x7f" in text:  # which msgspec does not escape
+        return encode_basestring_ascii(text)
+    return encode(text).decode("ascii")
+
+
+_canonical_long = c_make_encoder(None, _refuse, _quoted, None, ":", ",", True, False, False)
+
+
+def canonical(value: Json, *, long: bool = False) -> str:
+    """Return JSON text with sorted keys and ASCII only, of long texts faster. Raises ValueError for NaN."""
+    return "".join((_canonical_long if long else _canonical)(value, 0))
 
 
 def parsed(text: str, otherwise: Json = None) -> Json:

@@ -398,7 +398,12 @@ async def hand_over_paced(reply: Reply, more: Headers, line: Line, note: Note) -
     if short is None or head is None:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    stream = PacedStream(reply, monotonic() if line.began is None else line.began, note, ended.set_result)
+
+    def end(how: str) -> None:
+        if not ended.done():  # it is cancelled when the server stops
+            ended.set_result(how)
+
+    stream = PacedStream(reply, monotonic() if line.began is None else line.began, note, end)
     if not short.paced(reply.status, head, stream):
         return None
     try:

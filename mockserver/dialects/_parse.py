@@ -3,6 +3,8 @@
 import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from math import isinf
 from typing import TypeVar
 
 from jiter import from_json
@@ -75,6 +77,8 @@ def read_json(body: bytes) -> Json:
         value = parse_json(body)
     except ValueError as error:
         raise _bad_json(_clearer(str(error), body)) from None
+    if len(body) > LARGE and _is_harmless(value):
+        return value
     if _deeper_than(MAX_DEPTH, body):
         raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
     if _is_suspicious(body) and b"Infinity" in to_json(value, inf_nan_mode="constants"):
@@ -151,6 +155,31 @@ def _clearer(error: str, body: bytes) -> str:
     if "hex escape" in error:
         error = error.replace("unexpected end of hex escape", "lone leading surrogate in hex escape")
     return f"{clip(error, 300)}."
+
+
+def _is_infinite(value: Json) -> bool:
+    return type(value) is float and isinf(value)
+
+
+def _is_harmless(value: Json) -> bool:
+    """Whether all of a value was looked at, and it is neither deep nor holds a number beyond a double."""
+    if type(value) is not dict:
+        return False
+    inner: list[Json] = [value]
+    left = _MOST_LOOKED_AT
+    for _ in range(_FEW_LEVELS):
+        values = chain.from_iterable([each.values() if type(each) is dict else each for each in inner])
+        looked_at = list(islice(values, left))
+        left -= len(looked_at)
+        if not left or any(map(_is_infinite, looked_at)):
+            return False
+        inner = [each for each in looked_at if type(each) is dict or type(each) is list]
+        if not inner:
+            return True
+    return False
+
+
+_MOST_LOOKED_AT, _FEW_LEVELS = 2_000, 20
 
 
 def _is_suspicious(body: bytes) -> bool:

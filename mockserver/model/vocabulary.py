@@ -28,7 +28,16 @@ def excerpt(text: str, most: int = 10_000) -> str:
 
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
-    return ends(_BLANKS.sub(r"\1", text), most // 5, most * 4 // 5)
+    head, tail = most // 5, most * 4 // 5
+    if len(text) > 4 * most:  # look at its ends only, unless they are mostly blank
+        first, last = _shortened(text[: 2 * head]), _shortened(text[len(text) - 2 * tail :].lstrip())
+        if len(first) > head and len(last) >= tail:
+            return f"{first[:head]}\n{last[len(last) - tail :]}"
+    return ends(_shortened(text), head, tail)
+
+
+def _shortened(text: str) -> str:
+    return _BLANKS.sub(r"\1", text)
 
 
 _BLANKS = lazy_pattern(r"(\s{20})\s+")

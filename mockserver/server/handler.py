@@ -183,7 +183,7 @@ class Handler(Struct, eq=False):
         exchange.rules = engine.rules
         lesson: Lesson | None = scope.get("extensions", _NOTHING).get(LESSON)
         key: Hashable = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
-        prepared = live.memo.get(key, engine)
+        prepared = live.memo.get(key, engine) if len(body) <= MAX_CACHED else None  # which hashes the body
         if prepared is None:
             http, in_process = snapshot(scope, body, namespace), IN_PROCESS in scope.get("extensions", _NOTHING)
             try:

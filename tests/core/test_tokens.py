@@ -245,6 +245,15 @@ def test_very_long_texts_are_not_remembered() -> None:
     assert split("word") is split("word")
 
 
+@pytest.mark.parametrize(
+    "unit", ["word ", "7", '{"name": "n", "value": 12345}, ', "x", "Grüße aus Köln! ", "海は広い。"]
+)
+def test_a_huge_text_is_counted_by_parts_of_it(unit: str) -> None:
+    text = unit * (400_000 // len(unit))
+    assert count(text) == pytest.approx(len(split(text)), rel=0.05)
+    assert count(text + text) == pytest.approx(2 * count(text), rel=0.02)
+
+
 def test_a_long_text_is_split_once_to_be_counted_and_told() -> None:
     text = "word " * 1000
     told = split(text)

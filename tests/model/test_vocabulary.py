@@ -1,14 +1,25 @@
 """Words: how names and texts are split, their stems and weights, and the word lists."""
 
+import re
+
 import pytest
 
-from mockserver.model.vocabulary import excerpt, keys, parts, prepositions, stem, word_list, words
+from mockserver.model.vocabulary import ends, excerpt, keys, parts, prepositions, stem, word_list, words
 
 
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:
     assert excerpt("a" * 5000 + "b" * 50_000 + "c" * 9000) == "a" * 2000 + "\n" + "c" * 8000
     assert excerpt("short") == "short"
     assert excerpt(f"a{' ' * 90}b\n{' ' * 10}c") == f"a{' ' * 20}b\n{' ' * 10}c"
+
+
+@pytest.mark.parametrize("blank", [" ", "\n \t", "a" * 30 + "\n\n"])
+@pytest.mark.parametrize("run", [1, 19, 21, 500, 9_000])
+def test_the_ends_of_a_huge_text_are_those_of_all_of_it_without_its_runs_of_blanks(blank: str, run: int) -> None:
+    text = "".join(f"{number}{(blank * run)[:run]}" for number in range(max(20, 90_000 // (run + 5))))
+    for most in (100, 10_000, 50_000):
+        shortened = re.sub(r"(\s{20})\s+", r"\1", text)
+        assert excerpt(text, most) == ends(shortened, most // 5, most * 4 // 5)
 
 
 @pytest.mark.parametrize(

@@ -375,31 +375,28 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
 def _find_pieces(rows: Mapping[Json, Rows], lens: Lens) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
-    automaton = ahocorasick_rs.AhoCorasick(list(rows))
+    automaton = ahocorasick_rs.BytesAhoCorasick([_bytes(piece) for piece in rows])  # that of str is half as fast
     found = tuple(rows.values())
-    overlap = max(map(len, rows)) - 1
+    overlap = max(len(_bytes(piece)) for piece in rows) - 1
 
     def find(value: Json) -> Iterable[Rows]:
         if not isinstance(value, str):
             return ()
-        seen = {hit[0] for window in _windows(lens(value), overlap) for hit in _hits(automaton, window)}
+        hits = automaton.find_matches_as_indexes
+        seen = {hit[0] for window in _windows(_bytes(lens(value)), overlap) for hit in hits(window, overlapping=True)}
         return [found[piece] for piece in seen]
 
     return find
 
 
-def _windows(text: str, overlap: int) -> Iterable[str]:
+def _bytes(text: Json) -> bytes:
+    return str(text).encode("utf-8", "replace")
+
+
+def _windows(text: bytes, overlap: int) -> Iterable[bytes]:
     if len(text) <= _WINDOW:
         return (text,)
     return (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
-
-
-def _hits(automaton: Json, text: str) -> Iterable[tuple[int, int, int]]:
-    try:
-        hits: list[tuple[int, int, int]] = automaton.find_matches_as_indexes(text, overlapping=True)
-    except UnicodeEncodeError:
-        return _hits(automaton, text.encode("utf-8", "replace").decode())
-    return hits
 
 
 ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {

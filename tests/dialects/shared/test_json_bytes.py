@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._parse import LARGE, parse_json
+from mockserver.core.plan import Failure
+from mockserver.dialects._parse import LARGE, parse_json, read_json
 
 BLANKS = (b"", b" " * LARGE)
 
@@ -24,6 +25,28 @@ def test_what_is_broken(before: bytes, text: bytes) -> None:
     with pytest.raises(ValueError, match="line"):
         parse_json(before + text)
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("text", ["x" * LARGE, "", '\\"[{' * LARGE])
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("[" * 99 + "]" * 99, ""),
+        ("[" * 101 + "]" * 101, "nested more than 100 levels"),
+        ("1e999", "number out of range"),
+        ("-1" + "0" * 400 + ".0", "number out of range"),
+        ("[" + "1," * 3000 + "1e999]", "number out of range"),
+        ('"1e999"', ""),
+        ("[]", ""),
+    ],
+)
+def test_the_limits_of_values_hold_whatever_the_size_of_texts(value: str, why: str, text: str) -> None:
+    body = b'{"a":{"b":%b},"c":%b}' % (json.dumps(text).encode(), value.encode())
+    if not why:
+        assert read_json(body)["a"] == {"b": text}
+        return
+    with pytest.raises(Failure, match=why):
+        read_json(body)
 
 
 def test_a_collector_at_rest_is_left_so() -> None:

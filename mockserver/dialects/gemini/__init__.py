@@ -64,9 +64,12 @@ def _render(call: Call, outcome: Success) -> Reply:
 
 def _render_count(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Stored)  # noqa: S101
+    asked = outcome.call  # with the cached content, where there is one
+    if call.previous_response_id is not None and (asked.messages, asked.tools) == (call.messages, call.tools):
+        raise Failure("previous_not_found")
     tokens, options = outcome.answer.usage.prompt, _options(call)
     cached = max(tokens - call.prompt_tokens, 0) if call.previous_response_id is not None else 0
-    options = _with_cached(options, cached, outcome.call.messages) if cached else options
+    options = _with_cached(options, cached, asked.messages) if cached else options
     body = {"totalTokens": tokens, "promptTokensDetails": modalities(tokens, options.media)}
     if cached:
         body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, options.cached_media)}

@@ -216,6 +216,8 @@ def test_cached_contents_and_files_that_nobody_made(method: str) -> None:
     found = SERVER.ask("/gemini/v1beta/cachedContents/x", {"ttl": "1s"} if method == "PATCH" else None, method=method)
     assert message(found, 403) == "CachedContent not found (or permission denied)"
     assert message(ask(cachedContent="cachedContents/x"), 403) == message(found, 403)
+    asked = {"generateContentRequest": {**HI, "model": "models/x", "cachedContent": "cachedContents/x"}}
+    assert message(SERVER.ask(f"{DEVELOPER}x:countTokens", asked), 403) == message(found, 403)
     if method != "PATCH":
         refused = message(SERVER.ask("/gemini/v1beta/files/x", method=method), 403)
         assert refused == "You do not have permission to access the File x or it may not exist."

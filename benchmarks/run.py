@@ -13,8 +13,10 @@ from costs import chat, costs, rules
 from endurance import endurance
 from held import holding
 from hostile import hostile
+from large import large, seconds_to_load
 from limits import limits
 from load import Cost, free_port, measure, post, server
+from paced import paced
 from relay import relaying
 from replay import replaying
 from schemas import schemas
@@ -78,7 +80,11 @@ def many_rules() -> Mapping[str, float]:
     """A chat among 1,000 and 10,000 rules against one among 10."""
     requests = [chat(f"hello {number}, a word on topic 7 and on subject 3 of them") for number in range(1000)]
     costs = {count: mock(requests, file=rules(count)).cpu for count in (10, 1_000, 10_000)}
-    return {f"{count} rules / 10 rules": costs[count] / costs[10] for count in (1_000, 10_000)}
+    seconds = {count: seconds_to_load(rules(count)) for count in (10, 10_000)}
+    return {
+        **{f"{count} rules / 10 rules": costs[count] / costs[10] for count in (1_000, 10_000)},
+        "seconds that 10000 rules take longer to load than 10": seconds[10_000] - seconds[10],
+    }
 
 
 def start() -> Mapping[str, float]:
@@ -117,6 +123,9 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "start": start,
     "startup": startup,
     "schemas": schemas,
+    "large": lambda: large(rules(10)),
+    "paced": paced,
+    "crowd": lambda: paced(10_000, 1, connected=False),
     "timing": lambda: timing(chat),
     "soak": lambda: soak(chat),
     "limits": limits,

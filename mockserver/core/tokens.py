@@ -80,7 +80,7 @@ class Approximate:
         """Return the number of tokens of a text; that of a huge one is extrapolated from parts of it."""
         if len(text) <= _CACHED_LONG:
             return len(self.split(text))
-        size, tokens, counted = len(text), _token().findall, 0
+        size, tokens, counted = len(text), _token(is_ascii=text.isascii()).findall, 0
         for number in range(_SAMPLES):
             start = (size - _SAMPLED_LENGTH) * (number * _GOLDEN % 1000) // 1000  # spread, but in step with no period
             counted += len(tokens(text, start, start + _SAMPLED_LENGTH))

@@ -21,6 +21,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import printable
 from mockserver.delivery.script import WITHOUT_BODY
+from mockserver.dialects import discover
 from mockserver.server.snapshot import Decoding, codings_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def misconfiguration(reply: Recorded, call: Call) -> str | None:
         key = UPSTREAM_KEY + dialect.upper()
         return f"{status}: the upstream rejected the API key; give the client a valid one, or set {key}{_ALL}"
     if status == 404 and not _names_what_is_missing(call, reply.bytes.decode("utf-8", "replace")):
-        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 missing?){_ALL}"
+        version = "missing" if "/v1" in discover()[dialect].mounts[0] else "too much"
+        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 {version}?){_ALL}"
     return None
 
 

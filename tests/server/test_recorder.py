@@ -232,8 +232,8 @@ ERRORS: dict[str, tuple[int, str, bool]] = {  # status, body, whether it is an a
 @pytest.mark.parametrize(("status", "body", "keep"), ERRORS.values(), ids=ERRORS)
 def test_a_404_of_a_wrong_url_is_no_answer(status: int, body: str, keep: bool) -> None:
     why = misconfiguration(Recorded(status, (), body.encode()), call(dialect="azure_openai", model="lab/x"))
-    wrong = "404: the URL in --upstream azure_openai=URL looks wrong (is /v1 missing?) (--record-errors records it too)"
-    assert why == (None if keep else wrong)
+    wrong = "404: the URL in --upstream azure_openai=URL looks wrong (is /v1 too much?)"
+    assert why == (None if keep else f"{wrong} (--record-errors records it too)")
 
 
 def test_a_wrong_key_is_no_answer() -> None:

@@ -58,6 +58,8 @@ class RecordingPolicy:
 def misconfiguration(reply: Recorded, call: Call) -> str | None:
     """Return what an answer says about a wrong key or URL and what to do next, or None."""
     status, dialect = reply.status, call.dialect
+    if status == 403 and _HIDDEN.search(reply.bytes):
+        return None
     if status in (401, 403) or (status == 400 and b"API_KEY_INVALID" in reply.bytes):
         key = UPSTREAM_KEY + dialect.upper()
         return f"{status}: the upstream rejected the API key; give the client a valid one, or set {key}{_ALL}"
@@ -76,6 +78,7 @@ def _names_what_is_missing(call: Call, body: str) -> bool:
 
 
 _ALL = " (--record-errors records it too)"
+_HIDDEN = re.compile(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
 _PATH = re.compile(r"(?<![\w.])/[^\s\"']*")
 _ASKED = re.compile(
     r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE

@@ -250,6 +250,18 @@ def test_google_answers_a_wrong_key_with_a_400() -> None:
     assert misconfiguration(Recorded(400, (), b'{"error": {"code": 400}}'), call(dialect="gemini")) is None
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You do not have permission to access the File a or it may not exist.",
+        "CachedContent not found (or permission denied)",
+    ],
+)
+def test_google_answers_what_there_is_not_with_a_403(words: str) -> None:
+    body = json.dumps({"error": {"code": 403, "message": words, "status": "PERMISSION_DENIED"}}).encode()
+    assert misconfiguration(Recorded(403, (), body), call(dialect="gemini")) is None
+
+
 # --- redaction
 
 ENVIRON = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-upstream-0123456789abcdef"}

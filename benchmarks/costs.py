@@ -4,6 +4,7 @@ Every body is new unless a row says `equal`. The servers take turns, and the lea
 """
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from load import free_port, measure, post, server
 HERE = Path(__file__).parent
 COUNT = 3_000
 TURNS = 4
+NO_MEMO = "--no-memo"
 SYSTEM = "You are a helpful assistant."
 Request = Callable[[str, bool], bytes]  # of a text, streamed or not
 
@@ -106,7 +108,7 @@ def costs() -> Mapping[str, float]:
         ports = {"bare": free_port(), "mock": free_port()}
         commands = {
             "bare": (str(HERE / "servers.py"), "bare", str(ports["bare"])),
-            "mock": ("-m", "mockserver", "serve", str(rules(10)), "--port", str(ports["mock"]), "--no-reload"),
+            "mock": serving(rules(10), ports["mock"]),
         }
         pids = {name: running.enter_context(server(*commands[name], port=ports[name])) for name in ports}
         least = dict.fromkeys(("bare", *(row[0] for row in rows)), inf)
@@ -118,6 +120,13 @@ def costs() -> Mapping[str, float]:
             for name, which, requests in asked:
                 least[name] = min(least[name], measure(pids[which], ports[which], requests, count=COUNT).cpu)
     return {f"{name} / {than}": least[name] / least[than] for name, than, *_ in rows}
+
+
+def serving(file: Path, port: int) -> tuple[str, ...]:
+    """The command that serves these rules; with `--no-memo` no answer is remembered."""
+    if NO_MEMO in sys.argv:
+        return str(HERE / "servers.py"), "forgetful", str(port), str(file)
+    return "-m", "mockserver", "serve", str(file), "--port", str(port), "--no-reload"
 
 
 def rules(count: int) -> Path:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from costs import chat, costs, rules
+from costs import NO_MEMO, chat, costs, rules, serving
 from endurance import endurance
 from held import holding
 from hostile import hostile
@@ -33,8 +33,7 @@ TURNS = 6
 def mock(requests: list[bytes], *, count: int = COUNT, file: Path | None = None) -> Cost:
     """What these requests cost mockserver, with 10 rules if no file is given."""
     port = free_port()
-    command = ("-m", "mockserver", "serve", str(file or rules(10)), "--port", str(port), "--no-reload")
-    with server(*command, port=port) as pid:
+    with server(*serving(file or rules(10), port), port=port) as pid:
         return measure(pid, port, requests, count=count)
 
 
@@ -139,8 +138,8 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
 
 
 def main() -> None:
-    """Answer the questions that are named, or all."""
-    for name in sys.argv[1:] or QUESTIONS:
+    """Answer the questions that are named, or all; with `--no-memo` nothing that was answered before is remembered."""
+    for name in [name for name in sys.argv[1:] if name != NO_MEMO] or QUESTIONS:
         for what, value in QUESTIONS[name]().items():
             print(f"{name:<12} {what:<48} {value:8.2f}", flush=True)
 

@@ -1,8 +1,8 @@
 """The servers that mockserver is measured against: `python servers.py NAME PORT`.
 
 `bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `protocol` is the
-same behind mockserver's own protocol. `split` is mockserver
-itself, but every frame of a stream leaves in a send of its own. `stamps` streams frames that tell when they left.
+same behind mockserver's own protocol. `split` is mockserver itself, but every frame of a stream leaves in a send of its
+own; `forgetful RULES` is mockserver that remembers no answer. `stamps` streams frames that tell when they left.
 `wheel` writes the pieces of the file PIECES at their times, by one timer for all streams, whatever it is asked; `join`
 parses a chat and joins its texts before it sends the bytes of `bare`.
 """
@@ -62,6 +62,16 @@ def split() -> Any:
         await app(scope, receive, one_by_one)
 
     return each
+
+
+def forgetful() -> Any:
+    """mockserver that plans and renders every answer anew: nothing is remembered, and there is no fast path."""
+    from mockserver.server.app import build_app
+    from mockserver.server.live import Memo, Sources, start
+
+    live = start(Sources((Path(sys.argv[3]),)))
+    live.memo = Memo(limit=0)
+    return build_app(live)
 
 
 async def stamps(scope: Any, receive: Any, send: Send) -> None:
@@ -154,11 +164,12 @@ async def wheel(port: int) -> None:
 
 def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
-    if name != "protocol":
+    if name not in ("protocol", "forgetful"):
         return "httptools"
+    from mockserver.core.http import Reply
     from mockserver.server.http.protocol import protocol_factory
 
-    return protocol_factory()
+    return protocol_factory(lambda failure, method, path: Reply(400, ()))
 
 
 if __name__ == "__main__":
@@ -166,7 +177,8 @@ if __name__ == "__main__":
         uvloop.run(wheel(int(sys.argv[2])))
         sys.exit()
     plain = {"bare": bare, "protocol": bare, "stamps": stamps, "join": join}
-    app = split() if sys.argv[1] == "split" else plain[sys.argv[1]]
+    made = {"split": split, "forgetful": forgetful}.get(sys.argv[1])
+    app = plain[sys.argv[1]] if made is None else made()
     uvicorn.run(
         app,
         port=int(sys.argv[2]),

@@ -169,8 +169,8 @@ class Exchange(Struct, eq=False):
     @property
     def tokens(self) -> tuple[int, int]:
         """Return how many tokens the prompt and the completion have."""
-        outcome = None if self.plan is None else self.plan.outcome
-        usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
+        plan = self.plan
+        usage = plan.outcome.usage if plan is not None and isinstance(plan.outcome, RenderedOutcome) else None
         if usage is None:
             return 0, 0
         return usage.prompt if self.prompt_tokens is None else self.prompt_tokens, usage.completion
@@ -183,18 +183,19 @@ class Exchange(Struct, eq=False):
 
     def note(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""
-        now = monotonic()
-        if not self.size:
+        now, size, length = monotonic(), self.size, len(data)
+        if not size:
             self.first = now - self.began
-        room = MOST_KEPT - self.size
-        self.size += len(data)
+        self.size = size + length
+        room = MOST_KEPT - size
         if not self.kept or room <= 0:
             self.unkept += count(data)
             return
-        kept = data if len(data) <= room else data[:room]
-        self.unkept += count(data[room:]) if len(data) > room else 0
-        self.sent.append((now, kept))
-        self._keep(len(kept) + PIECE)
+        if length > room:
+            self.unkept += count(data[room:])
+            data, length = data[:room], room
+        self.sent.append((now, data))
+        self._keep(length + PIECE)
 
     def let_go(self) -> None:
         """Drop what is kept: the journal has no more room."""

@@ -234,13 +234,13 @@ def roles_of(messages: Json, allowed: Collection[str]) -> tuple[str, ...] | None
     return tuple(roles)
 
 
-def _outline(messages: Json) -> tuple[str | bytes, ...] | None:
-    """The same of messages among which there are calls of tools and their results."""
+def _outline(messages: Json) -> tuple[str, ...] | bytes | None:
+    """What else than texts matters in messages, among which there may be calls of tools and their results."""
     roles = roles_of(messages, _SPEAKERS)
     return roles if roles or type(messages) is not list else _outline_with_tools(messages)
 
 
-def _outline_with_tools(messages: Sequence[Json]) -> tuple[bytes, ...] | None:
+def _outline_with_tools(messages: Sequence[Json]) -> bytes | None:
     if not all(type(message) is dict and message.get("role") in _WITH_TOOLS for message in messages):
         return None
     found = []
@@ -248,8 +248,8 @@ def _outline_with_tools(messages: Sequence[Json]) -> tuple[bytes, ...] | None:
         text = message.get("content")
         if type(text) is not str and message["role"] != "assistant":
             return None
-        found.append(to_json({**told, "content": "" if type(text) is str and text.strip() else text}))
-    return tuple(found)
+        found.append({**told, "content": "" if type(text) is str and text.strip() else text})
+    return to_json(found)
 
 
 def _with_messages(sample: Call, messages: Json) -> Call:

@@ -11,7 +11,6 @@ A template is used once the handler has sent a second request exactly the bytes 
 """
 
 import logging
-import re
 from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache, partial
 from math import inf
@@ -41,7 +40,7 @@ MAX_BODY = 32_768  # bytes of a request
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
 MAX_KNOWN = 256  # answers to requests of the same bytes
 BARE = 3_000  # bytes of anything learned besides its texts
-_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,8})\r\n")
+_LENGTH = (b"\r\ncontent-length: ", b"\r\nContent-Length: ")
 
 Head = tuple[bytes, bytes]  # of a request: before and after the digits of its content-length
 NamesRequest = Callable[[HttpRequest, Call | None], Headers]  # the headers of a reply that name its request
@@ -65,11 +64,14 @@ LESSON = "mockserver.lesson"  # the extension of an ASGI scope by which the hand
 def parted(data: bytes) -> tuple[Head, bytes] | None:
     """Return the head and body of the one small request that `data` is, or None."""
     end = data.find(b"\r\n\r\n") + 4
-    found = _LENGTH.search(data, 0, end)
-    if found is None or int(found[1]) != len(data) - end or len(data) - end > MAX_BODY:
+    size, at = len(data) - end, -1
+    for name in _LENGTH:
+        if at < 0:
+            at = data.find(name, 0, end)
+    stop = at + len(_LENGTH[0]) + len(b"%d" % size)
+    if at < 0 or size > MAX_BODY or data[at + len(_LENGTH[0]) : stop + 2] != b"%d\r\n" % size:
         return None
-    at, stop = found.span(1)
-    return (data[:at], data[stop:end]), data[end:]
+    return (data[: at + len(_LENGTH[0])], data[stop:end]), data[end:]
 
 
 class Known(Struct, eq=False):

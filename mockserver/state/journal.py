@@ -32,12 +32,14 @@ class Sums(Struct):
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
     def add(self, exchange: Exchange) -> None:
+        elapsed = exchange.elapsed
         self.count += 1
-        self.elapsed += exchange.elapsed
-        self.durations[bisect_left(BOUNDS, exchange.elapsed)] += 1
+        self.elapsed += elapsed
+        self.durations[bisect_left(BOUNDS, elapsed)] += 1
         if exchange.size:
-            self.first += exchange.first
-            self.firsts[bisect_left(BOUNDS, exchange.first)] += 1
+            first = exchange.first
+            self.first += first
+            self.firsts[bisect_left(BOUNDS, first)] += 1
         prompt, completion = exchange.tokens
         self.prompt += prompt
         self.completion += completion
@@ -55,11 +57,13 @@ class Tally:
     def add(self, exchange: Exchange) -> None:
         self.open -= 1
         dialect, operation, status, ended = exchange.dialect, exchange.operation, exchange.status, exchange.ended
-        sums = self.ways.get((dialect, operation, status, exchange.source, ended))
+        plan = exchange.plan
+        source = "" if plan is None else plan.source
+        sums = self.ways.get((dialect, operation, status, source, ended))
         if sums is None:
-            sums = self.ways.setdefault((dialect, operation, status, self._known(exchange.source), ended), Sums())
+            sums = self.ways.setdefault((dialect, operation, status, self._known(source), ended), Sums())
         sums.add(exchange)
-        if exchange.faults:
+        if plan is not None and plan.faults:
             self.faults.update(exchange.faults)
 
     def _known(self, source: str) -> str:
@@ -108,7 +112,7 @@ class Journal:
         page = self._pages.get(namespace)
         if page is None:
             page = self._new_page(namespace)
-        else:
+        elif len(self._pages) > 1:
             self._pages.move_to_end(namespace)
         exchange = Exchange(self._last, method, path, dialect, namespace, page, **known)
         page.rows.append(exchange)
@@ -173,6 +177,9 @@ class Journal:
         return sum(len(page.rows) for page in self._pages.values())
 
 
+_COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
+
+
 class NamespaceRows:
     """One namespace: its latest rows, their bytes, and how often each rule answered."""
 
@@ -198,18 +205,18 @@ class NamespaceRows:
 
     def close(self, exchange: Exchange) -> None:
         """Count what a finished exchange keeps, and the hits of its rule or episode."""
-        source = exchange.source
-        if source[:5] == "rule " or source[:9] == "cassette ":
-            self.hits[source] += 1
+        plan = exchange.plan
+        if plan is not None:
+            source = plan.source
+            if source.startswith(_COUNTED):
+                self.hits[source] += 1
+            if plan.modified_by:
+                self.hits.update(plan.modified_by)
         if exchange.recorded:
             self.hits[exchange.recorded] += 1
-        if exchange.modified_by:
-            self.hits.update(exchange.modified_by)
         if exchange.kept:
             size = BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
-            for _, value in exchange.headers:
-                size += len(value)
-            exchange.unweighed += size
+            exchange.unweighed += size + sum([len(value) for _, value in exchange.headers])
             self.weigh(exchange)
 
     def drop(self, row: Exchange | None = None) -> None:

@@ -190,7 +190,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
 def call_line(call: ReceivedCall) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
     secrets = call.secrets
-    request = masked(call.operation or f"{call.method} {call.path}", secrets)
+    request = masked(call.operation or f"{call.method} {call.path}".lstrip(), secrets)
     more = (masked(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
     source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
     return f"call {call.number}: {' '.join(filter(None, (request, *more)))} -> {one_line(source) or 'open'}"

@@ -1,5 +1,6 @@
 """A running server for tests: rules, calls, what a test fails for."""
 
+import socket
 import threading
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
     assert "tokens used, 5 allowed" in told[5]
     with pytest.raises(AssertionError, match="answered 1 of 2 expected calls"):
         server.verify()
+
+
+def test_https_is_named(server: MockServer) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as wire:
+        wire.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+        assert b"TLS handshake" in wire.recv(10_000)
+    assert server.calls[0].error.startswith("This is a TLS handshake: the URL must begin with http://")
 
 
 def test_requests_of_a_batch_count_as_calls(server: MockServer) -> None:

@@ -23,6 +23,7 @@ from mockserver.server.http.request_cycle import RequestCycle
 MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
 MAX_TRAILERS = 8_192  # bytes
+_HANDSHAKE, _TLS = b"\x16\x03", "This is a TLS handshake: the URL must begin with http://, not https://."
 
 TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `vet` looks at
 
@@ -216,7 +217,7 @@ class RequestParser(HttpToolsProtocol):
             while (rest := self._parsed(data)) is not None:
                 data = rest
         except HttpParserError as error:
-            self.refuse(self._why(error))
+            self.refuse(unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._why(error))
         else:
             if self.stage != BETWEEN:
                 self._unfinished()

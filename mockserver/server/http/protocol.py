@@ -41,6 +41,7 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
         exchange.plan = Plan(RenderedOutcome(), "invalid")
         exchange.status, exchange.reply_headers = reply.status, reply.headers
+        exchange.note(reply.body)
         live.journal.close(exchange, COMPLETE)
         return reply
 

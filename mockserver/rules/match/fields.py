@@ -167,7 +167,7 @@ def _header(name: str) -> Read:
 
 def _metadata(name: str) -> Read:
     def read(call: Call) -> Json:
-        metadata = _child(call.raw, "metadata")
+        metadata = _child(call.raw, "metadata") or _child(call.raw, "labels")
         return metadata.get(name) if isinstance(metadata, Mapping) else None
 
     return read
@@ -284,7 +284,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields"),
     "header.<name>": Family("header.", "text", _header, "a request header, in any case"),
     "query.<name>": Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
-    "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata"),
+    "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata, or labels"),
     "key": Field("key", "text", _key, "the API key as sent"),
     "attempt": Field(
         "attempt",

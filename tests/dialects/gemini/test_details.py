@@ -343,3 +343,9 @@ def test_no_more_properties_than_are_allowed() -> None:
 def test_service_tiers() -> None:
     assert ask(serviceTier="flex").status == 200
     assert message(ask(serviceTier="bogus")).startswith("Invalid value at 'service_tier'")
+
+
+def test_labels_are_metadata() -> None:
+    server = local('{"rules": [{"when": {"metadata.team": "a"}, "then": {"text": "Of a."}}]}')
+    answered = server.ask(f"{VERTEX}x:generateContent", {**HI, "labels": {"team": "a"}})
+    assert answered.json["candidates"][0]["content"]["parts"] == [{"text": "Of a."}]

@@ -104,8 +104,9 @@ class Engine:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
-        object.__setattr__(self, "_counts_attempts", any("attempt" in rule.when.uses for rule in self.rules))
-        object.__setattr__(self, "stubs", any("path" in rule.when.uses for rule in self.rules))
+        uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
+        object.__setattr__(self, "_counts_attempts", "attempt" in uses)
+        object.__setattr__(self, "stubs", "path" in uses)
         object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:

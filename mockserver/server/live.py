@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mockserver.config.errors import MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
+from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
@@ -248,6 +249,11 @@ def start(sources: Sources) -> Live:
 
 def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
+    with collector_at_rest():
+        return _composed(sources, store, before)
+
+
+def _composed(sources: Sources, store: Store, before: "Live | None") -> tuple[Settings, Engine]:
     loaded = sources.load()
     settings, errors, tapes = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here

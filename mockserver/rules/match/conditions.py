@@ -245,10 +245,13 @@ Index = RuleIndex | FewIndex | JoinedIndex
 def clauses_of(condition: Condition) -> Iterator[Clause]:
     """Yield sets of keys: the condition can hold only for a call that has at least one key of every set."""
     match condition:
+        case Leaf(negative=False, implied=True):  # one for very many rules
+            known = _OF_IMPLIED.get(id(condition))
+            if known is None or known[0] is not condition:
+                known = _OF_IMPLIED[id(condition)] = condition, tuple(_anchored(condition))
+            yield from known[1]
         case Leaf(negative=False):
-            anchor = ANCHORS.get(condition.predicate)
-            if anchor:
-                yield from (clause for clause in anchor(condition) if clause)
+            yield from _anchored(condition)
         case All(parts):
             for part in parts:
                 yield from clauses_of(part)
@@ -256,6 +259,15 @@ def clauses_of(condition: Condition) -> Iterator[Clause]:
             rarest = [max(clauses_of(branch), key=_weight, default=None) for branch in branches]
             if branches and None not in rarest:
                 yield frozenset(chain.from_iterable(clause for clause in rarest if clause))
+
+
+_OF_IMPLIED: dict[int, tuple[Leaf, tuple[Clause, ...]]] = {}  # by the id of the condition
+
+
+def _anchored(leaf: Leaf) -> Iterator[Clause]:
+    anchor = ANCHORS.get(leaf.predicate)
+    if anchor:
+        yield from (clause for clause in anchor(leaf) if clause)
 
 
 def pinned(condition: Condition, field: str) -> frozenset[Json] | None:

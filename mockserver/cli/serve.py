@@ -20,7 +20,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
-from mockserver.dialects import base_paths
+from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import CassetteChoice, file_of
 from mockserver.server.control.requests import of_row
 from mockserver.server.live import Live, start
@@ -55,8 +55,8 @@ def banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     address, default = f"http://{host}:{port}", live.settings.dialect
-    bases = [f"  {name:<12} {address}{base}" for name, base in base_paths().items()]
-    bases.append(f"  {'':<12} {address}{bare(base_paths()[default])}  (speaks {default})")
+    bases = [f"  {name:<12} {address}{each.mounts[0]}" for name, each in client_configs().items()]
+    bases.append(f"  {'':<12} {address}{bare(client_configs()[default].mounts[0])}  (speaks {default})")
     name = live.player.choice.name
     stated = live.settings.unmatched
     unmatched = stated if isinstance(stated, str) else f"error {stated.status or ''}".rstrip()

@@ -17,6 +17,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Failure, Success
 from mockserver.core.rates import Standings
+from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -104,25 +105,6 @@ class Dialect(Struct, frozen=True):
     bare: tuple[str, ...] = ()
 
 
-# The base paths of dialects, here so that a server can name them without importing its other dialects.
-MOUNTS: Mapping[str, tuple[str, ...]] = {
-    "anthropic": ("/anthropic",),
-    "azure": ("/azure",),
-    "azure_openai": ("/azure-openai", "/azure"),  # the same resource also serves the model inference API
-    "crazyrouter": ("/crazyrouter/v1",),
-    "fireworks": ("/fireworks/inference/v1", "/fireworks/v1"),
-    "gemini": ("/gemini",),
-    "openai": ("/openai/v1",),
-    "skytells": ("/skytells/v1",),
-    "tzafon": ("/tzafon/v1",),
-}
-
-
-def base_paths() -> Mapping[str, str]:
-    """Where each dialect is mounted first; one that MOUNTS does not list is imported."""
-    return {name: (MOUNTS.get(name) or discover()[name].mounts)[0] for name in discover()}
-
-
 FEATURES: Mapping[str, str] = {
     "content_filter": "finish reason or error for filtered content",
     "filter_annotations": "severities for prompt and completion",
@@ -147,3 +129,8 @@ def discover() -> Mapping[str, Dialect]:
 def _imported(name: str) -> Dialect:
     dialect: Dialect = import_module(f"{__name__}.{name}").DIALECT
     return dialect
+
+
+def client_configs() -> "Mapping[str, ClientConfig | Dialect]":
+    """Where the clients of each dialect are pointed. A dialect that is not in the table is imported."""
+    return {name: CLIENT_CONFIGS.get(name) or discover()[name] for name in discover()}

@@ -11,7 +11,7 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure, Models, Success
-from mockserver.dialects import MOUNTS, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import (
     AudioPart,
     ChatBody,
@@ -27,6 +27,7 @@ from mockserver.dialects._chat import (
     chat_texts,
     unmet_tool_choice,
 )
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._embeddings_moderations import (
     AZURE_EMBEDDING,
     AZURE_EMBEDDING_FIELDS,
@@ -338,7 +339,7 @@ QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
         Operation("chat", "POST", "/models/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
@@ -352,12 +353,5 @@ DIALECT = Dialect(
     models=MODELS,
     features=frozenset({"content_filter", "embedding"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
-    variables={
-        "AZURE_AI_API_BASE": "{address}/azure",
-        "AZURE_AI_API_KEY": "{key}",
-        "AZURE_INFERENCE_ENDPOINT": "{address}/azure",
-        "AZURE_INFERENCE_CREDENTIAL": "{key}",
-        "AZURE_AI_CHAT_ENDPOINT": "{address}/azure",
-        "AZURE_AI_CHAT_KEY": "{key}",
-    },
+    variables=CLIENT_CONFIGS[NAME].variables,
 )

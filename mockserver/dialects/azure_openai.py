@@ -9,7 +9,8 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects import FEATURES, MOUNTS, Dialect, Operation
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -189,7 +190,7 @@ _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 _BASES = ("/openai/v1", "/openai/deployments/*", "/openai")
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *_at("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
         *_dated(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
@@ -203,12 +204,5 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"moderation", "finish_error"},
     missing={base + path: then for base in _BASES for path, then in MISSING.items()},
-    variables={
-        "AZURE_OPENAI_ENDPOINT": "{address}/azure-openai",
-        "AZURE_OPENAI_API_KEY": "{key}",
-        "AZURE_API_BASE": "{address}/azure-openai",
-        "AZURE_API_KEY": "{key}",
-        "OPENAI_API_VERSION": "2024-10-21",
-        "AZURE_API_VERSION": "2024-10-21",
-    },
+    variables=CLIENT_CONFIGS[NAME].variables,
 )

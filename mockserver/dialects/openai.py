@@ -6,7 +6,8 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Moderations, Success
-from mockserver.dialects import FEATURES, MOUNTS, Dialect, Operation
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._embeddings_moderations import (
     MODERATION_FIELDS,
@@ -144,7 +145,7 @@ ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         *API.inference_operations(),
         *API.account_operations(),
@@ -158,10 +159,5 @@ DIALECT = Dialect(
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"filter_annotations", "finish_error"},
     missing=MISSING,
-    variables={
-        "OPENAI_BASE_URL": "{address}/openai/v1",
-        "OPENAI_API_BASE": "{address}/openai/v1",
-        "OPENAI_API_KEY": "{key}",
-        "OPENAI_API_TYPE": "openai",
-    },
+    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -6,8 +6,9 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects import MOUNTS, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import chat_texts, parse_chat
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -124,7 +125,7 @@ ERRORS = ErrorTable(ROWS, MESSAGES, credential, PLAIN_UNSUPPORTED_MESSAGES)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             *("chat", "POST", "/chat/completions", _parse_chat),

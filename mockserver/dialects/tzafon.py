@@ -13,7 +13,7 @@ from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, MOUNTS, Dialect, Operation
+from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat import (
     ChatBody,
     ChatToolCall,
@@ -25,6 +25,7 @@ from mockserver.dialects._chat import (
     chat_call,
     chat_texts,
 )
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
     OPENAI_MESSAGES,
@@ -456,7 +457,7 @@ STORED = StoredResponses(
 )
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
         Operation(
@@ -471,5 +472,5 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     features=frozenset(FEATURES) - {"filter_annotations", "finish_error", "embedding", "moderation"},
-    variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"},
+    variables=CLIENT_CONFIGS[NAME].variables,
 )

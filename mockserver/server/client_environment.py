@@ -7,7 +7,8 @@ from html import escape
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
-from mockserver.dialects import Dialect, base_paths, discover
+from mockserver.dialects import Dialect, client_configs
+from mockserver.dialects._clients import ClientConfig
 from mockserver.server.access import SANDBOX, SECURITY
 from mockserver.server.routes import bare
 
@@ -24,19 +25,19 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     real key stays only if an upstream needs it; so do variables that lead clients past the server.
     """
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
-    spoken = discover()[settings.dialect]
-    found = {ADDRESS: address}
-    for dialect in discover().values():
-        asked = spoken if not spoken.variables and _OPENAI[0] in dialect.variables else dialect
-        own = asked.name in settings.upstream and settings.keys is None
-        real = own and not environ.get(UPSTREAM_KEY + asked.name.upper())
+    configs = client_configs()
+    spoken, found = configs[settings.dialect], {ADDRESS: address}
+    for name, dialect in configs.items():
+        asked = settings.dialect if not spoken.variables and _OPENAI[0] in dialect.variables else name
+        own = asked in settings.upstream and settings.keys is None
+        real = own and not environ.get(UPSTREAM_KEY + asked.upper())
         omitted = _omitted(dialect, environ, real=real)
-        for name, text in dialect.variables.items():
-            if name in omitted or (not text and (own or name not in environ)):
+        for variable, text in dialect.variables.items():
+            if variable in omitted or (not text and (own or variable not in environ)):
                 continue
             said = text.format_map(facts)
             stays = (said == text != "") or (real and text == "{key}")
-            found[name] = (environ.get(name) or said) if stays else said
+            found[variable] = (environ.get(variable) or said) if stays else said
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
     for name in ("NO_PROXY", "no_proxy"):
@@ -46,7 +47,7 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     return found
 
 
-def _omitted(dialect: Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
+def _omitted(dialect: ClientConfig | Dialect, environ: Mapping[str, str], *, real: bool) -> Sequence[str]:
     """The variables of keys that stay unset: a client could take their key for the `real` one, or warn of a second."""
     keys = [name for name, text in dialect.variables.items() if text == "{key}"]
     if real and any(environ.get(name) for name, text in dialect.variables.items() if text in ("{key}", "")):
@@ -57,12 +58,12 @@ def _omitted(dialect: Dialect, environ: Mapping[str, str], *, real: bool) -> Seq
 
 def key_in(env: Mapping[str, str], dialect: str) -> str:
     """The key that the dialect's own client takes from an environment; OpenAI's, if it reads none of its own."""
-    variables = discover()[dialect].variables or discover()["openai"].variables
+    variables = client_configs()[dialect].variables or client_configs()["openai"].variables
     return env[next(name for name, text in variables.items() if text == "{key}")]
 
 
 def base_url(address: str, dialect: str) -> str:
-    spoken = discover()[dialect]
+    spoken = client_configs()[dialect]
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
 
@@ -70,8 +71,8 @@ def base_url(address: str, dialect: str) -> str:
 def home(http: HttpRequest, settings: Settings) -> Reply:
     """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
-    bases = {name: address + base for name, base in base_paths().items()}
-    usual = address + bare(base_paths()[settings.dialect])
+    bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
+    usual = address + bare(client_configs()[settings.dialect].mounts[0])
     if "text/html" in (http.header("accept") or ""):
         rows = "".join(f"<tr><td>{escape(name)}<td><code>{escape(base)}</code>" for name, base in bases.items())
         kind, control = "text/html; charset=utf-8", f"{CONTROL}/api/calls"

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.dialects import MOUNTS, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import read_object
 from mockserver.dialects.anthropic import batches, complete, files
 from mockserver.dialects.anthropic.models import COUNT, NAME
@@ -42,7 +43,7 @@ def _parse_models(http: HttpRequest, strict: bool) -> Call:
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/v1/messages",),
     operations=(
         Operation(
@@ -73,13 +74,5 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/v1/skills", "/v1/organizations", "/v1/agents", "/v1/sessions", "/v1/vaults", "/v1/tunnels"), "{json: {}}"
     ),
-    variables={
-        "ANTHROPIC_BASE_URL": "{address}/anthropic",
-        "ANTHROPIC_API_URL": "{address}/anthropic",
-        "ANTHROPIC_API_KEY": "{key}",
-        "ANTHROPIC_AUTH_TOKEN": "",
-        "ANTHROPIC_PROFILE": "",
-        "CLAUDE_CODE_USE_BEDROCK": "",
-        "CLAUDE_CODE_USE_VERTEX": "",
-    },
+    variables=CLIENT_CONFIGS[NAME].variables,
 )

@@ -9,8 +9,9 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.core.rates import Standings
-from mockserver.dialects import MOUNTS, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import chat_texts
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import prompt_texts, text_reply
 from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
@@ -165,7 +166,7 @@ ERRORS = ErrorTable(ROWS, MESSAGES, bearer, PLAIN_UNSUPPORTED_MESSAGES)
 
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation(
             *("completions", "POST", "/completions", parse_completion, _render_completion),
@@ -187,10 +188,5 @@ DIALECT = Dialect(
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),
-    variables={
-        "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
-        "FIREWORKS_API_KEY": "{key}",
-        "FIREWORKS_API_BASE": "{address}/fireworks/inference/v1",
-        "FIREWORKS_AI_API_KEY": "{key}",
-    },
+    variables=CLIENT_CONFIGS[NAME].variables,
 )

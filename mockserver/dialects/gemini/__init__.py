@@ -16,7 +16,8 @@ from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Stored, Success, Usage
 from mockserver.core.seed import FROZEN_AT
-from mockserver.dialects import MOUNTS, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_after
 from mockserver.dialects._reply import json_reply, merge_headers
 from mockserver.dialects.gemini.checks import signs
@@ -173,7 +174,7 @@ def _generation(verb: str, **more: Any) -> Operation:
 _MODEL = "/{version:version}/{parent:models}/{model}"
 DIALECT = Dialect(
     name=NAME,
-    mounts=MOUNTS[NAME],
+    mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         _generation("generateContent", streams=False),
         _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=_error_event),
@@ -190,17 +191,8 @@ DIALECT = Dialect(
     fail=_fail,
     models=tuple(MODELS),
     features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations", "items", "embedding"}),
-    variables={
-        "GOOGLE_GEMINI_BASE_URL": "{address}/gemini",
-        "GEMINI_API_KEY": "{key}",
-        "GOOGLE_API_KEY": "{key}",
-        "GOOGLE_GENERATIVE_AI_API_KEY": "{key}",
-        "GOOGLE_VERTEX_BASE_URL": "{address}/gemini",
-        "GEMINI_API_BASE": "{address}/gemini/v1beta",
-        "GOOGLE_GENAI_USE_VERTEXAI": "",
-        "GOOGLE_GENAI_USE_ENTERPRISE": "",
-    },
-    one_key=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    variables=CLIENT_CONFIGS[NAME].variables,
+    one_key=CLIENT_CONFIGS[NAME].one_key,
     missing={
         f"/*/{name}": "{json: {}}" for name in ("batches", "corpora", "fileSearchStores", "operations", "tunedModels")
     }

@@ -52,13 +52,13 @@ def _parts(http: HttpRequest) -> Iterator[tuple[str, tuple[dict[str, str], bytes
         said = head.decode("utf-8", "replace")
         if name := _NAME.search(said):
             filename, kind = _FILENAME.search(said), _TYPE.search(said)
-            typed = {"mime_type": kind[1].strip() if kind else "application/octet-stream"}
+            typed = {"mime_type": kind[1] if kind else "application/octet-stream"}
             yield name[1], ({"filename": filename[1], **typed} if filename else typed, data)
 
 
 _BOUNDARY = re.compile(r'boundary="?([^";,]+)')
 _NAME, _FILENAME = re.compile(r'[; ]name="([^"]*)"'), re.compile(r'[; ]filename="([^"]*)"')
-_TYPE = re.compile(r"(?im)^content-type:(.*)$")
+_TYPE = re.compile(r"(?im)^content-type:[ \t]*([!-~]+/[ -~]*?)[ \t\r]*$")  # as a header of a reply can hold it
 
 
 def _render(call: Call, outcome: Success) -> Reply:

@@ -152,6 +152,8 @@ def test_files(client: anthropic.Anthropic, server: MockServer) -> None:
         [second.id],
         {"has_more": True, "first_id": second.id, "last_id": second.id},
     )
+    odd = client.files.upload(file=("d", data, "tëxt/€"))
+    assert (odd.mime_type, client.files.download(odd.id).read()) == ("application/octet-stream", data)
     shown: Any = [{"type": "document", "source": {"type": "file", "file_id": first.id}}]
     assert client.messages.create(model=MODEL, max_tokens=99, messages=[{"role": "user", "content": shown}]).content
     assert client.files.delete(first.id).type == "file_deleted"

@@ -62,6 +62,7 @@ def _address(host: str) -> _ADDRESS | None:
         return None
 
 
+_HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -84,8 +85,8 @@ class HttpRequest(Struct, frozen=True):
     @property
     def server_url(self) -> str:
         """Where the client reached this server, with the namespace: `http://localhost:8080/ns/a`."""
-        origin = f"{self.header('x-forwarded-proto') or 'http'}://{self.header('host') or 'localhost'}"
-        return origin + self.prefix
+        scheme = "https" if _HTTPS.match(self.header("x-forwarded-proto") or "") else "http"
+        return f"{scheme}://{self.header('host') or 'localhost'}{self.prefix}"
 
     @property
     def prefix(self) -> str:

@@ -15,6 +15,15 @@ def test_headers_by_name(name: str, value: str | None) -> None:
     assert REQUEST.header(name) == value
 
 
+@pytest.mark.parametrize(
+    ("forwarded", "scheme"),
+    [("https", "https"), ("HTTPS", "https"), ("https, http", "https"), ("http,https", "http"), ('x","a":"', "http")],
+)
+def test_the_scheme_is_what_the_first_proxy_was_asked_by(forwarded: str, scheme: str) -> None:
+    headers = ((b"host", b"a:1"), (b"x-forwarded-proto", forwarded.encode()))
+    assert HttpRequest("GET", "/", headers=headers, namespace="n").server_url == f"{scheme}://a:1/ns/n"
+
+
 def test_a_request_is_bare_by_default() -> None:
     bare = HttpRequest("GET", "/v1/models")
     assert (bare.query, bare.headers, bare.body, bare.namespace, bare.path_params) == ({}, (), b"", "default", {})

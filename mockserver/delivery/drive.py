@@ -231,16 +231,21 @@ class Wheel:
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
         due, time = self._due, self._clock.time
         began = now = time()
-        while due and due[0][0] <= began and now < began + TURN:
-            _, number, stream = due[0]
-            later = stream.wake(now)
-            if later is None:
-                heappop(due)
-            else:
-                heapreplace(due, (later, number, stream))
-            now = time()
-        self._set_for = math.inf
-        self._set()
+        try:
+            while due and due[0][0] <= began and now < began + TURN:
+                _, number, stream = due[0]
+                later = stream.wake(now)
+                if later is None:
+                    heappop(due)
+                else:
+                    heapreplace(due, (later, number, stream))
+                now = time()
+        except Exception:
+            heappop(due)[2].over = True
+            raise  # to the loop, which logs it
+        finally:  # the other streams go on
+            self._set_for = math.inf
+            self._set()
 
 
 LONGEST_TIMER = 3600.0  # seconds

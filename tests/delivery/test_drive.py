@@ -211,6 +211,19 @@ def test_streams_that_are_late_are_evenly_so() -> None:
         )
 
 
+def test_a_stream_that_fails_stops_no_other() -> None:
+    clock = HandClock()
+    wheel, one, other = Wheel(clock), Chunks(clock), Chunks(clock)
+    failing = PacedStream(Reply(200, (), b"a", parts=((1.0, 1), (2.0, 1))), 0.0, [].remove, one.ended.append)
+    failing.sink = one
+    wheel.add(failing)
+    wheel.add(other.stream(b"xyz"))
+    with pytest.raises(ValueError, match="not in list"):
+        turned(clock)
+    turned(clock)
+    assert (failing.over, other.ended, one.sent) == (True, [COMPLETE], [(1.0, b"a")])
+
+
 def test_a_stream_waits_for_a_client_that_does_not_read_and_stops_when_it_leaves() -> None:
     clock = HandClock()
     wheel, chunks = Wheel(clock), Chunks(clock)

@@ -10,6 +10,7 @@ from importlib.resources import files
 from unicodedata import combining, normalize
 
 from mockserver.core.lazy import lazy_pattern
+from mockserver.model.fillers import word_lists
 
 Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
 
@@ -245,9 +246,14 @@ def _plain(text: str) -> str:
     bare = text.replace("’", "'")
     if not bare.isascii():
         bare = normalize("NFC", "".join(sign for sign in normalize("NFKD", bare) if not combining(sign)))
-    for phrase, word in _PHRASES:
+    for phrase, word in _phrases():
         bare = phrase.sub(word, bare)
     return bare
+
+
+@cache
+def _phrases() -> Sequence[tuple[re.Pattern[str], str]]:
+    return [(re.compile(phrase), word) for phrase, word in word_lists("patterns")["phrases"]]
 
 
 @cache
@@ -286,35 +292,3 @@ _ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNSPACED = lazy_pattern(f"[{_ASIAN}]")
 _SMALL = rf"[^\W\d_A-Z{_ASIAN}]"
 _PIECE = lazy_pattern(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")
-# What is said in several words or signs, and the word that stands for it.
-_PHRASES = tuple(
-    (lazy_pattern(phrase), word)
-    for phrase, word in (
-        (r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b", ""),
-        (r"\b[eE]-(?=mail)", "e"),
-        (r"\b(?=(?:[Ee]?mail|[Mm]essage|[Tt]ext)\s+(?:it|them|him|her|me|us|the|[A-Z]\w|\S{1,64}@))", "send "),
-        (
-            r"\b(?:[Ww]rite(?:\s+to)?|[Ll]et|[Nn]otify|[Tt]ell|[Ii]nform|[Mm]essage|[Ee]?[Mm]ail)\s+(?=\S{1,64}@)",
-            "send ",
-        ),
-        (r"(?<!\S)[\w.+-]{1,64}@[\w.-]{1,64}\.\w{2,24}\b", " email "),
-        (r"\b[Rr]emember\s+(?=(?:that|my|I|we|our)\b)", "save memory "),
-        (r"(?<=\d )(?:times|x)(?= \d)", "×"),
-        (r"\b[Ll]ook(?:ing|ed)?\s+up\b", "lookup"),
-        (r"\b[Hh]ow\s+(?:much|many)\b(?=[^.?!\n]{0,24}\d[^.?!\n]{0,30}\b(?:in|to)\b)", "convert"),
-        (r"\b[Hh]ow\s+many\s+\w{1,20}\s+(?:is|are|are\s+in|are\s+there\s+in|in)(?=\s+(?:an?\s|\d))", "convert"),
-        (r"\b[Hh]ow\s+much\s+(?:money|cash)\b", "balance money"),
-        (r"\b[Hh]ow\s+much\s+(?:is|are|does|do|for)\b", "price"),
-        (r"\b[Gg]et\s+(?:from|to)\b", "route"),
-        (r"\b[Mm]oney\s+back\b", "refund"),
-        (r"\b[Ll]og(?:ging)?[\s-]+in\b", "login"),
-        (r"\b[Ss]ign(?:ing)?[\s-]+up\b", "register"),
-        (r"\b[Ss]et(?:ting)?[\s-]+up\b", "create"),
-        (r"\b[Pp]ut\s+on\b", "play"),
-        (r"\b[Hh]ow\s+(?:do|does|would|can)\s+(?:you|I|we|one)\s+say\b", "translate"),
-        (r"(?<!\S)(?:[\w./-]{0,64}/)?\*{1,2}(?:/\*)?\.\w{1,8}\b", " glob file pattern "),
-        (r"\bhttps?://\S+", " url "),
-        (r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)*", " file "),
-        (r"\b[\w-]{1,64}\.(?:txt|md|py|csv|json|ya?ml|log|pdf|html?|js|ts|toml|ini|xml|xlsx?|docx?)\b", " file "),
-    )
-)

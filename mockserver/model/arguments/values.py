@@ -5,14 +5,16 @@ Every pattern has bounded repetitions, so that each character of a text costs a 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from math import isinf
 
 from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
+from mockserver.model.fillers import word_lists
 from mockserver.model.vocabulary import vocabulary, word_set
 
 
@@ -54,60 +56,11 @@ def quoted(text: str) -> Iterator[Mention]:
             yield Mention(kind, str(found[found.lastindex or 0]), *found.span())
 
 
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,40}[A-Za-z0-9])?"
-_SUFFIX = r"com|org|net|io|dev|edu|gov|local|internal|example|test|app|ai|co|de|fr|es|it|uk|eu|info|cloud|xyz|me|us"
-_STREET = r"St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Dr|Court|Ct|Way|Place|Pl|Square|Sq|Terrace"
+@cache
+def _scanners() -> Sequence[tuple[str, re.Pattern[str]]]:
+    return [(kind, re.compile(pattern)) for kind, pattern in word_lists("patterns")["literals"]]
 
-_PATTERNS: tuple[tuple[str, str], ...] = (
-    ("url", r"\b(?:https?|ftp|wss?|s3|git|ssh|file|mailto|redis|postgres(?:ql)?)://[^\s<>\"'`「」«»“”]{1,2000}"),
-    ("email", rf"(?<![\w.+-])[\w.+%-]{{1,64}}@(?:{_LABEL}\.){{1,5}}[A-Za-z]{{2,24}}\b"),
-    ("uuid", r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"),
-    ("ip", r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]\d|\w)"),
-    (
-        "path",
-        r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.+@-]{1,80}/){0,20}[\w.+@*-]{1,80}/?(?<!\.)|(?<!\w)[A-Za-z]:\\[\w.\\"
-        r" -]{1,200}\w",
-    ),
-    ("path", r"(?<![\w/.:@])(?:[\w.+-]{1,60}/){1,20}[\w+-]{1,60}\.[A-Za-z]\w{0,5}\b"),
-    ("phone", r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,5}(?:[ .-]?\d{2,5}){1,5}(?!\w)"),
-    (
-        "phone",
-        r"(?<!\w)\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\w)|(?<![\w-])\d{3}[.-]\d{3}[.-]\d{4}(?![\w-])"
-        r"|(?<![\w-])\d{3}-\d{4}(?![\w-])",
-    ),
-    ("expression", r"(?<![\w.])[(\d-][\d.()]{0,20}(?: ?[-+*/^×÷%] ?[(\d-][\d.()]{0,20}){1,30}(?<=[\d)])(?![\w/-])"),
-    (
-        "version",
-        r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)",
-    ),
-    (
-        "address",
-        r"\b\d{1,5}(?:st|nd|rd|th|[A-Za-z])? (?:(?:[A-Z]|\d{1,3}(?:st|nd|rd|th)\b)[\w'.-]{0,20} ){0,4}"
-        rf"(?:{_STREET})\b",
-    ),
-    ("channel", r"(?<![\w#])#[A-Za-z][\w-]{1,60}|(?<![\w@.])@[A-Za-z][\w.-]{1,40}\b"),
-    ("host", rf"(?<![\w.@/-])(?:{_LABEL}\.){{1,6}}(?:{_SUFFIX})(?![\w-])|\blocalhost\b"),
-    (
-        "path",
-        r"(?<![\w/.:@-])[\w-]{1,60}(?:\.[\w-]{1,30}){0,2}\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|txt|md|csv|tsv|pdf"
-        r"|png|jpe?g|gif|docx?|xlsx?|pptx?|html?|css|sql|sh|go|rs|java|rb|php|c|cpp|h|log|xml|zip|tar|gz|ini|cfg"
-        r"|env|ipynb|parquet)(?![\w])",
-    ),
-    ("slug", r"(?<![\w/.])[A-Za-z][\w-]{2,40}/[A-Za-z][\w-]{2,40}(?:/[\w-]{1,40}){0,6}(?![\w/])"),
-    ("id", r"(?<![\w-])(?=[\d-]{1,40}[A-Z])\d{1,12}(?:-[A-Z0-9]{1,20}){1,5}(?![\w-])"),
-    ("id", r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z]{1,12}(?:[-_][A-Za-z0-9]{1,40}){1,6}(?![\w-])"),
-    (
-        "id",
-        r"(?<![\w-])(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Z0-9]{4,40}(?![\w-])"
-        r"|(?<![\w-])[A-Z]{1,6}\d{1,12}(?![\w-])",
-    ),
-    (
-        "id",
-        r"(?<![\w-])(?=[a-f0-9]{0,39}[a-f])(?=[a-f0-9]{0,39}\d)[a-f0-9]{7,64}(?![\w-])|(?<!\w)0x[0-9a-fA-F]{1,64}\b",
-    ),
-    ("id", r"(?<![\w-])(?=[a-z]{0,20}\d)[a-z]{1,8}\d{2,12}(?![\w-])|(?<![\w-])\d{3}-\d{2,8}-\d{2,8}(?![\w-])"),
-)
-_SCANNERS = tuple((kind, lazy_pattern(pattern)) for kind, pattern in _PATTERNS)
+
 _DATED = lazy_pattern(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
 _SURE = frozenset(("url", "email", "uuid", "path"))
 _DIGITS = "0123456789"
@@ -127,7 +80,7 @@ def literals(text: str, *, sure: bool) -> Iterator[Mention]:
 
     Those that are `sure` are read before dates and durations, the others after them.
     """
-    for kind, scanner in _SCANNERS:
+    for kind, scanner in _scanners():
         if (kind in _SURE) != sure or not any(mark in text for mark in _NEEDS.get(kind, _DIGITS)):
             continue
         for found in scanner.finditer(text):

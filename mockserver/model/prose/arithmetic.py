@@ -3,12 +3,13 @@
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 
 from mockserver.core.lazy import lazy_pattern
+from mockserver.model.fillers import word_lists
 
 
 def computed(text: str, *, bare: bool) -> str | None:
@@ -67,35 +68,13 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_ONE = r"(\d{1,15}(?:\.\d{1,10})?)"
-_PERCENTAGE = r"(?:%|per ?cent(?:age)?\b)"
 _PERCENT = lazy_pattern(r" / 100 \* ")
-_TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
 
 
 @cache
-def _spoken() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _spoken() -> Sequence[tuple[re.Pattern[str], str]]:
     """What is said in words, and in signs."""
-    table = (
-        (r"(?<=\d)\s+(?:plus|added to)\s+(?=[-\d(])", " + "),
-        (r"(?<=\d)\s+(?:minus)\s+(?=[-\d(])", " - "),
-        (r"(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
-        (r"(?<=\d)\s+(?:divided by|over)\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])", " / "),
-        (rf"\bwhat {_PERCENTAGE} of {_ONE} is {_ONE}", r"what is \2 / \1 * 100"),
-        (rf"\b(?:increase|raise) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 + \2) / 100"),
-        (rf"\b(?:decrease|reduce|lower|discount) {_ONE} by {_ONE}\s?{_PERCENTAGE}", r"what is \1 * (100 - \2) / 100"),
-        (rf"{_ONE}\s?{_PERCENTAGE} off (?:of )?[$€£]?{_ONE}", r"what is \2 * (100 - \1) / 100"),
-        (rf"(?<=\d)\s?{_PERCENTAGE} (?:[a-z]{{2,12}} )?(?:of|on) (?:a )?[$€£]?(?=\d)", " / 100 * "),
-        (rf"\b(?:add|(?:the )?sum of) {_TWO}", r"what is \1 + \2"),
-        (rf"\b(?:multiply|(?:the )?product of) {_TWO}", r"what is \1 * \2"),
-        (rf"\bdivide {_TWO}", r"what is \1 / \2"),
-        (rf"\bsubtract {_TWO}", r"what is \2 - \1"),
-        ("−", "-"),
-        (r"(?<=\d) (?:is )?(?:greater|larger|bigger|more|higher) than (?=[-\d(])", " > "),
-        (r"(?<=\d) (?:is )?(?:less|smaller|fewer|lower) than (?=[-\d(])", " < "),
-        (r"(?<=\d) (?:is )?equals?(?: to)? (?=[-\d(])", " = "),
-    )
-    return tuple((re.compile(f"(?i){spoken}"), signs) for spoken, signs in table)
+    return [(re.compile(f"(?i){spoken}"), signs) for spoken, signs in word_lists("patterns")["spoken_sums"]]
 
 
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
-from mockserver.model.fillers import capitalized, english, note, pick
+from mockserver.model.fillers import capitalized, english, note, pick, word_lists
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.lists import items, material_of, separated, written
 from mockserver.model.prose.topic import SENTENCE, Topic
@@ -47,33 +47,17 @@ class Request(Struct, frozen=True):
 
 def plain_orders(text: str) -> str:
     """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
-    for unusual, plain in _PLAIN_ORDERS if any(word in text.lower() for word in _UNUSUAL) else ():
+    for unusual, plain in _plain_orders() if any(word in text.lower() for word in _UNUSUAL) else ():
         text = unusual.sub(plain, text)
     return text
 
 
 _UNUSUAL = ("nothing", "anything", "should", "must", "has to", "have to", "will be", "iso", "needs to")
-_REPLY = r"(?:output|reply|respond|answer|say|write|print|return|type|emit)"
-_PLAIN_ORDERS = tuple(
-    (lazy_pattern(f"(?i){unusual}"), plain)
-    for unusual, plain in (
-        (rf"\b({_REPLY}(?: with)?) (?:nothing|no text) (?:but|except|other than|besides)\b", r"\1 only"),
-        (
-            rf"\b(?:do not|don't|never) {_REPLY}(?: with)? anything (?:but|except|other than|besides)\b",
-            "Reply with only",
-        ),
-        (rf"\bthe only (?:thing|word|text) you (?:should|must|may|can) {_REPLY} is\b", "Reply with only"),
-        (
-            r"\b(?:your|the) (?:(?:entire|whole|full|final|only|complete) )?(?:response|answer|reply|output) (?:must"
-            r"|should|has to|will|needs to)(?: only)? be(?: exactly)?\b(?=:? [\"'`“]|: ?[^\s{[]"
-            r"| the (?:single )?word\b)",
-            "Reply with exactly",
-        ),
-        (rf"\b({_REPLY} with) the (?:token|marker|tag) (<\S+>)(?: and nothing (?:else|more))?", r'\1 exactly "\2"'),
-        (r"\bISO[- ]?8601(?: format)?", "YYYY-MM-DD format"),
-        (r"\bISO[- ]?(?:639|3166|4217)\S{0,4} (?:language |country |currency )?code", "language code"),
-    )
-)
+
+
+@cache
+def _plain_orders() -> Sequence[tuple[re.Pattern[str], str]]:
+    return [(re.compile(f"(?i){unusual}"), plain) for unusual, plain in word_lists("patterns")["plain_orders"]]
 
 
 class Length(Struct, frozen=True):

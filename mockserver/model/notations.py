@@ -23,7 +23,9 @@ def notation_of(text: str) -> Notation | None:
         return None
     for pattern, word, write in _NOTATIONS:
         if pattern.search(text):
-            return Notation(_ROWS.sub(r"exactly \1 items", pattern.sub(word, text)), write)
+            rows = _ROWS.search(text)
+            number = f" Give exactly {rows[1]} items." if rows else ""
+            return Notation(_ROWS.sub("", pattern.sub(word, text)) + number, write)
     tags = [*dict.fromkeys(_TAG.findall(found[0] if (found := _TAGS.search(text)) else ""))]
     if len(tags) < 2 or found is None:
         return None
@@ -120,7 +122,7 @@ _NOTATIONS: tuple[tuple[re.Pattern[str], str, Callable[[Json], str]], ...] = (
 )
 _WANTED = lazy_pattern(
     r"(?i)\b(?:return|respond|reply|output|answer|give|produce|generate|provide|format|write|create|make|extract"
-    r"|convert|print|describe|use|put)\b"
+    r"|convert|print|describe|list|use|put)\b"
 )
 _ROWS = lazy_pattern(rf"(?i)\b(\d{{1,2}}|{NUMBER_WORDS})(?: data)? rows?\b")
 _TAG = lazy_pattern(r"<([A-Za-z][\w-]{0,30})>")

@@ -34,6 +34,7 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
     is_listed = _LISTED.search(text[max(0, start - _NEAR) : start])
     if schema.get("type") == "object" and (is_listed or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
+    schema, _ = counted(schema, text[start:end])
     schema, before = counted(schema, _without_examples(text[:start]))
     schema, after = counted(schema, text[end:])
     rest = without_json_orders(before + "\n" + after)
@@ -254,7 +255,10 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
                 return guessed
             return of_note(example) or (guessed if not example.strip(".… ") else {"type": "string"})
         case list():
-            made = _list_of(shape(example[0]) if example else {"type": "string"})
+            item = shape(example[0]) if example else {"type": "string"}
+            if item.get("type") == "array" and isinstance(example[0], str):  # [list of strings]
+                return item
+            made = _list_of(item)
             number = {"minItems": len(example), "maxItems": len(example), "uniqueItems": True}
             return {**made, **number} if example.count("...") > 1 else made
         case Mapping():
@@ -451,8 +455,8 @@ _LIKE = lazy_pattern(
     r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
 _GIVEN = lazy_pattern(
-    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context"
-    r"|here is (?:the|my|a))\b[^.\n]{0,30}$"
+    r"(?i)\b(?:input|data|given|from|this json(?! (?:shape|form|format|schema|structure)\b)|this object|current"
+    r"|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
 _IS_SHAPE = lazy_pattern(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)"
@@ -468,10 +472,11 @@ _BULLET = lazy_pattern(
 _CUE_OF_KEYS = lazy_pattern(
     r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary|dict)\b(?: (?:array"
     r"|list) of)?(?: (?:objects?|format|response|back|output|data))?,?(?: with| containing| including| that (?:has"
-    r"|contains)| having)\b|(?:json|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num|float|bool"
-    r"|array|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is|such as|like|exactly"
-    r"|only|the|these|following|should be|must be|of|an?(?=\s+(?:single\s+)?(?:key|field|property)\b)|one|single|two"
-    r"|three|four|five|\d+|keys?|fields?|property|header|properties|columns?)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
+    r"|contains)| having)\b|(?:json(?: object)?|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num"
+    r"|float|bool|array|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is|such as|like"
+    r"|exactly|only|the|these|following|should be|must be|of|an?(?=\s+(?:\w+\s+)?(?:key|field|property)\b)|one|single"
+    r"|two|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|three|four|five|\d+|keys?|fields?"
+    r"|attributes?|property|header|properties|columns?)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
 )
 _CUE_OF_RECORDS = lazy_pattern(
     r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
@@ -495,7 +500,7 @@ _KEY_IN_ROW = lazy_pattern(
 )
 _GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the)\s+)?(?=[\w\"'`*])")
 _NO_KEYS = vocabulary(
-    "keys key fields field values no only and as into in for from exactly with object json properties"
+    "keys key fields field values no only and of as into in for from exactly with object json properties"
 )
 _FENCE = lazy_pattern(r"`{3}\w*")
 _SHOWN = lazy_pattern(r"(?i)\b(?:schema|example|instance|object|format)\b")
@@ -506,9 +511,9 @@ _NUMBER_WORD = rf"(?P<number>\d{{1,3}}|(?!an?\b|single\b|one\b)(?:{NUMBER_WORDS}
 _VERB_OF_LISTS = r"\b(?:list|give|name|suggest|generate|return|extract|find|provide|write|what are)"
 _COUNT = lazy_pattern(
     rf"(?i)(?:{_VERB_OF_LISTS}|\b(?:make|create|produce|of|with|me|exactly|invent"
-    rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}\s+"
+    rf"|for(?=[^.,;\n]{{1,30}}s\b)))\s+{_NUMBER_WORD}(?:(?=\s{{0,3}}(?:[.!]|$))|\s+"
     r"(?!(?:words|sentences|characters|years|letters|paragraphs|or|to|and)\b)(?=[a-z])"
-    r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?"
+    r"(?:(?:[a-z][\w-]* ){0,2}?[a-z][\w-]*s\b)?)"
 )
 _ARRAY = lazy_pattern(
     r"(?i)\bjson (?:array|list)s?\b(?: (?:of|with|containing)(?: the| all| exactly| first| top)*"

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
+from mockserver.model.arguments import mentions
 from mockserver.model.fillers import capitalized, english, note, pick, word_lists
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.lists import items, material_of, separated, written
@@ -185,7 +186,11 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
     if not counted and not points:
         number = len(request.facts) or rng.randrange(3, 6)
     made = [capitalized(f"{key}: {value}" if key else value) for key, value in request.facts]
-    about = request.text if order is not request.text else material_of(order) or request.topic.subject
+    about = (
+        request.text
+        if order is not request.text
+        else material_of(order) or request.topic.subject or (_ABOUT.findall(order) or [""])[-1]
+    )
     noun = counted["noun"].lower() if counted and not made else ""
     made += items(noun, number, about, rng)[: max(0, number - len(made))]
     return written(made[:number], order, bulleted=request.matches(_BULLETED) or points)
@@ -218,6 +223,7 @@ _LIST = lazy_pattern(
     r"|as a list|in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list"
     r"|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )
+_ABOUT = lazy_pattern(r"(?i)\b(?:for|about|on) ([^.\n]{3,80})")
 _BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b")
 
 
@@ -226,7 +232,7 @@ def finished(answer: str, request: Request, rng: Random) -> str:
     for order in (request.text, request.rules):
         words = trigger_words(order)
         if not trigger_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(order):
-            number = _NUMBER.search(answer)
+            number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
             answer = number[0] if number else str(rng.randrange(2, 100))
         elif not trigger_set("letter_case").isdisjoint(words) and (upper := _upper_case(order)) is not None:
             answer = answer.upper() if upper else answer.lower()
@@ -262,6 +268,9 @@ def _labelled(answer: str, request: Request, rng: Random) -> str:
 def _between(answer: str, request: Request) -> str:
     """An answer that begins with a text, or stands between marks, where a prompt orders that."""
     for order in (request.text, request.rules):
+        if "\\boxed" in order and "\\boxed" not in answer:
+            number = _NUMBER.search(answer.rpartition(" = ")[2])
+            answer = f"{answer}\n\n\\boxed{{{number[0] if number else answer.partition('.')[0]}}}"
         if (begin := _BEGIN.search(order)) and not answer.startswith(begin[1]):
             answer = f"{begin[1]} {answer}"
         if marks := _MARKS.search(order):
@@ -278,6 +287,9 @@ def _in_tags(answer: str, request: Request, rng: Random) -> str:
     tags = [*thinking, *[name for name in names if name not in thinking][-1:]]
     if not tags or "<" in answer or "```" in answer:
         return answer
+    given, _ = mentions(request.text).assigned({tags[-1]: {"type": "string"}}, lambda *_: True)
+    if not thinking and given and tags[-1].lower() not in trigger_set("no_values"):
+        answer = str(given[tags[-1]])
     thoughts = Speaker(request.topic, rng).thoughts()
     texts = [next(thoughts) if name in thinking and name != tags[-1] else answer for name in tags]
     if tags[-1] in thinking:  # nothing was said of the answer, which follows
@@ -300,7 +312,7 @@ _NUMBER_ALONE = lazy_pattern(
     r"\b(?:numbers?|digits?|integers?) only\b|"
     r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
 )
-_NUMBER = lazy_pattern(r"-?\d+(?:[.,]\d+)*")
+_NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
 _LABEL = lazy_pattern(
     r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
     r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"

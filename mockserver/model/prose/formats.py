@@ -12,14 +12,14 @@ from itertools import islice
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.fillers import english, word_lists
+from mockserver.model.fillers import capitalized, english, word_lists
 from mockserver.model.prose.arithmetic import computed
 from mockserver.model.prose.form import NUMBER, Request, kind_of_writing, trigger_set, trigger_words
 from mockserver.model.prose.lists import material_of
 from mockserver.model.prose.options import chosen
 from mockserver.model.prose.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.schema.scalars import known_text
-from mockserver.model.vocabulary import singular, stem, words
+from mockserver.model.vocabulary import number_of, singular, stem, words
 
 
 def in_format(request: Request, rng: Random) -> str | None:
@@ -73,7 +73,10 @@ def dictated(request: Request, rng: Random) -> str | None:
     what = _NOTHING_ELSE.split(ordered["what"], maxsplit=1)[0].strip()
     if not ordered[0].removesuffix(ordered["what"]).rstrip().endswith(":"):
         what = _MANNER.sub("", what).strip(" ,") or what
-    return what[:-1] if what.endswith(".") and not what.endswith("..") else what
+    if (times := _TIMES.fullmatch(what)) is not None:
+        between = "\n" if "line" in what else ", " if "comma" in what else " "
+        return between.join([times[1]] * min(number_of(times[2]), 100))
+    return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
 def _before(text: str, found: re.Match[str]) -> str:
@@ -107,7 +110,8 @@ _ORDER = lazy_pattern(
     (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
     \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type)\b
     (?P<how>(?:[ \t]+(?:exactly|only|just|simply|nothing[ ]but|verbatim|with|back|word[ ]for[ ]word|
-    after[ ]me|this[ ](?:exact|back)|this[ ](?=text|sentence)|the[ ]exact|exact|
+    after[ ]me|this[ ](?:exact|back)|the[ ][a-z]+[ ](?:word|phrase|words)(?=:)|
+    the[ ]exact|exact|
     the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
     string|sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
     [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
@@ -116,6 +120,7 @@ _EXACT = lazy_pattern(
     r"(?i)\b(?:exactly|only|just|simply|nothing but|verbatim|exact|the following|word|text|phrase|string|saying|this"
     r"|number|letters?)\b"
 )
+_TIMES = lazy_pattern(rf"(?i)[\"'`]?(.{{1,200}}?)[\"'`]? ({NUMBER}) times\b[^\n]{{0,60}}")
 _VERBATIM = lazy_pattern(r"(?i)\b(?:exactly|verbatim|word for word|after me|this|the following)\b")
 _WORD_ALONE = lazy_pattern(
     r"(?i)\bthe (?:single |exact |one )?(?:word|text) [^\s,.!?:]+(?:[.!?]+|\s+(?:and|only|alone)\b.*|\s*)\Z"
@@ -154,6 +159,12 @@ def _sorted(said: str, found: re.Match[str]) -> str:
     return (", " if "comma" in found.string or "one per line" not in found.string else "\n").join(ordered)
 
 
+def _last_question(found: re.Match[str]) -> str:
+    """The last question of a conversation, without who asks it."""
+    asked = [line for line in SENTENCE.findall(found.string) if line.endswith("?")]
+    return capitalized(asked[-1].rpartition(": ")[2].strip()) if asked else ""
+
+
 def _counted_off(found: re.Match[str]) -> str:
     first, last = int(found[1]), int(found[2])
     step = 1 if first <= last else -1
@@ -168,6 +179,11 @@ _CHANGES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...
         lambda said, _: said.upper(),
     ),
     (lazy_pattern(rf"{_CHANGING}lower ?-?case\b|\blowercase (?:this|the)\b"), lambda said, _: said.lower()),
+    (lazy_pattern(rf"{_CHANGING}title ?-?case\b|\bcapitali[sz]e\b"), lambda said, _: said.title()),
+    (
+        lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b"),
+        lambda _, found: _last_question(found),
+    ),
     (lazy_pattern(r"(?i)\bsort\b"), _sorted),
     (
         lazy_pattern(r"(?i)\bsplit\b[^.:\n]{0,40}\bsentences?\b"),
@@ -207,6 +223,10 @@ def summed(request: Request, rng: Random) -> str | None:
 
 
 def rated(request: Request, rng: Random) -> str | None:
+    if (digits := _DIGITS.search(request.text)) is not None:
+        return str(rng.randrange(10 ** (number_of(digits[1]) - 1), 10 ** number_of(digits[1])))
+    if (grades := _GRADES.search(request.text) or _GRADES.search(request.rules)) is not None:
+        return chr(rng.randrange(*sorted((ord(grades[1]), ord(grades[2])))))
     bounds = _BOUNDS.search(request.text) or _BOUNDS.search(request.rules)
     if bounds is None:
         return None
@@ -214,6 +234,11 @@ def rated(request: Request, rng: Random) -> str | None:
     return str(rng.randrange(low, high + 1))
 
 
+_DIGITS = lazy_pattern(
+    r"(?i)\b(?:generate|give|output|return|create|pick|make)\b[^.\n]{0,30}\b([2-9]|two|three|four|five|six"
+    r"|eight)[- ]digit\b"
+)
+_GRADES = lazy_pattern(r"\b(?i:rate|grade|score|mark)\b[^.\n]{0,40}\bfrom ([A-F]) to ([A-F])\b")
 _BARE_RESULT = lazy_pattern(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|"
     r"\bsingle number\b|\bno (?:explanation|words|text)\b"
@@ -275,8 +300,9 @@ _MAKING = lazy_pattern(
 )
 _CODE_ALONE = lazy_pattern(
     r"(?i)\b(?:only|just|solely|nothing but|raw)\b[^.\n]{0,30}\b(?:code|commands?|scripts?|sql|regex|quer(?:y|ies)"
-    r"|functions?|python|javascript|typescript|html|css)\b|\b(?:code|command|sql) only\b|\b(?:no|not?(?: use)?"
-    r"|without|avoid)\b(?: any| use| using| code| markdown)* (?:formatting|markdown|fences?|backticks|fencing)\b"
+    r"|functions?|python|javascript|typescript|html|css)\b|\b(?:code|command|sql|query|function|regex|script) only\b"
+    r"|\b(?:no|not?(?: use)?|without|avoid)\b(?: any| use| using| code| markdown)* (?:formatting|markdown|fences?"
+    r"|backticks|fencing)\b"
 )
 _SIGNATURE = lazy_pattern(
     r"(?:\b(?:called|named) )?`?\b([A-Za-z_]\w{1,60})\(([\w, ]{1,80})\)|(?i:\b(?:called|named) )`?([A-Za-z_]\w{1,60})"

@@ -167,7 +167,7 @@ def _cues() -> tuple[re.Pattern[str], ...]:
         for cue in (
             rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? (?:one|[^.\[:\n]{{1,60}}? (?:from|between))"
             rf"|one of|among|options|categories|labels|classes|choices|possible values|(?:label|category|class"
-            rf"|sentiment) only)\b[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
+            rf"|sentiment) only)\b[^:\[\n]{{0,40}}(?::\s*[\[({{]?|[\[{{])\s*({_ITEMS})",
             r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
             r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
             r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))",

@@ -39,7 +39,7 @@ def passage(call: Call, about: Topic) -> str | None:
     """Return the sentence that answers the question, as said to the user, or None if there is none."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
     said = _IDLE.sub("", _LABEL.sub("", _LABELLED.split(about.said)[-1]))
-    if not is_question or len(said) > 300:
+    if len(said) > 300 or not (is_question or _YOUR_NAME.search(said)):
         return None
     sentences = tuple(islice(_statements(call), 2000))
     if (name := _name(about.said, call, sentences)) is not None:
@@ -161,7 +161,8 @@ _YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
 _MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
 _MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
 _YOUR_NAME = lazy_pattern(
-    r"(?i)\b(?:your name\b|who are you\b|who(?:'s| is) this\b|who am i (?:talking|speaking|chatting) (?:to|with)\b)"
+    r"(?i)\b(?:your name\b|introduce yourself\b|who are you\b|who(?:'s| is) this\b|who am i (?:talking|speaking"
+    r"|chatting) (?:to|with)\b)"
 )
 _YOU_ARE = lazy_pattern(
     r"\b(?:[Yy]our name is|[Yy]ou are(?: called| named)?)\s+([A-Z][\w'-]{1,30}(?:\s[A-Z][\w'-]{1,30})?)\b"

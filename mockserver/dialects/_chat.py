@@ -241,12 +241,12 @@ def _outline(messages: Json) -> tuple[str, ...] | bytes | None:
 
 
 def _outline_with_tools(messages: Sequence[Json]) -> bytes | None:
-    if not all(type(message) is dict and message.get("role") in _WITH_TOOLS for message in messages):
+    if not all(type(message) is dict for message in messages):
         return None
     found = []
     for message, told in zip(messages, _without_ids(messages), strict=True):
-        text = message.get("content")
-        if type(text) is not str and message["role"] != "assistant":
+        role, text = message.get("role"), message.get("content")
+        if type(role) is not str or role not in _WITH_TOOLS or (type(text) is not str and role != "assistant"):
             return None
         found.append({**told, "content": "" if type(text) is str and text.strip() else text})
     return to_json(found)

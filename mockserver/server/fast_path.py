@@ -400,7 +400,7 @@ def _text_tokens(call: Call) -> int:
 
 def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Template | None:
     call, made, again, kept = prepared.call, prepared.made, prepared.again, prepared.kept
-    if call is None or made is None or again is None:
+    if call is None or made is None or again is None or "usage" in rule.spec["then"]:  # which states the tokens
         return None
     if kept is not None and not all(isinstance(part, Text) for choice in made.choices for part in choice.parts):
         return None  # the parts that are kept have ids, too

@@ -287,6 +287,15 @@ def conversation(rules_file: Path) -> Sequence[object]:
     return found
 
 
+def test_a_usage_that_a_rule_states_stays(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES + "\n  - when: {last_user: '*usage*'}\n    then: {text: A, usage: {prompt_tokens: 15}}\n")
+    with serving(rules) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        for text in ("usage 1", "usage 2", "usage 3", "usage of four times as many tokens, 4"):
+            found = raw.send(request(MOUNTS["openai"], text, "")).receive().json["usage"]
+            assert found["prompt_tokens"] == 15
+
+
 HELLO = [request(MOUNTS["openai"], f"hello, the {word} time", "") for word in ("first", "second", "third", "fourth")]
 
 

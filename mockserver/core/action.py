@@ -83,6 +83,9 @@ class Write(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Write) and self.data == other.data
 
+    def __ne__(self, other: object) -> bool:  # Struct has its own
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.data)
 

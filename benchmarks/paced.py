@@ -10,8 +10,9 @@ import selectors
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from load import cpu_seconds, free_port, post, server
@@ -102,12 +103,12 @@ class Found:
         return self.late[int(len(self.late) * share)] if self.late else float("nan")
 
 
-def run(pid: int, port: int, requests: Sequence[bytes], rounds: int = ROUNDS, *, connected: bool = True) -> Found:
+def run(pid: int, open_all: Callable[[Sequence[bytes]], list[Stream]], requests: Sequence[bytes], rounds: int) -> Found:
     """Open these streams at once, several times."""
-    opened(port, requests[:10], connected=True)
+    open_all(requests[:10])
     before, streams = cpu_seconds(pid), list[Stream]()
     for _ in range(rounds):
-        streams += opened(port, requests, connected=connected)
+        streams += open_all(requests)
     cpu = (cpu_seconds(pid) - before) / len(streams)
     late = sorted(each for stream in streams for each in stream.late)
     first = sorted(1000 * (stream.came[0] - stream.asked) for stream in streams if stream.came)
@@ -160,11 +161,12 @@ def paced(count: int = 200, rounds: int = ROUNDS, *, connected: bool = True) -> 
     port, kept = free_port(), file.with_name("pieces.json")
     with server("-m", "mockserver", "serve", str(file), "--port", str(port), "--no-reload", port=port) as pid:
         pieces(port, kept)
-        found["equal"] = run(pid, port, [request("go")] * count, rounds, connected=connected)
-        found["distinct"] = run(pid, port, [request(f"go {n}") for n in range(count)], rounds, connected=connected)
+        found["equal"] = run(pid, partial(opened, port, connected=connected), [request("go")] * count, rounds)
+        distinct = [request(f"go {n}") for n in range(count)]
+        found["distinct"] = run(pid, partial(opened, port, connected=connected), distinct, rounds)
     port, env = free_port(), {"PIECES": str(kept), "FIRST": str(FIRST), "EACH": str(EACH)}
     with server(str(Path(__file__).parent / "servers.py"), "wheel", str(port), port=port, env=env) as pid:
-        found["wheel"] = run(pid, port, [request("go")] * count, rounds, connected=connected)
+        found["wheel"] = run(pid, partial(opened, port, connected=connected), [request("go")] * count, rounds)
     lines = dict[str, float]()
     for name, each in found.items():
         if name != "wheel":

@@ -243,15 +243,13 @@ class Handler(Struct, eq=False):
         _note(prepared, limits, exchange)
         if line.in_process is not None:
             return await line.in_process.perform(_actions(self, prepared, limits, exchange), exchange.note)
-        if prepared.pace is AT_ONCE and not prepared.plan.faults and fits(prepared.reply):
-            more = _with_source(limits, prepared, exchange, self.live.settings)
-            return await hand_over(prepared.reply, more, line, exchange.note)
-        if prepared.pace is not AT_ONCE:
+        more = _with_source(limits, prepared, exchange, self.live.settings)
+        if self.live.pace_of(prepared, exchange.namespace) is not AT_ONCE:
             line.began = (reservation and reservation.waited_until) or exchange.asked
-            if prepared.reply.parts and self.live.pace_of(prepared, exchange.namespace) is not AT_ONCE:
-                more = _with_source(limits, prepared, exchange, self.live.settings)
-                if ended := await hand_over_paced(prepared.reply, more, line, exchange.note):
-                    return ended
+            if prepared.reply.parts and (ended := await hand_over_paced(prepared.reply, more, line, exchange.note)):
+                return ended
+        elif not prepared.plan.faults and fits(prepared.reply):
+            return await hand_over(prepared.reply, more, line, exchange.note)
         return await drive(_actions(self, prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
@@ -384,7 +382,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         reply = render(call, outcome)
         varies = plan.timing.jitter or plan.timing.prompt_per_1k  # with the call
         if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule ") and not varies:
-            made, again = outcome, partial(_rendered_again, render, call, outcome, pace)
+            made, again = outcome, partial(_rendered_again, partial(render, call), outcome, pace)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)
         reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)
@@ -404,10 +402,8 @@ def _with_own_urls(reply: Reply, own_urls: Callable[[HttpRequest, bytes], bytes]
     return replace(reply, headers=merge_headers(reply.headers, (("content-length", str(len(body))),)), body=body)
 
 
-def _rendered_again(
-    render: Callable[[Call, Success], Reply], call: Call, answer: Answer, pace: Pace, prompt_tokens: int
-) -> Reply:
-    reply = render(call, replace(answer, usage=replace(answer.usage, prompt=prompt_tokens)))
+def _rendered_again(render: Callable[[Success], Reply], answer: Answer, pace: Pace, prompt_tokens: int) -> Reply:
+    reply = render(replace(answer, usage=replace(answer.usage, prompt=prompt_tokens)))
     return joined(reply) if pace.at_once else parted(reply, pace)
 
 

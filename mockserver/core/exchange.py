@@ -139,6 +139,8 @@ class Exchange(Struct, eq=False):
     kept: bool = True  # the journal has room for it
     held: int = 0  # bytes of `max_unsent` that it takes until it is closed
 
+    __repr__ = object.__repr__  # tracebacks must not show what clients send
+
     @property
     def source(self) -> str:
         """Return what answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until decided."""

@@ -51,7 +51,9 @@ def optional(kind: Type) -> Type:
 
 
 def literal(*allowed: str) -> Type:
-    return Literal[allowed]
+    # The metadata keeps literals apart that allow the same words in another order, which errors list: `typing` would
+    # take the one that is imported first for both.
+    return Annotated[Literal[allowed], allowed]
 
 
 def number(least: float, most: float, **more: Any) -> Type:

@@ -187,15 +187,17 @@ _FOLDED = str.maketrans("ſıİ", "siI")
 
 
 def _dates(text: str) -> Iterator[Mention]:
-    text, stated = text.translate(_FOLDED), set[int]()
+    text, stated = text.translate(_FOLDED), dict[int, str]()
     for form in _FORMS:
         for found in form.finditer(text):
             if day := _day(found.groupdict()):
-                stated.add(found.start())
+                stated[found.start()] = day.isoformat()
                 yield Mention("date", day.isoformat(), *found.span())
     for found in _RELATIVE.finditer(text):
-        if stated.isdisjoint(range(found.end(), found.end() + 4)):  # but for the day of a date: Friday, 2026-11-27
-            yield Mention("date", (TODAY + timedelta(_distance(found))).isoformat(), *found.span())
+        same = next(
+            (stated[at] for at in range(found.end(), found.end() + 4) if at in stated), None
+        )  # Friday, 2026-11-27
+        yield Mention("date", same or (TODAY + timedelta(_distance(found))).isoformat(), *found.span())
 
 
 def _day(groups: dict[str, str | None]) -> date | None:

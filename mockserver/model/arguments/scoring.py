@@ -12,6 +12,7 @@ from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
+    is_verb,
     parts,
     points,
     prepositions_of,
@@ -171,7 +172,8 @@ def _describes(mention: Mention, prop: Property) -> bool:
 
 
 def _is_subject(mention: Mention, prop: Property) -> bool:
-    return not mention.cue and bool(mention.after) and mention.after[0] in _VERBS_OF_SUBJECTS
+    verb = mention.after[0] if mention.after and not mention.cue else ""
+    return verb in _VERBS_OF_SUBJECTS or (bool(verb) and mention.kind == "name" and is_verb(verb))
 
 
 def _opens(mention: Mention, prop: Property) -> bool:
@@ -195,6 +197,12 @@ def _by_key(mention: Mention, prop: Property) -> int:
     key = parts(mention.key)
     if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
+    if (
+        key[-1] not in (*prop.words, *heading_of("semantic_types"))
+        and mention.key.split()[-1].istitle()
+        and len(key) > 1
+    ):
+        return 0  # "Project Apollo: …" names the project
     if "".join(key) != "".join(prop.words) and not _is_alike(key, prop):
         return 0
     return (100 if "".join(key) == "".join(prop.words) else 80) + 5 * (mention.kind == "member")
@@ -303,7 +311,7 @@ _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
     (10, "name", "title", lambda mention, prop: not mention.cue and " " in mention.value),
     (-8, "name", "place title", _describes),
     (20, "words", "title", _is_object),
-    (14, "name", "person name org", _is_subject),
+    (14, "name", "person name org title", _is_subject),
     (10, "name", "person name", _opens),
 )
 # For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.

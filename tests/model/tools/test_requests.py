@@ -115,3 +115,18 @@ def test_a_final_answer_takes_its_values_from_the_results() -> None:
     (part,) = auto(asked, Seed("1"), {}).parts
     assert isinstance(part, Text)
     assert json.loads(part.text) == {"origin": "Berlin", "destination": "Lisbon", "price": 120}
+
+
+@pytest.mark.parametrize(
+    ("said", "values"),
+    [
+        ("Alien is a horror movie with a rating of 8.5", {"title": "Alien", "genre": "horror movie", "rating": 8.5}),
+        ("A science fair on Friday, 2026-11-27 in Munich", {"date": "2026-11-27", "city": "Munich"}),
+    ],
+)
+def test_values_of_an_answer(said: str, values: dict[str, Any]) -> None:
+    kinds = {name: {"type": "string" if isinstance(value, str) else "number"} for name, value in values.items()}
+    schema = {"type": "object", "properties": kinds, "required": list(values)}
+    (part,) = auto(call(said, response_format="json_schema", schema=schema), Seed("1"), {}).parts
+    assert isinstance(part, Text)
+    assert json.loads(part.text) == values

@@ -1,7 +1,8 @@
 """Answers requests that are much like earlier ones below ASGI, from what the handler taught it about those.
 
-The handler answers everything first, and teaches three things:
+The handler answers everything first, and teaches four things:
 
+- what is **known**: the answer to requests of the same bytes;
 - a **lane**: what requests with the same head share, whatever the length of their body;
 - a **shape**: what requests of a lane share whose bodies differ in their texts only;
 - a **template**: the answer of a rule that says the same to all requests of a shape. Only ids differ then, and what
@@ -359,6 +360,7 @@ class FastPath:
 
     def learn_bytes(self, data: bytes, known: Known) -> None:
         """Answer requests of the same bytes so from now on; of too many the oldest are forgotten."""
+        self._keep(len(data) + 2 * len(known.rest))
         self._known[data] = known
         if len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]

@@ -347,6 +347,7 @@ class FastPath:
         template = shape.templates.get(id(rule))
         if template is None:
             if id(rule) not in shape.templates:
+                self._keep(len(body) + len(prepared.reply.body))
                 shape.templates[id(rule)] = _template(rule, prepared, lane.texts, engine.policy.seed)
         elif not template.confirmed and template.sample.fingerprint != call.fingerprint:
             made = lane.texts.call(shape.sample, seen[1])

@@ -363,11 +363,16 @@ def test_the_journal_of_the_fixture_keeps_what_was_asked(rules_file: Path, answe
     ],
 )
 def test_what_is_not_so_simple_goes_the_long_way(
-    sent: Sequence[bytes], status: Sequence[int], rules_file: Path, answered: list[bool]
+    sent: Sequence[bytes],
+    status: Sequence[int],
+    rules_file: Path,
+    answered: list[bool],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with serving(rules_file) as running, learned(running) as raw:
         raw.send(*sent)
         assert [raw.receive().status for _ in status] == status
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("closing", [b"HTTP/1.0", b"HTTP/1.1\r\nConnection: close"])
@@ -432,3 +437,18 @@ def test_what_is_learned_takes_little_memory(rules_file: Path, monkeypatch: pyte
         for number in range(60):
             assert raw.send(request(f"/openai/v1/chat/completions?n={number}", "hello", "")).receive().status == 200
     assert max(known) <= 50_000 + fast_path.BARE + 1000
+
+
+def test_answers_of_many_rules_that_come_and_go_take_little_memory(
+    rules_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_path, "MAX_LEARNED", 50_000)
+    forgotten = list[int]()
+    forget = FastPath._forget
+    monkeypatch.setattr(FastPath, "_forget", lambda self: forgotten.append(1) or forget(self))
+    with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        for number in range(40):
+            document = read(b'rules: [{when: {last_user: "*hello*"}, then: {text: "Later %d."}}]' % number, "later")
+            running.live.namespaces.touch("default").rules = compiled([document], None)
+            assert hello(raw, 0) == f"Later {number}."
+    assert len(forgotten) > 1

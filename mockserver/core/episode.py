@@ -22,7 +22,7 @@ class Sent(Struct, frozen=True):
     headers: Headers = ()
     body: bytes = b""
 
-    __repr__ = hiding("headers")
+    __repr__, __rich_repr__ = hiding("headers")
 
 
 class Recorded(Struct, frozen=True, eq=False):

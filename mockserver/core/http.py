@@ -80,7 +80,7 @@ class HttpRequest(Struct, frozen=True):
     namespace: str = "default"
     path_params: Mapping[str, str] = {}
 
-    __repr__ = hiding("headers")
+    __repr__, __rich_repr__ = hiding("headers")
 
     @property
     def server_url(self) -> str:

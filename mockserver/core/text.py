@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -26,14 +27,16 @@ def shown(value: object, longest: int = SHOWN) -> str:
     return one_line(text)
 
 
-def hiding(*names: str) -> Callable[[Struct], str]:
-    """Return a `__repr__` without the fields of these names, which no traceback may show."""
+def hiding(*names: str) -> tuple[Callable[[Struct], str], Callable[[Struct], list[tuple[str, Any]]]]:
+    """Return `__repr__` and `__rich_repr__` without the fields of these names, which no traceback may show."""
+
+    def fields(struct: Struct) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in asdict(struct).items() if name not in names]
 
     def shown(struct: Struct) -> str:
-        stated = ", ".join([f"{name}={value!r}" for name, value in asdict(struct).items() if name not in names])
-        return f"{type(struct).__name__}({stated})"
+        return f"{type(struct).__name__}({', '.join([f'{name}={value!r}' for name, value in fields(struct)])})"
 
-    return shown
+    return shown, fields
 
 
 def truncate(text: str, longest: int = SHOWN) -> str:

@@ -82,7 +82,7 @@ class Upstream(Struct, frozen=True):
     address: str
     key: str | None = None
 
-    __repr__ = hiding("key")
+    __repr__, __rich_repr__ = hiding("key")
 
     @property
     def host(self) -> str:

@@ -24,6 +24,11 @@ def test_the_scheme_is_what_the_first_proxy_was_asked_by(forwarded: str, scheme:
     assert HttpRequest("GET", "/", headers=headers, namespace="n").server_url == f"{scheme}://a:1/ns/n"
 
 
+def test_what_shows_a_request_shows_no_keys() -> None:
+    assert ("accept" in repr(REQUEST), "headers" in dict(REQUEST.__rich_repr__())) == (False, False)
+    assert dict(REQUEST.__rich_repr__())["method"] == "GET"
+
+
 def test_a_request_is_bare_by_default() -> None:
     bare = HttpRequest("GET", "/v1/models")
     assert (bare.query, bare.headers, bare.body, bare.namespace, bare.path_params) == ({}, (), b"", "default", {})

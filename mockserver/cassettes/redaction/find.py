@@ -203,7 +203,7 @@ class Credentials(Struct, frozen=True, dict=True):
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = placeholder_for
 
-    __repr__ = hiding("values")
+    __repr__, __rich_repr__ = hiding("values")
 
     @property
     def too_many(self) -> bool:

@@ -304,7 +304,7 @@ class Redactor(Struct, frozen=True, dict=True):
     allowed: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
 
-    __repr__ = hiding("known")
+    __repr__, __rich_repr__ = hiding("known")
 
     def request(self, sent: Sent) -> Sent:
         """A live request as it would be recorded, but with all headers; the same object if nothing changes."""
@@ -432,7 +432,7 @@ class Secrets(Struct, frozen=True, dict=True):
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = mask
 
-    __repr__ = hiding("values")
+    __repr__, __rich_repr__ = hiding("values")
 
     def text(self, text: str) -> str:
         return self._found.text(text)

@@ -66,14 +66,14 @@ def fullmatch(pattern: Pattern, text: str) -> bool:
     """Whether the whole text matches. Raises PatternTimeoutError."""
     if isinstance(pattern, LiteralPattern):
         return len(text) == len(pattern.text) and pattern.matches_at(text, 0)
-    return _within_time(lambda: pattern.fullmatch(text, timeout=_TIMEOUT_S)) is not None
+    return _within_time(lambda seconds: pattern.fullmatch(text, timeout=seconds)) is not None
 
 
 def match_length(pattern: Pattern, text: str, at: int) -> int:
     """How many characters match from a position on; 0 for none. Raises PatternTimeoutError."""
     if isinstance(pattern, LiteralPattern):
         return len(pattern.text) if pattern.matches_at(text, at) else 0
-    found = _within_time(lambda: pattern.match(text, at, timeout=_TIMEOUT_S))
+    found = _within_time(lambda seconds: pattern.match(text, at, timeout=seconds))
     return found.end() - at if found else 0
 
 
@@ -87,24 +87,26 @@ def find_whole_words(source: str, text: str) -> list[str]:
         inside = compile_pattern(rf"(?<!\w)(?:{bare})(?!\w)")
         if any(fullmatch(compile_pattern(bare), word) for word in _UNLIKELY_WORDS):
             return []
-        whole = _within_time(lambda: list(inside.finditer(text[:_MAX_PROMPT], timeout=_TIMEOUT_S)))
+        whole = _within_time(lambda seconds: list(inside.finditer(text[:_MAX_PROMPT], timeout=seconds)))
         return [found[0] for found in whole if found[0].strip()]
     except InvalidPatternError:
         return []
 
 
-def _within_time(match: Callable[[], Any]) -> Any:
-    """What a match returns. Raises PatternTimeoutError if the pattern takes too long.
+def _within_time(match: Callable[[float], Any]) -> Any:
+    """What a match returns that is given seconds. Raises PatternTimeoutError if the pattern takes too long.
 
-    The library counts the time of all threads: if this one has hardly worked, it tries again.
+    The library counts the time of all threads: unless this one has worked that long, it tries again with more.
     """
+    allowed = _TIMEOUT_S
     while True:
         began = worked()
         try:
-            return match()
+            return match(allowed)
         except TimeoutError:
-            if worked() - began > _TIMEOUT_S / 2:
+            if worked() - began >= _TIMEOUT_S:
                 raise PatternTimeoutError from None
+        allowed *= 2
 
 
 def sample_text(pattern: Pattern, rng: Random) -> str | None:

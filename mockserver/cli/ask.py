@@ -32,6 +32,7 @@ from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.server.explain import BODIES, explain_call, reach, read_request, usual_request, with_faults
 from mockserver.server.live import Live, start
+from mockserver.server.masking import of_request
 
 _USUAL_MODEL = "gpt-4o"
 _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
@@ -145,8 +146,6 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
     first call.
     """
-    from mockserver.server.control.requests import of_request  # needs Starlette's responses
-
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)

@@ -29,9 +29,9 @@ from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.rules.nearest import without_rule
 from mockserver.server.cassette_store import CassetteChoice, Player, file_of
-from mockserver.server.control.requests import of_row
 from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Keep, Live, start
+from mockserver.server.masking import of_row
 
 MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette

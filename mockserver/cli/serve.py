@@ -22,8 +22,8 @@ from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import CassetteChoice, file_of
-from mockserver.server.control.requests import of_row
 from mockserver.server.live import Live, start
+from mockserver.server.masking import of_row
 from mockserver.server.routes import bare
 from mockserver.server.sources import Sources
 

@@ -1,5 +1,6 @@
 """What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -8,6 +9,8 @@ from msgspec.structs import replace
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
+from mockserver.core.exchange import Exchange
+from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.protocols import Store
 from mockserver.core.seed import Seed
@@ -69,6 +72,7 @@ class ScenarioState(Struct):
 
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
+_RETRIES = RETRIES.encode()
 FaultSpecs = tuple[FaultSpec, ...]
 
 
@@ -107,6 +111,17 @@ async def attempt_of(call: Call, store: Store) -> int:
 async def next_attempt_of(call: Call, store: Store) -> int:
     told = attempt_from_header(call.http.header(RETRIES))
     return int(await store.get(call.http.namespace, attempts_counter(call)) or 0) + 1 if told is None else told
+
+
+def attempts(rows: Iterable[Exchange]) -> dict[int, int]:
+    """Return which attempt each call is: by its client's retry header, else by the equal requests before it."""
+    counts, found = Counter[tuple[Json, ...]](), {}
+    for row in rows:
+        same = (row.namespace, row.method, row.path, row.query, row.body)
+        counts[same] += 1
+        retries = next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None)
+        found[row.seq] = attempt_from_header(retries) or counts[same]
+    return found
 
 
 def attempt_from_header(retries: str | None) -> int | None:

@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 from mockserver.core.http import CONTROL
 from mockserver.dialects import discover
 from mockserver.server.access import Guard
-from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
 from mockserver.server.routes import PARAMETERS, Endpoint, nearest, own_places, owner, places, tidy
@@ -42,6 +41,8 @@ def _routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
 
 def _whole_app(live: Live) -> Router:
     """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
+    from mockserver.server.control import Control  # a server that only answers calls does not need it
+
     known = places(discover(), live.settings.dialect)
     routes, unknown = _routes(live, known), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.http import CONTROL, HttpRequest, Reply
 from mockserver.dialects import Dialect, client_configs
 from mockserver.dialects._clients import ClientConfig
-from mockserver.server.access import SANDBOX, SECURITY
 from mockserver.server.routes import bare
 
 KEY = "sk-mockserver"
@@ -70,6 +68,10 @@ def base_url(address: str, dialect: str) -> str:
 
 def home(http: HttpRequest, settings: Settings) -> Reply:
     """What this server is, and where to point a client: a page for browsers, JSON for programs. Names no rules."""
+    from html import escape  # these two are slow: all of HTML's entities, and Starlette's responses
+
+    from mockserver.server.access import SANDBOX, SECURITY
+
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
     bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
     usual = address + bare(client_configs()[settings.dialect].mounts[0])

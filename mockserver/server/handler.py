@@ -46,10 +46,10 @@ from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
 from mockserver.server.cassette_store import replayed
 from mockserver.server.client_environment import home
-from mockserver.server.control.requests import of_request
 from mockserver.server.fast_path import LESSON, Lesson
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import DEFAULT, Live, Prepared
+from mockserver.server.masking import of_request
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot

@@ -1,5 +1,8 @@
 """For tests: a running server, rules declared in Python, and the calls it received."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from mockserver.config.yaml_reader import collector_at_rest
 
 with collector_at_rest():  # imports leave no garbage, and the search for it takes a tenth of their time
@@ -8,8 +11,10 @@ with collector_at_rest():  # imports leave no garbage, and the search for it tak
     from mockserver.testing.connections import BlockedConnectionError
     from mockserver.testing.server import Asked, Declared, MockServer
     from mockserver.testing.setup import MockServerWarning, Setup
-    from mockserver.testing.transport import Transport
     from mockserver.testing.transport.in_process import Clock
+
+if TYPE_CHECKING:
+    from mockserver.testing.transport import Transport
     from mockserver.testing.unittest import MockServerTestCase, mocked
 
 __all__ = [
@@ -26,3 +31,12 @@ __all__ = [
     "Transport",
     "mocked",
 ]
+
+# Not imported before they are used: most tests need neither unittest nor Starlette in their own process.
+_MODULES = {"MockServerTestCase": "unittest", "Transport": "transport", "mocked": "unittest"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

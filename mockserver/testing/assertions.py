@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from mockserver.config.errors import ConfigError, Mistake
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
+from mockserver.engine.counters import attempts
 from mockserver.reports.calls import ReceivedCall, call_list, snapshot
 from mockserver.reports.failures import Expectation, too_few, too_many, wrong_sequence
 from mockserver.rules.match.parse import compile_when
-from mockserver.server.control.calls import attempts
 from mockserver.testing.options import When, caller, with_text
 
 __tracebackhide__ = True  # pytest shows the line of the test instead

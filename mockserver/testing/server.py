@@ -40,7 +40,6 @@ from mockserver.reports.failures import (
 from mockserver.rules.answer.compile import Responder
 from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
-from mockserver.server.app import DefaultDialect
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import DEFAULT, start
@@ -61,13 +60,13 @@ from mockserver.testing.options import (
     with_text,
 )
 from mockserver.testing.setup import Composer, LoadedCassette, MockServerWarning, Setup, load_rules, warn_of_test
-from mockserver.testing.transport import Transport
 from mockserver.testing.transport.in_process import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
     from mockserver.server.run import Running
+    from mockserver.testing.transport import Transport
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -179,12 +178,15 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         made: AsyncOpenAI = openai_client("AsyncOpenAI", self.env, dialect, options)
         return made
 
-    def transport(self) -> Transport:
+    def transport(self) -> "Transport":
         """A `transport` for clients of httpx and httpx2 that reaches this server without a socket.
 
         The server need not be started. Waits take no time: they advance `clock`. All clients can share the transport.
         """
         if self._transport is None:
+            from mockserver.server.app import DefaultDialect  # slow: Starlette
+            from mockserver.testing.transport import Transport
+
             self._transport = Transport(DefaultDialect(self._live), self.clock)
         return self._transport
 

@@ -1,8 +1,7 @@
 """The journal as JSON, and explanations: why a request is answered as it is, without counting anything."""
 
 from asyncio import sleep
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import truncate
-from mockserver.engine.counters import RETRIES, attempt_from_header
+from mockserver.engine.counters import attempts
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.nearest import nearest
@@ -25,12 +24,7 @@ from mockserver.server.control.requests import (
     RefusedError,
     json_response,
     list_response,
-    masked,
     number,
-    of_request,
-    of_row,
-    plain,
-    request_of,
 )
 from mockserver.server.explain import (
     Explanation,
@@ -46,13 +40,13 @@ from mockserver.server.explain import (
     whole,
 )
 from mockserver.server.live import Live
+from mockserver.server.masking import masked, of_request, of_row, plain, request_of
 from mockserver.server.snapshot import query_from
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 _SAID = 1_001  # characters of a message that a summary shows
-_RETRIES = RETRIES.encode()
 
 
 def summary(row: Exchange, attempt: int) -> dict[str, Json]:
@@ -80,17 +74,6 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         "elapsed_ms": _ms(row.elapsed) if row.ended else None,
         "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
     }
-
-
-def attempts(rows: Sequence[Exchange]) -> dict[int, int]:
-    """Which attempt each call is: from the client's retry header, else by how many equal requests came before it."""
-    counts, found = Counter[tuple[Json, ...]](), {}
-    for row in rows:
-        same = (row.namespace, row.method, row.path, row.query, row.body)
-        counts[same] += 1
-        retries = next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None)
-        found[row.seq] = attempt_from_header(retries) or counts[same]
-    return found
 
 
 def bodies(row: Exchange) -> dict[str, Json]:

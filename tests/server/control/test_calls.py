@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
-from mockserver.server.control.calls import attempts, bodies, summary
+from mockserver.engine.counters import attempts
+from mockserver.server.control.calls import bodies, summary
 from tests.kit.asgi import App, app
 from tests.kit.control import ControlledServer, controlled_server
 

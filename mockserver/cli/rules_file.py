@@ -6,6 +6,7 @@ Slow imports are inside the commands that need them, so that `init` starts at on
 import json
 import sys
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,6 @@ def _checked(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
 @click.argument("path", type=click.Path(path_type=Path), default=Path("rules.yaml"))
 def init_command(path: Path) -> None:
     """Write a commented rules file to PATH (default: rules.yaml), unless it exists."""
-    from importlib.resources import files  # slow: zip files, temporary files
-
     starter = files("mockserver.cli").joinpath("starter.yaml").read_bytes()
     try:
         with path.open("xb") as file:

@@ -6,17 +6,43 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.dialects import discover
+
 ROOT = Path(__file__).parents[2]
 RARE = (
     "brotli faker httpx httpx2 jsonschema_rs lark openai prometheus_client pytest redis tiktoken"
     " mockserver.model.arguments mockserver.model.auto mockserver.model.schema"
 )
 CASSETTES = "mockserver.cassettes.match mockserver.cassettes.store mockserver.cassettes.redaction.find"
+OTHERS = " ".join(f"mockserver.dialects.{name}" for name in discover() if name != "openai")
+CONTROL = "mockserver.server.control"
 ALSO = {
     "--help": "asyncio pydantic regex starlette uvicorn mockserver.server",
-    "check rules.yaml": f"uvicorn asyncio starlette watchfiles mockserver.testing mockserver.server.live {CASSETTES}",
-    "ask hello": f"uvicorn watchfiles multiprocessing mockserver.testing {CASSETTES}",
+    "check rules.yaml": (
+        "asyncio html regex starlette uvicorn watchfiles"
+        f" mockserver.dialects.openai mockserver.server.live mockserver.testing {OTHERS} {CASSETTES}"
+    ),
+    "ask hello": (
+        "html regex starlette.routing uvicorn watchfiles multiprocessing"
+        f" mockserver.server.handler mockserver.testing {CONTROL} {OTHERS} {CASSETTES}"
+    ),
 }
+TESTING = (
+    "regex starlette.responses unittest uvicorn watchfiles multiprocessing"
+    f" mockserver.dialects.openai {CONTROL} {OTHERS} {CASSETTES}"
+)
+SERVED = """
+import sys
+from urllib.request import Request, urlopen
+from mockserver.server.live import start
+from mockserver.server.run import Running
+from mockserver.server.sources import Sources
+from pathlib import Path
+body = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}'
+sources = Sources((Path("rules.yaml"),), {"port": 0})
+with Running(start(sources), sources) as running:
+    urlopen(Request(running.address + "/v1/chat/completions", body, {"content-type": "application/json"})).read()
+"""
 
 
 @pytest.mark.parametrize("command", ALSO)
@@ -26,7 +52,11 @@ def test_a_command_imports_only_what_it_needs(command: str) -> None:
 
 
 def test_testing_imports_only_what_it_needs() -> None:
-    assert imported("import mockserver.testing", f"{RARE} uvicorn watchfiles multiprocessing {CASSETTES}") == []
+    assert imported("import mockserver.testing", f"{RARE} {TESTING}") == []
+
+
+def test_a_server_imports_only_the_dialect_that_is_asked() -> None:
+    assert imported(SERVED, f"{CONTROL} {OTHERS} {CASSETTES}") == []
 
 
 def test_what_was_imported_is_seen() -> None:

@@ -41,6 +41,9 @@ class Recorded(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Recorded) and astuple(self)[:-1] == astuple(other)[:-1]
 
+    def __ne__(self, other: object) -> bool:  # Struct has its own
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(astuple(self)[:-1])
 

@@ -44,6 +44,9 @@ class Field(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and (self.name, self.kind) == (other.name, other.kind)
 
+    def __ne__(self, other: object) -> bool:  # Struct has its own
+        return not self == other
+
     def __hash__(self) -> int:
         return hash((self.name, self.kind))
 

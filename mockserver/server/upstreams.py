@@ -107,7 +107,10 @@ class Upstream(Struct, frozen=True):
         """A header of the answer from `url`: a location at the upstream becomes one at this server."""
         if field[0] != b"location":
             return field
-        target = urljoin(url, field[1].decode("latin-1"))
+        try:
+            target = urljoin(url, field[1].decode("latin-1"))
+        except ValueError:  # it is no URL
+            return field
         rest = target.removeprefix(self.address)
         if rest == target or not rest.startswith("/"):
             return field
@@ -178,7 +181,10 @@ def with_own_upload_urls(headers: Headers, http: HttpRequest, dialect: Dialect) 
 
 
 def _own_url(url: str, http: HttpRequest, dialect: Dialect) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # it is none
+        return url
     segments = parts.path.split("/")[1:]
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
     paths = ((mount, f"{mount}/{tail}") for tail in tails for mount in dialect.mounts)

@@ -9,7 +9,7 @@ import pytest
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
-from mockserver.server.upstreams import PASSED_BY, Upstream, UpstreamClient, onward, upstream_of
+from mockserver.server.upstreams import PASSED_BY, Upstream, UpstreamClient, onward, upstream_of, with_own_upload_urls
 
 DEPLOYED = "/openai/deployments/a/chat/completions"
 ADDRESS = "https://api.example/v1"
@@ -55,12 +55,19 @@ def test_addresses(dialect: str, written: str, path: str, query: str, expected: 
         ("/v10/files", "/v10/files"),
         ("https://api.example:444/v1/files/a", "https://api.example:444/v1/files/a"),
         ("https://files.example/v1/a", "https://files.example/v1/a"),
+        ("http://[no url", "http://[no url"),
     ],
 )
 def test_redirects_within_the_upstream(location: str, expected: str) -> None:
     http = HttpRequest("GET", "/openai/v1/models", namespace="x")
     field = (b"location", location.encode())
     assert to().redirected(http, f"{ADDRESS}/models", field) == (b"location", expected.encode())
+
+
+def test_an_upload_url_that_is_none_stays_as_it_is() -> None:
+    headers = (("x-goog-upload-url", "http://[no/upload/v1beta/files?upload_id=1"),)
+    http = HttpRequest("POST", "/gemini/upload/v1beta/files")
+    assert with_own_upload_urls(headers, http, discover()["gemini"]) == headers
 
 
 def test_a_path_of_slashes_takes_no_time() -> None:

@@ -31,7 +31,7 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
         return None
     schema, start, end = found
     window = text[max(0, end - 2000) : end]
-    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start])
+    is_listed = _LISTED.search(text[max(0, start - _NEAR) : start]) or _SEVERAL_AS_JSON.search(text)
     if schema.get("type") == "object" and (is_listed or len(_SEVERAL.findall(window)) > len(_OF_KEY.findall(window))):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     schema, _ = counted(schema, text[start:end])
@@ -345,7 +345,12 @@ def _keys(text: str) -> _Found | None:
     for cue, key in ((_LINE_OF_KEYS, _BULLET), (_CUE_OF_KEYS, _KEY_IN_ROW), (_CUE_OF_RECORDS, _KEY_IN_ROW)):
         for opening in cue.finditer(tail):
             notes, end = _notes(tail, opening.end(), key)
-            sure = cue is not _CUE_OF_RECORDS or any(notes.values()) or _QUOTED_NAME.match(tail, opening.end())
+            sure = (
+                cue is not _CUE_OF_RECORDS
+                or any(notes.values())
+                or opening[0].endswith("(")
+                or _QUOTED_NAME.match(tail, opening.end())
+            )
             if notes and sure:
                 clause = max(tail.rfind(sign, 0, opening.start()) for sign in ".!?\n:,;") + 1
                 stated = {name: _AS_OPTIONAL.sub("", note) for name, note in notes.items()}
@@ -481,7 +486,7 @@ _CUE_OF_KEYS = lazy_pattern(
 _CUE_OF_RECORDS = lazy_pattern(
     r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
     r"(?:(?:must|should|shall|will|to)\s+)?(?:with|contain(?:s|ing)?|includ(?:es?|ing)|ha(?:ve|s|ving))\b:?\s+"
-    r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())"
+    r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())|\bjson(?: \w+)? \((?=\w{2,40}(?:, \w{2,40})+\))"
 )
 _QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
 _VALUE = r"(?:[\"'`][^\"'`\n]{1,40}[\"'`]|(?!and\b)[\w+-]{1,24})"
@@ -539,6 +544,7 @@ _OF_KEY = lazy_pattern(
     r"(?i)\w[\"'`]?\s*(?:\(|:|=| is| as)\s*(?:an? )?(?:list|array) of (?:objects? (?:with|like) )?(?:$|\{)"
 )
 _LISTED = lazy_pattern(r"(?i)\b(?:array|list)s? of(?: \w+:?)?\s*$")
+_SEVERAL_AS_JSON = lazy_pattern(rf"(?i)\b{_NUMBER_WORD} (?:\w+ ){{0,2}}\w+s (?:as|in) json\b")
 _SEVERAL = lazy_pattern(
     r"(?i)\b(?:array|list)s? of (?:\w+ )?(?:json )?(?:objects?|items?|records?|elements)\b|\bjson (?:array|list)s?\b"
 )

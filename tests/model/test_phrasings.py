@@ -732,6 +732,60 @@ PHRASINGS["courtesy"] += [
     ("Your name is Max. ¦ Who am I talking to?", matches(r".*Max.*")),
 ]
 
+PHRASINGS["many others"] += [
+    (
+        "Analyse the sentiment and give me back JSON holding the keys sentiment (positive/negative/neutral) and score (float between -1 and 1). I hate rain.",
+        is_json(lambda v: v["sentiment"] in ("positive", "negative", "neutral") and -1 <= v["score"] <= 1),
+    ),
+    (
+        'Output must be a JSON object with "steps": an array of strings, and "done": a boolean.',
+        is_json(lambda v: isinstance(v["steps"], list) and isinstance(v["done"], bool)),
+    ),
+    (
+        "Create 3 user records as JSON (id, username, is_admin).",
+        is_json(lambda v: len(v) == 3 and list(v[0]) == ["id", "username", "is_admin"]),
+    ),
+    (
+        "Return a list of objects in JSON with name and population for the 2 biggest cities.",
+        rows(2, "name", "population"),
+    ),
+    (
+        'Your task: decide whether to "continue" or "stop". Respond with one of these words. ¦ all tests pass',
+        matches("continue|stop"),
+    ),
+    ("Grade the essay: reply with just PASS or FAIL. Essay: dogs", matches("PASS|FAIL")),
+    (
+        "If the user asks about refunds, answer with REFUND; for anything else answer with OTHER. ¦ Where is my refund?",
+        matches("REFUND"),
+    ),
+    ('Only respond with the word "understood".', matches("understood")),
+    ("Output the following text unchanged: abc 123", matches("abc 123")),
+    ("Generate five search queries to find papers on sleep. One per line. No numbering.", is_lines(5)),
+    ("Give me three keywords for this text separated by commas: Wind turbines produce clean power", is_row(3)),
+    ("Make a comma separated list of 4 colors", is_row(4, r"[^,]+")),
+    (
+        "Write a table in markdown with the columns Day and Task, 3 rows.",
+        matches(r"\| ?Day ?\| ?Task ?\|\n\|[-:| ]+\|(\n\|[^\n|]+\|[^\n|]+\|){3}"),
+    ),
+    (
+        "Reply in this exact format:\nSCORE: <number>\nREASON: <text>\nEssay: bees",
+        matches(r"SCORE: \d+(\.\d+)?\nREASON: .+"),
+    ),
+    ("Answer with the year only: when was the Alien movie (1979) released?", matches("1979")),
+    ("Which city is mentioned? Return just the city name. Text: We flew to Lisbon.", matches("Lisbon")),
+    ("Uppercase this: abc", matches("ABC")),
+    ("Think in <thinking> tags, then answer. 5*5?", matches(r"<thinking>.+</thinking>\s*.*25.*")),
+    ("Write a javascript function named debounce, code only", matches(r"(?s)(```javascript\n|.*)function debounce.*")),
+    ("No markdown, just the SQL: all products cheaper than 5", matches(r"(?i)select.*")),
+    ("Thank you for your help today.", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
+    ("You are Nova. ¦ What are you called?", matches(".*Nova.*")),
+    (
+        "Who should handle this next: frontend, backend or qa? Reply with the name. ¦ The API is slow",
+        matches("frontend|backend|qa"),
+    ),
+    ("Reply with a number between 1 and 5.", matches("[1-5]")),
+]
+
 
 @pytest.mark.parametrize(("prompt", "check"), [case for cases in PHRASINGS.values() for case in cases])
 def test_an_order_in_many_words(prompt: str, check: Check) -> None:

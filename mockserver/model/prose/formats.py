@@ -19,6 +19,7 @@ from mockserver.model.prose.lists import material_of
 from mockserver.model.prose.options import chosen
 from mockserver.model.prose.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.schema.scalars import known_text
+from mockserver.model.shapes import shape
 from mockserver.model.vocabulary import number_of, singular, stem, words
 
 
@@ -109,7 +110,7 @@ _ORDER = lazy_pattern(
     rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
     (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
     \b(?P<verb>say|repeat|echo|copy|reply|respond|answer|output|print|return|write|type)\b
-    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|nothing[ ]but|verbatim|with|back|word[ ]for[ ]word|
+    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|nothing[ ]but|verbatim|unchanged|as[ ]is|with|back|word[ ]for[ ]word|
     after[ ]me|this[ ](?:exact|back)|the[ ][a-z]+[ ](?:word|phrase|words)(?=:)|
     the[ ]exact|exact|
     the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
@@ -121,12 +122,12 @@ _EXACT = lazy_pattern(
     r"|number|letters?)\b"
 )
 _TIMES = lazy_pattern(rf"(?i)[\"'`]?(.{{1,200}}?)[\"'`]? ({NUMBER}) times\b[^\n]{{0,60}}")
-_VERBATIM = lazy_pattern(r"(?i)\b(?:exactly|verbatim|word for word|after me|this|the following)\b")
+_VERBATIM = lazy_pattern(r"(?i)\b(?:exactly|verbatim|unchanged|as is|word for word|after me|this|the following)\b")
 _WORD_ALONE = lazy_pattern(
     r"(?i)\bthe (?:single |exact |one )?(?:word|text) [^\s,.!?:]+(?:[.!?]+|\s+(?:and|only|alone)\b.*|\s*)\Z"
 )
 _SEVERAL = lazy_pattern(rf"(?i){NUMBER}[\s-]+[a-z]")
-_DESCRIBED = lazy_pattern(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
+_DESCRIBED = lazy_pattern(r"(?i)\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)")
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 # How something is to be said, after what is to be said.
 _MANNER = lazy_pattern(
@@ -175,7 +176,9 @@ def _counted_off(found: re.Match[str]) -> str:
 _CHANGING = r"(?i)\b(?:convert|turn|change|make|put|rewrite|transform|write|spell)\b[^.:\n]{0,60}\b"
 _CHANGES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...] = (
     (
-        lazy_pattern(rf"{_CHANGING}(?:upper ?-?case|(?:all )?caps|capital letters|capitals)\b"),
+        lazy_pattern(
+            rf"{_CHANGING}(?:upper ?-?case|(?:all )?caps|capital letters|capitals)\b|\buppercase (?:this|the)\b"
+        ),
         lambda said, _: said.upper(),
     ),
     (lazy_pattern(rf"{_CHANGING}lower ?-?case\b|\blowercase (?:this|the)\b"), lambda said, _: said.lower()),
@@ -203,11 +206,11 @@ _NUMERAL_ALONE = lazy_pattern(r"-?\d+(?:\.\d+)?")
 def valued(request: Request, rng: Random) -> str | None:
     """Only the value of a name: `reply with only the city`, from the prompt where it says one."""
     found = _VALUE_ALONE.search(request.text) or _VALUE_ALONE.search(request.rules)
-    name = next(filter(None, found.groups()), "").lower() if found else ""
+    name = next(filter(None, found.groups()), "").lower().removesuffix(" name") if found else ""
     if found is None or name in trigger_set("no_values") or ({*name.split()} - {"code"}) & trigger_set("no_values"):
         return None
     material = request.text.replace(found[0], " ") if found.string is request.text else request.text
-    given, _ = mentions(material).assigned({name.replace(" ", "_"): {"type": "string"}}, lambda *_: True)
+    given, _ = mentions(material).assigned({name.replace(" ", "_"): shape("...", name)}, lambda *_: True)
     return str(next(iter(given.values()))) if given else known_text(name, rng)
 
 

@@ -177,6 +177,9 @@ def _cues() -> tuple[re.Pattern[str], ...]:
             rf"|based|depending))",
             rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
             rf"(?: one of| either| the)?:?\s+({_WORDS})",
+            r"\b(?:whether|between|either)\b[^\n\"']{0,20}((?:[\"'][\w ]{1,40}[\"'](?:\s*,\s*(?:or )?"
+            r"|\s+or\s+)?){2,12})",
+            rf"\b(?:who|which)\b[^:\n?]{{0,40}}:\s*({_ITEMS})(?=\?)",
             rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",
         )
     )

@@ -161,8 +161,8 @@ _YOURS = lazy_pattern(r"(?i)\b(?:you|your|yours|yourself)\b")
 _MINE = lazy_pattern(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
 _MY_NAME = lazy_pattern(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
 _YOUR_NAME = lazy_pattern(
-    r"(?i)\b(?:your name\b|introduce yourself\b|who are you\b|who(?:'s| is) this\b|who am i (?:talking|speaking"
-    r"|chatting) (?:to|with)\b)"
+    r"(?i)\b(?:your name\b|introduce yourself\b|what are you called\b|what (?:should|do|can) i call you\b"
+    r"|who are you\b|who(?:'s| is) this\b|who am i (?:talking|speaking|chatting) (?:to|with)\b)"
 )
 _YOU_ARE = lazy_pattern(
     r"\b(?:[Yy]our name is|[Yy]ou are(?: called| named)?)\s+([A-Z][\w'-]{1,30}(?:\s[A-Z][\w'-]{1,30})?)\b"

@@ -1,8 +1,10 @@
 """Requests that are like earlier ones get, below ASGI, the bytes and journal rows that the handler would give them."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -285,6 +287,43 @@ def conversation(rules_file: Path) -> Sequence[object]:
             found.append([asked, *(raw.send(each).receive().json for each in (head.encode(), items.encode(), further))])
             assert found[-1][1] == asked
     return found
+
+
+ODD: Sequence[Any] = (None, 1, 1e16, 10**30, "", " ", [], {}, [{}], {"a": 1}, True, "tool", "user", "call_1", [1, 2])
+KEYS = ("name", "id", "tool_call_id", "refusal", "x", "type", "content", "audio", "tool_calls")
+
+
+def altered(value: Any, random: Random) -> Any:
+    """A JSON value with something odd somewhere in it."""
+    if not value or not isinstance(value, dict | list) or random.random() < 0.2:
+        return random.choice(ODD)
+    if isinstance(value, list):
+        at = random.randrange(len(value))
+        return [altered(each, random) if index == at else each for index, each in enumerate(value)]
+    key = random.choice((*value, *value, random.choice(KEYS)))
+    return {**value, key: altered(value.get(key), random)}
+
+
+@pytest.mark.parametrize(
+    "dialect", ["results of tools", "tzafon", "azure", "fireworks", "turns of responses", "gemini"]
+)
+def test_bodies_with_something_odd_get_the_same(
+    dialect: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random, path, body = Random(7), MOUNTS[dialect], BODIES.get(dialect, CHAT)
+    if dialect in ("tzafon", "azure", "fireworks"):
+        body = RESULTS
+    plain = [json.loads(body.format(f'"hello {number}"', "", number)) for number in range(90)]
+    bodies = [altered(each, random) if at > 3 and at % 3 else each for at, each in enumerate(plain)]
+    requests = [post(path, json.dumps(each).encode()) for each in bodies]
+    with serving(rules_file) as running:
+        fast = exchanged(running, requests)
+    assert sum(answered) >= 25
+    monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
+    with serving(rules_file) as running:
+        slow = exchanged(running, requests)
+    for asked, one, other in zip(bodies, fast, slow, strict=True):
+        assert one == other, asked
 
 
 def test_a_usage_that_a_rule_states_stays(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from mockserver.dialects._errors import refuse
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
-from mockserver.dialects._responses_models import RESPONSE, RESPONSE_FIELDS
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, item_id, response
 from mockserver.wire.responses_stream import events
 
@@ -236,6 +235,8 @@ def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Ca
 
 
 def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+    from mockserver.dialects._responses_models import RESPONSE  # slow: a hundred types, which chats do not need
+
     call = parse_responses(
         http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
     )
@@ -349,6 +350,8 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 def responses_live_only(body: Body) -> Iterator[Complaint]:
     """What OpenAI's live API refuses although its published schema allows it."""
+    from mockserver.dialects._responses_models import RESPONSE_FIELDS
+
     yield from unknown_fields(body, RESPONSE_FIELDS)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))

@@ -116,13 +116,14 @@ _NOTATIONS: tuple[tuple[re.Pattern[str], str, Callable[[Json], str]], ...] = (
         _RECORDS,
         _table,
     ),
+    (lazy_pattern(r"(?i)\bxml\b(?: document)?(?= (?:with|containing) )"), "JSON", _in_tags),
     (lazy_pattern(r"(?i)\bpython (?:list|array|tuple)\b"), "JSON array", repr),
     (lazy_pattern(r"(?i)\bpython dict(?:ionary)?\b"), "JSON object", repr),
     (lazy_pattern(r"(?i)\b(?:javascript|js|typescript) array\b"), "JSON array", compact),
 )
 _WANTED = lazy_pattern(
     r"(?i)\b(?:return|respond|reply|output|answer|give|produce|generate|provide|format|write|create|make|extract"
-    r"|convert|print|describe|list|use|put)\b"
+    r"|convert|print|describe|list|show|use|put)\b"
 )
 _ROWS = lazy_pattern(rf"(?i)\b(\d{{1,2}}|{NUMBER_WORDS})(?: data)? rows?\b")
 _TAG = lazy_pattern(r"<([A-Za-z][\w-]{0,30})>")

@@ -152,7 +152,11 @@ def _example(text: str) -> _Found | None:
         before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
         if _OF_KEY.search(before) and (keys := _keys(text)):
             return keys
-        if value and ((_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)):
+        if value and (
+            (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:]))
+            or _IS_SHAPE.match(behind)
+            or _TO_FILL.search(before)
+        ):
             others, last = _alternatives(text, end)
             return ({"enum": [value, *others]} if others else shape(value)), start, last
     return None
@@ -444,7 +448,7 @@ _ORDERED = lazy_pattern(
     r"(?i)(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
     r"|write|send|create|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using"
     r"|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming|keys?"
-    r"|fields?|back|object with)\b"
+    r"|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
 _ABOUT_JSON = lazy_pattern(
     r"(?i)\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
@@ -460,12 +464,13 @@ _LIKE = lazy_pattern(
     r"|output|reply|answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
 _GIVEN = lazy_pattern(
-    r"(?i)\b(?:input|data|given|from|this json(?! (?:shape|form|format|schema|structure)\b)|this object|current"
-    r"|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
+    r"(?i)\b(?:input|data|given|from|(?<!fill )this json(?! (?:shape|form|format|schema|structure)\b)|this object"
+    r"|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
 _IS_SHAPE = lazy_pattern(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example)"
 )
+_TO_FILL = lazy_pattern(r"(?i)\b(?:fill|complete)(?: in| out)? (?:this|the|following)\b[^.\n]{0,30}$")
 _LINE_OF_KEYS = lazy_pattern(
     r"(?i)\b(?:keys?|fields?|properties|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
 )
@@ -477,11 +482,12 @@ _BULLET = lazy_pattern(
 _CUE_OF_KEYS = lazy_pattern(
     r"(?i)\b(?:(?:keys?|fields?|properties|attributes|columns?|header)\b|(?:json|dictionary|dict)\b(?: (?:array"
     r"|list) of)?(?: (?:objects?|format|response|back|output|data))?,?(?: with| containing| including| that (?:has"
-    r"|contains)| having)\b|(?:json(?: object)?|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str|int|num"
-    r"|float|bool|array|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is|such as|like"
-    r"|exactly|only|the|these|following|should be|must be|of|an?(?=\s+(?:\w+\s+)?(?:key|field|property)\b)|one|single"
-    r"|two|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|three|four|five|\d+|keys?|fields?"
-    r"|attributes?|property|header|properties|columns?)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'`]))?"
+    r"|contains)| having)\b|(?:json(?: object)?|schema|extract):(?=\s[\"'`]?\w{2,40}[\"'`]?\s?(?:\(|[:=-]\s?(?:str"
+    r"|int|num|float|bool|array|list|object|date)|is\s|,\s\w{2,40}[,_])))(?:\s*[:,–—-]|\s+(?:named|called|are|is"
+    r"|such as|like|exactly|only|the|these|following|should be|must be|of|an?(?=\s+(?:\w+\s+)?(?:key|field"
+    r"|property)\b)|one|single|two|(?:string|boolean|integer|number|text)(?=\s(?:key|field|property))|three|four|five"
+    r"|\d+|keys?|fields?|attributes?|elements?|property|header|properties|columns?)(?=[\s:,])){0,7}\s+(?:an?\s+(?=[\"'"
+    r"`]))?"
 )
 _CUE_OF_RECORDS = lazy_pattern(
     r"(?i)\b(?:objects?|items?|elements?|records?|entries|each(?: one| \w+)?|every \w+|it|that)\b,?\s+"
@@ -489,7 +495,7 @@ _CUE_OF_RECORDS = lazy_pattern(
     r"(?:(?:the|exactly|an?)\s+)?|\bjson:\s+(?=\w{1,40} (?:is|\())|\bjson(?: \w+)? \((?=\w{2,40}(?:, \w{2,40})+\))"
 )
 _QUOTED_NAME = lazy_pattern(r"[\"'`][A-Za-z_][\w-]{0,60}[\"'`]")
-_VALUE = r"(?:[\"'`][^\"'`\n]{1,40}[\"'`]|(?!and\b)[\w+-]{1,24})"
+_VALUE = r"(?:[\"'`][^\"'`\n]{1,40}[\"'`]|(?!and\b)[\w+-]{1,24}(?![\w+-]))"
 _TOLD = (
     rf"(?P<listed>(?:(?:one of|either|any of)[: ]{{1,2}})?(?:{_VALUE}(?:\s*[,/|]\s*(?:or\s+)?"
     rf"|\s+or\s+)){{1,12}}{_VALUE}(?!\s*[(:])(?!\s(?:is|key|field)\b))|(?P<told>(?:(?!\s+and\s+(?:[\"'`]\w+[\"'`](?!\s"
@@ -497,13 +503,14 @@ _TOLD = (
     r"(?:\(|:|(?:is|as)\b)|an?\s+[\"'`]))[^,;.\n()]){1,100})"
 )
 _KEY_IN_ROW = lazy_pattern(
-    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) |(?:key|field) (?=[\"'`]))?"
-    rf"(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
+    rf"(?:the |a |an )?(?:(?:list|array|key|field|string|number|boolean) (?:called|named) |(?:key|field"
+    rf"|property) (?=[\"'`]))?(?P<optional>optional )?(?!and\b|or\b|exactly\b){_NAME}(?: (?:key"
+    rf"|field)\b)?(?:\s*\(([^()\n]{{1,200}})\)"
     r"|\s*:\s*((?:an? )?(?:array|list) of (?:objects? (?:with|like) )?\{[^{}]{1,300}\})|(?:\s*:\s+|\s+[–—-]\s+"
     r"|,?\s+(?:which |that |whose value )?(?:is|are|as|set to|must be|should be|can be)\s+(?:either )?)"
     rf"(?:{_TOLD})|,\s(?=an?\s(?:{_TYPE_NAMES})\b)(?P<kind>[^,;.\n()]{{3,60}}))?"
 )
-_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the)\s+)?(?=[\w\"'`*])")
+_GAP = lazy_pattern(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+|\s*&\s*|;\s*)(?:(?:an?|the|one)\s+)?(?=[\w\"'`*])")
 _NO_KEYS = vocabulary(
     "keys key fields field values no only and of as into in for from exactly with object json properties"
 )

@@ -786,6 +786,56 @@ PHRASINGS["many others"] += [
     ("Reply with a number between 1 and 5.", matches("[1-5]")),
 ]
 
+PHRASINGS["many others"] += [
+    (
+        'Please give your answer as JSON, with one property "city" and one property "zip". I am in 10115 Berlin.',
+        keys("city", "zip"),
+    ),
+    (
+        'From the message, fill this JSON: {"name": "", "phone": "", "wants_call": false}. Message: Kim here, call me at +1-555-0100',
+        is_json(lambda v: list(v) == ["name", "phone", "wants_call"] and v["phone"] == "+1-555-0100"),
+    ),
+    (
+        "Output JSON only. Schema: name: string, price: number, in_stock: boolean. Desk for 99.5",
+        is_json(lambda v: v["price"] == 99.5 and isinstance(v["in_stock"], bool)),
+    ),
+    ('I want a JSON array. Items have a "q" and an "a". Make 2.', rows(2, "q", "a")),
+    (
+        'Score the answer. JSON: {"score": 1-5, "feedback": "one sentence"}',
+        is_json(lambda v: 1 <= v["score"] <= 5 and isinstance(v["feedback"], str)),
+    ),
+    (
+        "Label the text with exactly one of these classes: joy, anger, fear. Text: I am so happy. Only the class.",
+        matches("joy|anger|fear"),
+    ),
+    ("True or false: 3 > 2. One word.", matches("(?i)true")),
+    ("Is the sky green? Answer with Y or N only.", matches("[YN]")),
+    ('When you are done reading, answer simply "Done."', matches(r"Done\.?")),
+    ('Say "Hi Bob" and stop.', matches("Hi Bob")),
+    ("Check the code. If there is nothing to fix, output NO_ISSUES. ¦ print(1)", matches("NO_ISSUES")),
+    (
+        "Respond with CONTINUE unless the user says goodbye, in which case respond with STOP. ¦ tell me more",
+        matches("CONTINUE|STOP"),
+    ),
+    ("Produce 3 bullet points on tea.", matches(r"- .+\n- .+\n- .+")),
+    ("Write 2 short paragraphs about tea.", lambda t: t.strip().count("\n\n") == 1),
+    ("Paraphrase this sentence in 3 ways, numbered 1 to 3: The cat sleeps.", matches(r"1\. .+\n2\. .+\n3\. .+")),
+    (
+        "Generate 3 sub-queries as a JSON list of strings for: history of tea",
+        is_json(lambda v: len(v) == 3 and len(set(v)) == 3),
+    ),
+    (
+        "Show this as an XML document with elements name and age: Tom, 31",
+        matches(r".*<name>Tom</name>.*<age>31</age>.*"),
+    ),
+    ("Round 3.14159 to 2 decimals. Number only.", matches(r"\d+(\.\d+)?")),
+    ("What is 15% of 80? Just the number.", matches("12")),
+    ("Pick a random number from 1 to 6. Only digits.", matches("[1-6]")),
+    ("Fix the grammar and return only the corrected sentence: he go home", matches(r"[^\n]{3,80}")),
+    ("Write TypeScript code only: a function sum(a, b)", matches(r"(?s)(```\w+\n)?.*function sum.*")),
+    ("Cheers!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
+]
+
 
 @pytest.mark.parametrize(("prompt", "check"), [case for cases in PHRASINGS.values() for case in cases])
 def test_an_order_in_many_words(prompt: str, check: Check) -> None:

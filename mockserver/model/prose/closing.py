@@ -77,8 +77,8 @@ _ORDER = lazy_pattern(
 )
 _DONE = (
     r"(?:done|finish\w*|complet\w*|ends?|ended|solved|satisf\w*|resolved|ready|over|addressed|fulfil\w*|accomplish\w*"
-    r"|nothing (?:else|more)|no (?:more|further|comments?|changes?|issues)|answered|approv\w*|correct|acceptable|good"
-    r"|happy|(?:has|have) been \w+)"
+    r"|nothing (?:else|more)|nothing to \w+|no (?:more|further|comments?|changes?|issues)|answered|approv\w*|correct"
+    r"|acceptable|good|happy|(?:has|have) been \w+)"
 )
 WHEN_DONE = lazy_pattern(
     r"(?i)\b(?:after|once) (?:you(?:'ve| have)?|\w+ing)\b|"
@@ -93,8 +93,8 @@ _FAILING = lazy_pattern(
 _THEN = lazy_pattern(r"(?i),? (?:and )?then (?=\w+ )")
 _OF_FEEDBACK = lazy_pattern(r"(?i)\b(?:feedbacks?|addressed|comments have)\b")
 _APPROVING = lazy_pattern(
-    r"(?i)\b(?:feedbacks?|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct|acceptable|good"
-    r"|happy)\b"
+    r"(?i)\b(?:feedbacks?|nothing to \w+|no (?:comments?|changes?|issues)|satisf\w+|approv\w+|addressed|correct"
+    r"|acceptable|good|happy)\b"
 )
 _IDLE = lazy_pattern(
     r"(?i)\W*(?:(?:please|ok|okay|continue|go on|proceed|keep going|carry on|thanks?|thank you|great|good|perfect|"

@@ -160,6 +160,10 @@ def _sorted(said: str, found: re.Match[str]) -> str:
     return (", " if "comma" in found.string or "one per line" not in found.string else "\n").join(ordered)
 
 
+def _whole(said: str) -> str:
+    return f"{capitalized(said).rstrip('.!')}." if said else ""
+
+
 def _last_question(found: re.Match[str]) -> str:
     """The last question of a conversation, without who asks it."""
     asked = [line for line in SENTENCE.findall(found.string) if line.endswith("?")]
@@ -186,6 +190,10 @@ _CHANGES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...
     (
         lazy_pattern(r"(?i)\b(?:standalone (?:question|query)|rephrase the (?:\w+[ -]){0,3}question)\b"),
         lambda _, found: _last_question(found),
+    ),
+    (
+        lazy_pattern(r"(?i)\b(?:only|just) the (?:corrected|fixed|revised|improved|edited|polished) \w+"),
+        lambda said, _: _whole(said),
     ),
     (lazy_pattern(r"(?i)\bsort\b"), _sorted),
     (

@@ -46,7 +46,7 @@ def _telling_words(text: str) -> frozenset[str]:
     return frozenset(key for word in words(text) if word not in stop_words(ENGLISH) for key in keys(word))
 
 
-_CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?)\b")
+_CASE = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|otherwise|else|in (?:all|any) other cases?|in which case)\b")
 _OTHERWISE = lazy_pattern(r"(?i)\b(?:otherwise|else|in (?:all|any) other cases?|if not|if no)\b")
 _CLAUSE_END = lazy_pattern(r"[.;!\n]|,\s+(?:and|else|or)\b|\band\b")
 _APPROVED = lazy_pattern(

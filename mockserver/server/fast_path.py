@@ -75,7 +75,7 @@ def parted(data: bytes) -> tuple[Head, bytes] | None:
     return (data[: at + len(_LENGTH[0])], data[stop:end]), data[end:]
 
 
-class Known(Struct, eq=False):
+class ReadyAnswer(Struct, eq=False):
     """An answer that is ready to be sent.
 
     `fields` are those of its row in the journal, `head` its header lines up to the number of the call, `rest` what
@@ -193,7 +193,7 @@ class Lane(Struct, eq=False):
         outline = texts.outline(value)
         return None if outline is None else ((to_json(raw), outline), value)
 
-    def known(self, body: bytes, engine: Engine, prepared: Prepared, lines: bytes) -> Known:
+    def known(self, body: bytes, engine: Engine, prepared: Prepared, lines: bytes) -> ReadyAnswer:
         """Return the answer to a request with this body, as it was prepared; `lines` are the header lines."""
         reply, call, length = prepared.reply, prepared.call, len(body)
         fields = {
@@ -211,7 +211,7 @@ class Lane(Struct, eq=False):
         }
         if self.named:
             lines += b"x-mockserver-source: %b\r\nx-mockserver-call: " % _source(prepared.plan.source)
-        return Known(self, engine, prepared, fields, lines, _framed(lines, reply.body))
+        return ReadyAnswer(self, engine, prepared, fields, lines, _framed(lines, reply.body))
 
 
 def _framed(lines: bytes, body: bytes) -> bytes:
@@ -227,7 +227,7 @@ class FastPath:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._settings = live.settings  # for which all below was learned
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[bytes, ReadyAnswer] = {}
         self._lanes: dict[Head, Lane] = {}
         self._learned = 0
 
@@ -254,7 +254,7 @@ class FastPath:
         self._lanes.clear()
         self._learned, self._settings = 0, self._live.settings
 
-    def _filled(self, data: bytes) -> Known | None:
+    def _filled(self, data: bytes) -> ReadyAnswer | None:
         """Return what a template gives, if there is one."""
         request = parted(data)
         lane = None if request is None else self.lane(request[0])
@@ -266,7 +266,7 @@ class FastPath:
             log.exception("a fault of mockserver itself, on the fast path of %s", ascii(lane.request.path))
             return None
 
-    def _from_template(self, lane: Lane, body: bytes, engine: Engine) -> Known | None:
+    def _from_template(self, lane: Lane, body: bytes, engine: Engine) -> ReadyAnswer | None:
         seen = lane.outline(body)
         shape = None if seen is None else lane.shapes.get(seen[0])
         if seen is None or shape is None or lane.texts is None:
@@ -295,7 +295,7 @@ class FastPath:
         if self._learned > MAX_LEARNED:
             self._forget()
 
-    def _send(self, known: Known, connection: Connection) -> None:
+    def _send(self, known: ReadyAnswer, connection: Connection) -> None:
         live, lane, prepared = self._live, known.lane, known.prepared
         journal, request, reply = live.journal, lane.request, prepared.reply
         exchange = journal.open(request.method, request.path, lane.dialect, request.namespace, **known.fields)
@@ -359,7 +359,7 @@ class FastPath:
             if not template.confirmed:
                 shape.templates[id(rule)] = None
 
-    def learn_bytes(self, data: bytes, known: Known) -> None:
+    def learn_bytes(self, data: bytes, known: ReadyAnswer) -> None:
         """Answer requests of the same bytes so from now on; of too many the oldest are forgotten."""
         self._keep(len(data) + 2 * len(known.rest))
         self._known[data] = known

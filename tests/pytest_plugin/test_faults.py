@@ -182,7 +182,6 @@ def ask(tools):
 
 @pytest.mark.parametrize("module", CLIENTS)
 def test_streams_of_other_providers_are_judged_alike(app: pytest.Pytester, module: str) -> None:
-    pytest.importorskip(module)
     result = run(
         app,
         f"""

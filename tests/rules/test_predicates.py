@@ -14,7 +14,7 @@ from mockserver.rules.match.predicates import (
     PREDICATES,
     Lens,
     UnfitError,
-    _is_common,
+    _reads_alike,
     literals,
     part_of,
     pieces,
@@ -112,7 +112,7 @@ PARTS = (
 
 @given(st.lists(st.sampled_from(PARTS)).map("".join))
 def test_a_pattern_whose_import_waits_is_none_that_the_library_refuses(pattern: str) -> None:
-    if _is_common(pattern):
+    if _reads_alike(pattern):
         regex.compile(pattern)
 
 

@@ -21,6 +21,7 @@ import pytest
 import requests
 import trio
 import uvloop
+from google import genai
 
 from mockserver.config.errors import ConfigError
 from mockserver.server.upstreams import relaying
@@ -333,7 +334,6 @@ def test_a_client_may_have_been_created_early(server: MockServer) -> None:
 
 
 def test_a_client_of_google_may_have_been_created_early(server: MockServer) -> None:
-    genai = pytest.importorskip("google.genai")
     client = genai.Client(api_key="any", http_options={"base_url": "https://generativelanguage.googleapis.com"})
     with pytest.raises(BlockedConnectionError, match="was created before the test set GOOGLE_GEMINI_BASE_URL"):
         client.models.generate_content(model="gemini-2.5-flash", contents="hello")

@@ -206,7 +206,7 @@ def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
 
 def _regex(expected: str, lens: Lens) -> Test:
     compiled = cache(partial(_compiled, expected, fold=lens.fold))
-    if not _is_common(expected):
+    if not _reads_alike(expected):
         compiled()  # its mistakes are reported now
     spaces = Lens(squeeze=lens.squeeze)
     required = "" if lens.fold else max(literals(expected), key=len, default="")
@@ -234,12 +234,12 @@ def _compiled(pattern: str, *, fold: bool) -> Any:
         raise UnfitError(f"cannot read the pattern: {error}") from None
 
 
-def _is_common(pattern: str) -> bool:
+def _reads_alike(pattern: str) -> bool:
     """Whether a pattern has a form that `regex` reads as the standard library does, and this accepts it.
 
     `regex` is then not imported before a text is searched.
     """
-    if len(pattern) > _LONGEST_COMMON or not _COMMON.fullmatch(pattern):
+    if len(pattern) > _LONGEST_ALIKE or not _ALIKE.fullmatch(pattern):
         return False
     try:
         re.compile(pattern)
@@ -248,8 +248,8 @@ def _is_common(pattern: str) -> bool:
     return True
 
 
-_LONGEST_COMMON = 200  # characters
-_COMMON = re.compile(
+_LONGEST_ALIKE = 200  # characters
+_ALIKE = re.compile(
     r"""(?:
       [^\(){}\[\]?]
     | \\[dDwWsSbB] | \\[^\w\s]

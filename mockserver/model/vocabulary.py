@@ -29,6 +29,11 @@ def excerpt(text: str, most: int = 10_000) -> str:
 
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
+    return (_excerpt if len(text) < _LONGEST_REMEMBERED else _excerpt.__wrapped__)(text, most)
+
+
+@lru_cache(maxsize=256)
+def _excerpt(text: str, most: int) -> str:
     head, tail = most // 5, most * 4 // 5
     if len(text) > 4 * most:  # look at its ends only, unless they are mostly blank
         first, last = _shortened(text[: 2 * head]), _shortened(text[len(text) - 2 * tail :].lstrip())

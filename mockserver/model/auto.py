@@ -23,7 +23,7 @@ from mockserver.model.prose.generators import (
     text_on,
     topic_of,
 )
-from mockserver.model.prose.options import decided
+from mockserver.model.prose.choices import decided
 from mockserver.model.prose.passages import citation, facts, passage, results_text
 from mockserver.model.structured import enum, json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent

@@ -15,20 +15,22 @@ ROOT = Path(__file__).parents[2]
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
-        229,
-        54_450,
+        235,
+        56_250,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
         "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430; "
         "Gemini: 2,720; agents of Claude and Gemini: 150; answers below ASGI: 450; seams for a faster start: 250; "
-        "Anthropic's files: 150 and a module",
+        "Anthropic's files, URLs of upstreams, details of both: 500 and a module; paced streams by one timer: 300; "
+        "answers below ASGI to all operations: 200; start: 200 and 2 modules; notations, lists, choices and forms in "
+        "words: 630 and 4 modules",
     ),
     "tests": (
-        408,
-        52_900,
+        412,
+        54_800,
         "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400; "
-        "answers below ASGI: 300",
+        "answers below ASGI: 600; streams at scale: 350; phrasings: 950; Anthropic's files, recorded URLs: 400",
     ),
 }
 SMALL = 60  # lines; a module below this with one importer belongs into that importer

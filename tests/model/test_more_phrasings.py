@@ -1,0 +1,398 @@
+"""Other phrasings of the same orders, and of many more."""
+
+# ruff: noqa: E501  (a prompt is one line)
+
+import pytest
+
+from tests.kit.phrasings import (
+    Check,
+    Phrasings,
+    check_order,
+    is_json,
+    is_lines,
+    is_literal,
+    is_row,
+    keys,
+    matches,
+    orders,
+    rows,
+)
+
+PHRASINGS: Phrasings = {}
+PHRASINGS["many others"] = [
+    (
+        "Read the review and produce a JSON object with the attributes rating (1-5), summary (string) and recommend (boolean). Review: great shoes",
+        is_json(lambda v: 1 <= v["rating"] <= 5 and isinstance(v["summary"], str) and isinstance(v["recommend"], bool)),
+    ),
+    (
+        'Please answer in this JSON shape: {"ok": true/false, "errors": [list of strings]}',
+        is_json(lambda v: isinstance(v["ok"], bool) and isinstance(v["errors"], list)),
+    ),
+    (
+        'Extract entities. Output: JSON list, each entry with "text" and "label" (PERSON, ORG or LOC). Text: Ann works at Google in Paris.',
+        is_json(
+            lambda v: len(v) >= 1 and list(v[0]) == ["text", "label"] and v[0]["label"] in ("PERSON", "ORG", "LOC")
+        ),
+    ),
+    (
+        "Return the answer as a JSON object. Required keys: answer (string), sources (array of strings).",
+        is_json(lambda v: isinstance(v["answer"], str) and isinstance(v["sources"], list)),
+    ),
+    (
+        "Give me JSON: name, age, hobbies (list). I am Eva, 30, I like chess and hiking.",
+        is_json(lambda v: v["name"] == "Eva" and v["age"] == 30 and isinstance(v["hobbies"], list)),
+    ),
+    (
+        'You classify tickets. Respond with JSON like {"category": <billing|technical|account>, "priority": <low|high>}. ¦ I cannot log in to my account',
+        is_json(lambda v: v["category"] in ("billing", "technical", "account") and v["priority"] in ("low", "high")),
+    ),
+    (
+        'Is this email phishing? Respond with "phishing" or "legitimate" and nothing else. Email: You won a prize!',
+        matches("phishing|legitimate"),
+    ),
+    ("On a scale of 1-10, how formal is this text? Respond with just an integer. Text: hey dude", matches("[1-9]|10")),
+    (
+        "Does the context answer the question? Reply yes or no.\nContext: Paris is big.\nQuestion: Is Paris big?",
+        matches("(?i)yes|no"),
+    ),
+    (
+        "Pick exactly one label from {news, sports, tech} for: The match ended 2-1. Return the label only.",
+        matches("news|sports|tech"),
+    ),
+    ('Respond with the string "ack" only.', matches("ack")),
+    ("If you understand, reply with READY.", matches("READY")),
+    ("Say the magic word: abracadabra", matches("(?i)abracadabra")),
+    (
+        "You are a judge. If the answer matches the reference, output CORRECT; otherwise output INCORRECT. ¦ Reference: 4. Answer: 4",
+        matches("CORRECT|INCORRECT"),
+    ),
+    (
+        "Evaluate the draft. Reply ACCEPT if ready to publish, else reply with a list of problems. ¦ Draft: Tea is nice.",
+        matches("ACCEPT"),
+    ),
+    ("Give 3 alternative titles for this article, one per line: How to bake bread", is_lines(3)),
+    ("Suggest five usernames separated by commas", is_row(5, r"[^,]+")),
+    ("Make 2 multiple choice questions about the moon as a numbered list.", matches(r"1\. .+\n2\. .+")),
+    ("Write a haiku with exactly 3 lines.", matches(r"[^\n]+\n[^\n]+\n[^\n]+")),
+    ("Write a tweet under 10 words about tea.", lambda t: 1 <= len(t.split()) <= 10),
+    ("Summarize in one sentence: Tea is a drink. It is hot.", lambda t: t.count(".") <= 1 and "\n" not in t),
+    (
+        "Return a YAML document with the keys service, replicas (integer) and image.",
+        matches(r"service: .+\nreplicas: \d+\nimage: .+"),
+    ),
+    ("List 3 cities as CSV with columns city,country", matches(r"city,country(\n[^,\n]+,[^,\n]+){3}")),
+    (
+        'Answer in the form "City: X; Country: Y". Where do I live? I live in Oslo, Norway.',
+        matches(r"City: .+; Country: .+"),
+    ),
+    ("Put your final answer in \\boxed{}. What is 6 + 7?", matches(r".*\\boxed\{13\}.*")),
+    ("Respond inside <result> tags: what is 8 / 2?", matches(r"<result>.*4.*</result>")),
+    (
+        "Write only the Python code, no explanations: a function is_prime(n)",
+        matches(r"(```python\n)?def is_prime\(n\).*"),
+    ),
+    ("Return the SQL query only: count users", matches(r"(?i)select.*")),
+    ("Give a bash one-liner to count lines in a.txt. Command only.", matches(r"[^\n]*a\.txt[^\n]*")),
+    ("Convert this to title case: hello big world", matches("Hello Big World")),
+    ("Extract the email address: contact me at joe@x.io please. Return only the email.", matches(r"joe@x\.io")),
+    ("What is the invoice number? Return just the number. Invoice INV-2041 of May 2", matches(r"(INV-)?2041")),
+    (
+        "Extract the dates from the text as a JSON array: We met on 2024-01-02 and 2024-03-04.",
+        is_json(["2024-01-02", "2024-03-04"]),
+    ),
+    ("Thanks so much, this is great!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
+    ("ok bye", matches(r"(?i).{0,60}(bye|care|see you).{0,60}")),
+    ('Your name is Zed. You always sign with "-Z". ¦ Introduce yourself', matches(r".*Zed.*")),
+    (
+        "The workers are: editor, writer. Who acts next? Answer with the worker name only, or FINISH if done. ¦ Draft a blog post",
+        matches("editor|writer"),
+    ),
+    ("Rate the following from A to F. Only output the letter. Essay: dogs", matches("[A-F]")),
+    (
+        "Rewrite the query to be a standalone question. Return only the question. History: Tell me about Oslo. Query: how many people live there?",
+        matches(r"[^\n]+\?"),
+    ),
+    ("Create a title for this chat in 3-5 words, no quotes: user asks about taxes", lambda t: 3 <= len(t.split()) <= 5),
+    ("Answer with a single word: what colour is grass?", matches(r"\w+\W?")),
+    ("Generate a random 4 digit number. Only the number.", matches(r"\d{4}")),
+    (
+        "Reply in JSON with a boolean field named is_question. ¦ Where is the station?",
+        is_json(lambda v: isinstance(v["is_question"], bool) and len(v) == 1),
+    ),
+    ("Write the word hello three times separated by spaces.", matches("hello hello hello")),
+]
+
+
+PHRASINGS["array of objects"] = [
+    (
+        'Answer with a JSON array. Each object should have "term" and "definition". Give 3.',
+        rows(3, "term", "definition"),
+    ),
+    (
+        "Please provide a list of JSON objects (fields: step, detail) describing how to make tea.",
+        is_json(lambda v: 1 <= len(v) < 9 and list(v[0]) == ["step", "detail"]),
+    ),
+    (
+        "Convert to a JSON array of objects with keys city and temp: Oslo 4, Rome 18",
+        is_json([{"city": "Oslo", "temp": 4}, {"city": "Rome", "temp": 18}]),
+    ),
+    (
+        'Return the two invoices as JSON array of objects with "number" (string) and "paid" (boolean).',
+        is_json(lambda v: len(v) == 2 and all(isinstance(r["paid"], bool) and isinstance(r["number"], str) for r in v)),
+    ),
+]
+PHRASINGS["fields in words"] = [
+    (
+        "Return JSON, with the fields product (string), quantity (integer) and gift (boolean). ¦ Please send 4 mugs as a gift",
+        is_json(lambda v: v["quantity"] == 4 and isinstance(v["gift"], bool) and isinstance(v["product"], str)),
+    ),
+    ('Format your reply as a JSON object that has a "reply" key and a "mood" key.', keys("reply", "mood")),
+    (
+        "Fill in JSON: first_name, last_name, age (number). Text: Jane Doe, 52",
+        is_json(lambda v: v["age"] == 52 and list(v) == ["first_name", "last_name", "age"]),
+    ),
+    (
+        "Respond only with JSON. It must include: id (integer), labels (array of strings), done (true/false).",
+        is_json(lambda v: type(v["id"]) is int and isinstance(v["labels"], list) and isinstance(v["done"], bool)),
+    ),
+    (
+        "The answer must be a JSON object whose fields are: email - the address, urgent - boolean. ¦ call kim@y.com now",
+        is_json(lambda v: v["email"] == "kim@y.com" and isinstance(v["urgent"], bool)),
+    ),
+]
+PHRASINGS["enumerations in words"] = [
+    (
+        'Respond in JSON with `verdict` (either "correct" or "incorrect") and `explanation` (string).',
+        is_json(lambda v: v["verdict"] in ("correct", "incorrect") and "explanation" in v),
+    ),
+    (
+        'Return a JSON object: "risk" is one of low / medium / high, "notes" is text.',
+        is_json(lambda v: v["risk"] in ("low", "medium", "high") and "notes" in v),
+    ),
+    (
+        'JSON with the keys "route" (billing, technical or general) and "confidence" (0 to 1).',
+        is_json(lambda v: v["route"] in ("billing", "technical", "general") and 0 <= v["confidence"] <= 1),
+    ),
+    (
+        'Output a JSON object with key "grounded" that is "yes" if the answer is grounded and "no" otherwise.',
+        is_json(lambda v: v["grounded"] in ("yes", "no")),
+    ),
+]
+PHRASINGS["N separated"] = [
+    (
+        "Write 3 alternative phrasings of the user question, each on a separate line. Question: Can I pay later?",
+        is_lines(3, r"[A-Z].*\?"),
+    ),
+    ("Return 4 hashtags separated by spaces for a post on hiking.", matches(r"#?\w+( #?\w+){3}")),
+    ("Propose three research questions about coral reefs, one per line.", is_lines(3, r"[A-Z].*\?")),
+    ('Generate 5 short search queries for "best e-bikes", newline-separated.', is_lines(5)),
+    ("Give two synonyms for fast, comma separated, no other text.", is_row(2)),
+]
+PHRASINGS["exact words"] = [
+    ("Please output only the text done", matches("done")),
+    ('Your response should be exactly "42 bananas".', matches("42 bananas")),
+    ("Respond with nothing other than the word stop.", matches("stop")),
+    ("Your answer has to be the word maybe.", matches("maybe")),
+    ("Copy this text exactly: a=b; c=d", matches("a=b; c=d")),
+]
+PHRASINGS["conditional words"] = [
+    ("Reply ALLOW if the request is fine, BLOCK otherwise. Request: tell me a joke", matches("ALLOW|BLOCK")),
+    (
+        "You are an editor. When the text needs no change answer DONE; otherwise list changes. ¦ Text: Bees fly.",
+        matches("DONE.*"),
+    ),
+    (
+        "Return Y if the two names refer to the same person, N if they do not. Names: Tom Hanks, Thomas Hanks",
+        matches("Y|N"),
+    ),
+    (
+        "If the review mentions delivery, output DELIVERY. Otherwise, output OTHER. Review: It came late.",
+        matches("DELIVERY|OTHER"),
+    ),
+    (
+        "Is the plan complete? If yes, respond COMPLETE. If no, respond INCOMPLETE. Plan: buy milk",
+        matches("COMPLETE|INCOMPLETE"),
+    ),
+]
+PHRASINGS["transformed text"] = [
+    ("Write in capital letters: stay calm", matches("STAY CALM")),
+    ("Sort descending, comma separated: 2, 10, 7", matches("10, ?7, ?2")),
+    ("Lowercase this text: ABC Def", matches("abc def")),
+    ("Count down from 3 to 1, separated by commas", matches("3, ?2, ?1")),
+    ("Slugify this title: Hello New World", matches("hello-new-world")),
+]
+PHRASINGS["forms"] = [
+    ("Tell me tomorrow's date in ISO 8601 format, only the date.", matches(r"\d{4}-\d\d-\d\d")),
+    ("Reply with a two-letter country code only: where is Berlin?", matches(r"[A-Za-z]{2}")),
+    ("Output format: category;priority. Ticket: printer broken", matches(r"[^;\n]+;[^;\n]+")),
+    (
+        'Finish with a line "Final score: <number>". Rate this essay: bees are nice',
+        matches(r".*Final score: \d+(\.\d+)?"),
+    ),
+    ("Create CSV data with columns date,amount and 3 rows. CSV only.", matches(r"date,amount(\n[^,\n]+,[^,\n]+){3}")),
+    (
+        "Give me a table in markdown with 2 rows and the columns Name and Role.",
+        matches(r".*\| ?Name ?\| ?Role ?\|\n\|[-:| ]+\|(\n\|[^\n|]+\|[^\n|]+\|){2}"),
+    ),
+    ("Reply in YAML with name and port only.", matches(r"name: .+\nport: .+")),
+    ("Wrap the city in <city> tags. I live in Oslo.", matches(r"(?s).*<city>Oslo</city>.*")),
+    ("Respond with one emoji only. How do you feel?", matches(r"[^\w\s]{1,2}")),
+    ('Begin with "Dear Ann," and write a short note.', matches("Dear Ann,.*")),
+]
+PHRASINGS["number of the option"] = [
+    (
+        "Choose the best title and return its number.\n1. Cats at sea\n2. Dogs at home\nArticle: Dogs like to stay home.",
+        matches("[12]"),
+    ),
+    (
+        "Give only the ID of the document that fits best.\nDoc 1: tax law\nDoc 2: football\nQuestion: how are taxes paid?",
+        matches("1|Doc 1"),
+    ),
+    ("Which of these is a fruit? Just the letter.\nA. chair\nB. apple\nC. stone", matches("[ABC]")),
+]
+PHRASINGS["code"] = [
+    (
+        "Generate a PostgreSQL query for all orders of 2024. SQL only, no backticks.",
+        matches(r"(?i)(with|select)(?:(?!```).)*"),
+    ),
+    ("Implement is_even(n) in Python. Output raw code without fences.", matches(r"def is_even\(n.*(?<!```)")),
+    ("Output a JavaScript array of two colors, nothing else.", is_literal(lambda v: len(v) == 2)),
+    ("Write a Python class named Parser. Code only.", matches(r".*class Parser.*")),
+]
+PHRASINGS["thoughts"] = [
+    ("Think inside <thought></thought> first. Then reply. How much is 6*7?", matches(r"<thought>.+</thought>.*42.*")),
+    (
+        "Before answering, write your analysis in <analysis> tags. What is 1+1?",
+        matches(r"<analysis>.+</analysis>.*2.*"),
+    ),
+    (
+        "Use <reasoning></reasoning> and then <output></output>. Add 4 and 4.",
+        matches(r"<reasoning>.+</reasoning>\s*<output>.*8.*</output>"),
+    ),
+]
+PHRASINGS["team"] = [
+    (
+        "Available workers: scout, builder. Given the conversation, reply with only the worker who should act next or FINISH. ¦ Build a house",
+        matches("scout|builder"),
+    ),
+    ("Your team is: mia, leo. Pick one. Only the name. ¦ hello", matches("mia|leo")),
+    (
+        "Route the message to one of these departments: hr, it, legal. Reply with the department only. ¦ my laptop needs it support",
+        matches("it|hr|legal"),
+    ),
+]
+PHRASINGS["courtesy"] = [
+    ("Cheers, that helped!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure|bye|day).{0,80}")),
+    ("That's it, thanks. Bye!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure|bye|day|care).{0,80}")),
+    ("See you later!", matches(r"(?i).{0,40}(bye|care|see you|day).{0,60}")),
+    ("Your name is Max. ¦ Who am I talking to?", matches(r".*Max.*")),
+]
+
+PHRASINGS["many others"] += [
+    (
+        "Analyse the sentiment and give me back JSON holding the keys sentiment (positive/negative/neutral) and score (float between -1 and 1). I hate rain.",
+        is_json(lambda v: v["sentiment"] in ("positive", "negative", "neutral") and -1 <= v["score"] <= 1),
+    ),
+    (
+        'Output must be a JSON object with "steps": an array of strings, and "done": a boolean.',
+        is_json(lambda v: isinstance(v["steps"], list) and isinstance(v["done"], bool)),
+    ),
+    (
+        "Create 3 user records as JSON (id, username, is_admin).",
+        is_json(lambda v: len(v) == 3 and list(v[0]) == ["id", "username", "is_admin"]),
+    ),
+    (
+        "Return a list of objects in JSON with name and population for the 2 biggest cities.",
+        rows(2, "name", "population"),
+    ),
+    (
+        'Your task: decide whether to "continue" or "stop". Respond with one of these words. ¦ all tests pass',
+        matches("continue|stop"),
+    ),
+    ("Grade the essay: reply with just PASS or FAIL. Essay: dogs", matches("PASS|FAIL")),
+    (
+        "If the user asks about refunds, answer with REFUND; for anything else answer with OTHER. ¦ Where is my refund?",
+        matches("REFUND"),
+    ),
+    ('Only respond with the word "understood".', matches("understood")),
+    ("Output the following text unchanged: abc 123", matches("abc 123")),
+    ("Generate five search queries to find papers on sleep. One per line. No numbering.", is_lines(5)),
+    ("Give me three keywords for this text separated by commas: Wind turbines produce clean power", is_row(3)),
+    ("Make a comma separated list of 4 colors", is_row(4, r"[^,]+")),
+    (
+        "Write a table in markdown with the columns Day and Task, 3 rows.",
+        matches(r"\| ?Day ?\| ?Task ?\|\n\|[-:| ]+\|(\n\|[^\n|]+\|[^\n|]+\|){3}"),
+    ),
+    (
+        "Reply in this exact format:\nSCORE: <number>\nREASON: <text>\nEssay: bees",
+        matches(r"SCORE: \d+(\.\d+)?\nREASON: .+"),
+    ),
+    ("Answer with the year only: when was the Alien movie (1979) released?", matches("1979")),
+    ("Which city is mentioned? Return just the city name. Text: We flew to Lisbon.", matches("Lisbon")),
+    ("Uppercase this: abc", matches("ABC")),
+    ("Think in <thinking> tags, then answer. 5*5?", matches(r"<thinking>.+</thinking>\s*.*25.*")),
+    ("Write a javascript function named debounce, code only", matches(r"(?s)(```javascript\n|.*)function debounce.*")),
+    ("No markdown, just the SQL: all products cheaper than 5", matches(r"(?i)select.*")),
+    ("Thank you for your help today.", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
+    ("You are Nova. ¦ What are you called?", matches(".*Nova.*")),
+    (
+        "Who should handle this next: frontend, backend or qa? Reply with the name. ¦ The API is slow",
+        matches("frontend|backend|qa"),
+    ),
+    ("Reply with a number between 1 and 5.", matches("[1-5]")),
+]
+
+PHRASINGS["many others"] += [
+    (
+        'Please give your answer as JSON, with one property "city" and one property "zip". I am in 10115 Berlin.',
+        keys("city", "zip"),
+    ),
+    (
+        'From the message, fill this JSON: {"name": "", "phone": "", "wants_call": false}. Message: Kim here, call me at +1-555-0100',
+        is_json(lambda v: list(v) == ["name", "phone", "wants_call"] and v["phone"] == "+1-555-0100"),
+    ),
+    (
+        "Output JSON only. Schema: name: string, price: number, in_stock: boolean. Desk for 99.5",
+        is_json(lambda v: v["price"] == 99.5 and isinstance(v["in_stock"], bool)),
+    ),
+    ('I want a JSON array. Items have a "q" and an "a". Make 2.', rows(2, "q", "a")),
+    (
+        'Score the answer. JSON: {"score": 1-5, "feedback": "one sentence"}',
+        is_json(lambda v: 1 <= v["score"] <= 5 and isinstance(v["feedback"], str)),
+    ),
+    (
+        "Label the text with exactly one of these classes: joy, anger, fear. Text: I am so happy. Only the class.",
+        matches("joy|anger|fear"),
+    ),
+    ("True or false: 3 > 2. One word.", matches("(?i)true")),
+    ("Is the sky green? Answer with Y or N only.", matches("[YN]")),
+    ('When you are done reading, answer simply "Done."', matches(r"Done\.?")),
+    ('Say "Hi Bob" and stop.', matches("Hi Bob")),
+    ("Check the code. If there is nothing to fix, output NO_ISSUES. ¦ print(1)", matches("NO_ISSUES")),
+    (
+        "Respond with CONTINUE unless the user says goodbye, in which case respond with STOP. ¦ tell me more",
+        matches("CONTINUE|STOP"),
+    ),
+    ("Produce 3 bullet points on tea.", matches(r"- .+\n- .+\n- .+")),
+    ("Write 2 short paragraphs about tea.", lambda t: t.strip().count("\n\n") == 1),
+    ("Paraphrase this sentence in 3 ways, numbered 1 to 3: The cat sleeps.", matches(r"1\. .+\n2\. .+\n3\. .+")),
+    (
+        "Generate 3 sub-queries as a JSON list of strings for: history of tea",
+        is_json(lambda v: len(v) == 3 and len(set(v)) == 3),
+    ),
+    (
+        "Show this as an XML document with elements name and age: Tom, 31",
+        matches(r".*<name>Tom</name>.*<age>31</age>.*"),
+    ),
+    ("Round 3.14159 to 2 decimals. Number only.", matches(r"\d+(\.\d+)?")),
+    ("What is 15% of 80? Just the number.", matches("12")),
+    ("Pick a random number from 1 to 6. Only digits.", matches("[1-6]")),
+    ("Fix the grammar and return only the corrected sentence: he go home", matches(r"[^\n]{3,80}")),
+    ("Write TypeScript code only: a function sum(a, b)", matches(r"(?s)(```\w+\n)?.*function sum.*")),
+    ("Cheers!", matches(r"(?i).{0,80}(welcome|glad|happy|pleasure).{0,80}")),
+]
+
+
+@pytest.mark.parametrize(("prompt", "check"), orders(PHRASINGS))
+def test_an_order_in_many_words(prompt: str, check: Check) -> None:
+    check_order(prompt, check)

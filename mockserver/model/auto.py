@@ -12,6 +12,7 @@ from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
 from mockserver.model.named_fields import answer_in_fields
+from mockserver.model.prose.choices import decided
 from mockserver.model.prose.closing import closing
 from mockserver.model.prose.form import Request, finished, plain_orders, shaped
 from mockserver.model.prose.formats import in_format
@@ -23,7 +24,6 @@ from mockserver.model.prose.generators import (
     text_on,
     topic_of,
 )
-from mockserver.model.prose.choices import decided
 from mockserver.model.prose.passages import citation, facts, passage, results_text
 from mockserver.model.structured import enum, json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent

@@ -10,8 +10,8 @@ from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
-from mockserver.model.prose.form import trigger_set, trigger_words
 from mockserver.model.prose.choices import options_in
+from mockserver.model.prose.form import trigger_set, trigger_words
 from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
 from mockserver.model.vocabulary import RULING, excerpt, parts, vocabulary
 

@@ -86,13 +86,6 @@ def _rows() -> Iterator[tuple[str, str, Request, str, bool]]:
     """Each row: its name, the row it is compared with, its request, what is said, and whether it is streamed."""
     yield "chat, equal bodies", "bare", chat, "hello", False
     yield "chat", "bare", chat, "hello {}", False
-    yield (
-        "chat without a rule, 60 tokens",
-        "bare",
-        lambda text, _: chat(text, max_tokens=60),
-        "on the topic of {}",
-        False,
-    )
     yield "chat without a rule", "bare", chat, "on the topic of {}", False
     yield "embeddings", "bare", embedding, "hello {}", False
     yield "stream of 50 pieces", "bare", chat, "fifty {}", True

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -41,6 +42,7 @@ from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
 _KIND = re.compile(r"(?<=\w):(?:id|models|version)(?=\})")
+ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
 
 
@@ -314,14 +316,43 @@ def _paced(timing: Timing) -> Sequence[str]:
     return f"{timing.first_token or 0:g} s", speed, spread if timing.jitter else "none", f"{later * 1000:.0f} ms"
 
 
+def _measured(question: str) -> Iterator[tuple[str, str, float]]:
+    """What the last release cost: the name of each row, what it is compared with, and the ratio."""
+    measured = json.loads((ROOT / "benchmarks/released.json").read_text())
+    for name, ratio in measured[question].items():
+        row, slash, than = name.partition(" / ")
+        if slash:
+            yield row, than, ratio
+
+
+def _costs() -> str:
+    return _table(
+        ("request", "CPU"), [(row, f"{ratio:.1f}") for row, than, ratio in _measured("costs") if than == "bare"]
+    )
+
+
+def _families() -> str:
+    ratios = {row: f"{ratio:.1f}" for row, than, ratio in _measured("costs") if than != "bare"}
+    rows = [(row, ratios[row], ratios[f"{row}, stream of 50 pieces"]) for row in ratios if "," not in row]
+    return _table(("request", "plain", "stream"), rows)
+
+
+def _startup() -> str:
+    ratios = {row: f"{ratio:.1f}" for row, _, ratio in _measured("startup")}
+    rows = [(f"`{row}`", ratios[row], ratios[f"{row}, no bytecode"]) for row in ratios if "," not in row]
+    return _table(("command", "CPU", "no bytecode"), rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "actions": _actions,
     "answers": _answers,
     "beside": _beside,
+    "costs": _costs,
     "dialects": _dialects,
     "error": _described(ErrorSpec),
     "errors": _errors,
     "failed": _described(FailedSpec),
+    "families": _families,
     "faults": _faults,
     "features": _features,
     "fields": _fields,
@@ -343,6 +374,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "settings": _settings,
     "statuses": _statuses,
     **{f"operations-{name}": partial(_operations, dialect) for name, dialect in discover().items()},
+    "startup": _startup,
     "timing": _described(TimingSpec),
     "tool-call": _described(ToolCallSpec),
     "variables": _variables,

@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.json import Json
-from mockserver.core.lazy import lazy_pattern
-from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_properties
+from mockserver.model.arguments.assigning import WHOLE, Assignment, Fits, assign, read_properties
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import object_mentions
 from mockserver.model.arguments.values import Mention
-from mockserver.model.vocabulary import ends, parts, singular
+from mockserver.model.arguments.wording import count_of_items
+from mockserver.model.vocabulary import ends, parts
 
-__all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
+__all__ = ["NOTHING", "WHOLE", "Fits", "Mention", "Mentions", "mentions"]
 
 _LONGEST, _LATER = 20_000, 20_000  # characters read of the first text, and of all others together
 _DENSE = 8_000  # characters read of a text with more digits and signs than words: each may be a mention
@@ -80,15 +80,9 @@ class Mentions(Struct, frozen=True):
         return replace(self, text=self.text or " ", found=(*self.found, *stated)) if values else self
 
     def counted(self, name: str) -> "tuple[int | None, Mentions]":
-        """Return how many of a list's items the text wants, "4 tasks", and the mentions without that."""
-        nouns = {singular(word) for word in parts(name)[-1:]}
-        for mention in self.found:
-            if mention.kind == "number" and isinstance(mention.value, int):
-                following = _NEXT_WORDS.match(self.text, mention.end)
-                if following and any(singular(word.lower()) in nouns for word in following[0].split()):
-                    place = Mention("count", None, mention.start, following.end())
-                    return mention.value, replace(self, found=_left(self.found, [place]))
-        return None, self
+        """Return how many items the text wants of the list with this name, "4 tasks", and the mentions without that."""
+        place = count_of_items(self.text, self.found, parts(name)[-1:])
+        return (None, self) if place is None else (place.value, replace(self, found=_left(self.found, [place])))
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """Return the share of an object's properties that the text mentions, from 0 to 1."""
@@ -105,7 +99,6 @@ class Mentions(Struct, frozen=True):
 
 
 NOTHING = Mentions()
-_NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 
 
 def mentions(*texts: str) -> Mentions:

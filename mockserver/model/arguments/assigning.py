@@ -18,6 +18,7 @@ from mockserver.model.arguments.wording import (
     boolean_in,
     bulleted,
     choices_in,
+    count_of_items,
     examples_in,
     items_in,
     kind_of_text,
@@ -29,6 +30,7 @@ from mockserver.model.budget import spend
 from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
+WHOLE = "answer"  # the name of a value that is no property
 
 
 class Candidate(Struct, frozen=True):
@@ -196,9 +198,20 @@ def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Cand
         scored = [pair for pair in choices_in(text, item) if pair[0] >= ENOUGH]
     else:
         scored = list(items_in(found, item, prop))
-        if "string" in item.types and (lines := bulleted(text)):
-            yield Candidate(80, prop, lines, True)
+        if "string" in item.types:
+            if lines := bulleted(text):
+                yield Candidate(80, prop, lines, True)
+            elif (count := count_of_items(text, found, _nouns(prop))) is not None and count.value > 1:
+                # "three colours" says how many there are, not which
+                runs = runs_of_items(text, [pair for pair in scored if not pair[1].overlaps(count)], item)
+                yield from (Candidate(points, prop, group, True) for points, group in runs if len(group) > 1)
+                return
+            scored = [pair for pair in scored if pair[1].kind != "words" or not _is_only_names(pair[1], (), prop)]
     yield from (Candidate(points, prop, group, True) for points, group in runs_of_items(text, scored, item))
+
+
+def _nouns(prop: Property) -> tuple[str, ...]:
+    return () if prop.name == WHOLE else prop.words[-1:]
 
 
 def _takes_text(prop: Property) -> bool:

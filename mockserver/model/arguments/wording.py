@@ -1,7 +1,7 @@
 """What the words of a text say of a property: choices, yes or no, lists, and free text to search for or to say."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from mockserver.core.lazy import lazy_pattern
@@ -119,6 +119,29 @@ def _is_affirmed(text: str, place: Place) -> bool:
     words = [word.replace("’", "'") for word in re.findall(r"[\w'’]+", clause)[-4:]]
     said = (word for word in reversed(words) if word in word_set("negations") | word_set("affirmations"))
     return next(said, "yes") not in word_set("negations")
+
+
+def count_of_items(text: str, found: Sequence[Mention], nouns: Collection[str]) -> Mention | None:
+    """Find where a text says how many items it wants: `4 tasks`, `five European capitals`.
+
+    Without a noun, it may be a number of anything.
+    """
+    for mention in found:
+        if mention.kind == "number" and isinstance(mention.value, int):
+            end = mention.end
+            for word in _next_words(text, end):
+                end, one = end + 1 + len(word), singular(word.lower())
+                if any(_is_form(one, noun) for noun in nouns) or (not nouns and one != word.lower()):
+                    return Mention("count", mention.value, mention.start, end)
+    return None
+
+
+def _next_words(text: str, at: int) -> list[str]:
+    following = _NEXT_WORDS.match(text, at)
+    return following[0].split() if following else []
+
+
+_NEXT_WORDS = lazy_pattern(r"(?: [\w-]{1,30}){1,3}")
 
 
 def runs_of_items(text: str, scored: Sequence[Scored], item: Property) -> Iterator[tuple[int, tuple[Mention, ...]]]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.seed import Random, Seed
-from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.model.arguments import NOTHING, WHOLE, Mentions
 from mockserver.model.schema.document import (
     MAX_COST,
     CompiledSchema,
@@ -278,7 +278,7 @@ def whole_value(generation: Generation, schema: Json) -> tuple[Json, ...]:
     parts = generation.possible((schema,))
     if generation.said is NOTHING or not parts or "object" in allowed_types(parts):
         return ()
-    name = next((part["title"] for part in parts if isinstance(part.get("title"), str)), "answer")
+    name = next((part["title"] for part in parts if isinstance(part.get("title"), str)), WHOLE)
 
     def fits(name: str, value: Json) -> bool:
         return generation.fits((schema,), value)

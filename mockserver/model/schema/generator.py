@@ -381,9 +381,11 @@ class _Array(Struct):
     location: Location
     least: int
     most: int
+    distinct: bool = False  # if possible, as a prompt that wants "3 fruits" does
 
     def make(self) -> list[Json]:
         wanted = self._wanted()
+        self.distinct = wanted > 1
         sets = self._prompt_sets()
         contained = [part["contains"] for part in self.parts if "contains" in part for _ in range(_times(part))]
         fixed = tuple_length(self.parts)
@@ -408,10 +410,14 @@ class _Array(Struct):
     def _wanted(self) -> int:
         """How many items the prompt wants, if it says so: "4 tasks"."""
         said = self.generation.said
-        if said is NOTHING or self.location.rejections or not self.location.hints:
+        hints = self.location.hints
+        if said is NOTHING or self.location.rejections or not (hints or self._holds_texts()):
             return 0
-        count, self.generation.said = said.counted(self.location.hints[0])
+        count, self.generation.said = said.counted(hints[0] if hints else "")
         return min(count or 0, _MAX_WANTED)
+
+    def _holds_texts(self) -> bool:
+        return allowed_types(tuple(item_schemas(self.parts, tuple_length(self.parts)))) == ("string",)
 
     def _length(self, fixed: int, sets: int, contained: int) -> int:
         length = max(self.least, contained)
@@ -438,7 +444,8 @@ class _Array(Struct):
 
     def _item(self, at: int, schemas: Sequence[Json], seen: set[str]) -> Json:
         location = self.location.below(str(at), "")
-        if not any(part.get("uniqueItems") is True for part in self.parts):
+        unique = any(part.get("uniqueItems") is True for part in self.parts)
+        if not unique and not (self.distinct and self._holds_texts()):
             return make(self.generation, schemas, location)
         excluded: list[Json] = []
         for attempt in range(_MAX_ITEM_ATTEMPTS):
@@ -454,6 +461,8 @@ class _Array(Struct):
                 seen.add(key)
                 return value
             excluded.append(value)
+        if not unique:
+            return excluded[0]
         raise UnsatisfiableError("no further item was found that differs from the others", "uniqueItems")
 
 

@@ -202,3 +202,27 @@ def test_what_the_prompt_does_not_say_is_null_where_it_may_be(said: str, email: 
     (part,) = schema(call("Make up a person.", schema=ADA), Seed(1), {}).parts
     assert isinstance(part, Text)
     assert None not in loads(part.text).values()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name", "count"),
+    [
+        ("List 3 fruits", "fruits", 3),
+        ("Give me three colours.", "colors", 3),
+        ("Name five European capitals", "capitals", 5),
+    ],
+)
+def test_a_number_of_items_is_no_item(prompt: str, name: str, count: int) -> None:
+    texts = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {name: texts}, "required": [name]}
+    for seed in range(5):
+        listed = instance(schema, Seed(seed), mentions(prompt))[name]
+        assert len({*listed}) == len(listed) == count
+        assert len(instance(texts, Seed(seed), mentions(prompt))) == count
+        assert not {"3", "three", "five", name} & {*listed}
+
+
+def test_a_number_before_what_is_listed() -> None:
+    texts = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"tags": texts}, "required": ["tags"]}
+    assert instance(schema, Seed(1), mentions("Use these 3 tags: red, green, blue"))["tags"] == ["red", "green", "blue"]

@@ -47,7 +47,7 @@ def _collected() -> Iterator[Any]:
 
 
 def _made(schema: Any) -> tuple[Any] | None:
-    """An instance that the validator, made anew, accepts."""
+    """An instance that a new validator accepts."""
     try:
         made = instance(schema, Seed(0))
     except Failure:

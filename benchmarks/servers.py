@@ -65,7 +65,7 @@ def split() -> Any:
 
 
 def forgetful() -> Any:
-    """mockserver that plans and renders every answer anew: nothing is remembered, and there is no fast path."""
+    """mockserver without caches: it plans and renders every answer, and has no fast path."""
     from mockserver.server.app import build_app
     from mockserver.server.live import Memo, Sources, start
 

@@ -155,7 +155,7 @@ class Sink(Protocol):
 
 
 class PacedStream:
-    """Sends the parts of a body when they are due; late ones leave in one chunk. `on_end` is called with the outcome."""
+    """Sends the parts of a body when due; late ones leave in one chunk. `on_end` is called with the outcome."""
 
     __slots__ = ("_at", "_began", "_body", "_note", "_on_end", "_parts", "_sent", "over", "sink", "stalled")
 

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 # Modules and lines of Python, and what the last rise paid for.
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
-        235,
-        56_250,
+        260,
+        60_000,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
@@ -27,8 +27,8 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
         "words: 630 and 4 modules",
     ),
     "tests": (
-        412,
-        54_800,
+        450,
+        60_000,
         "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400; "
         "answers below ASGI: 600; streams at scale: 350; phrasings: 950; Anthropic's files, recorded URLs: 400",
     ),

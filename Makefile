@@ -90,12 +90,12 @@ bench-check: setup  # before a release, on a machine without other work: is a ra
 tour: setup  # record cassettes/tour.yaml again, after a change of rules.yaml or of an answer
 	$(BIN)/python -m tests.record.tour
 
-lock: setup  # the newest version of everything, with hashes
+lock: setup  # the newest version of everything, with hashes; constraints-serve.txt is also what the image installs
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	  --all-extras --all-build-deps --allow-unsafe --no-annotate --no-emit-options \
 	  --output-file constraints.txt pyproject.toml
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --generate-hashes --strip-extras \
-	  --allow-unsafe --no-annotate --no-emit-options --constraint constraints.txt \
+	  --extra redis --extra metrics --allow-unsafe --no-annotate --no-emit-options --constraint constraints.txt \
 	  --output-file constraints-serve.txt pyproject.toml
 
 lock-frameworks: setup

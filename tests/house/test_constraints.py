@@ -32,8 +32,10 @@ def frameworks() -> Iterator[str]:
 
 
 def serving() -> Iterator[str]:
-    """What mockserver needs, without its extras."""
+    """What a server needs, shared state and metrics included."""
     yield from PROJECT["dependencies"]
+    for extra in ("redis", "metrics"):
+        yield from PROJECT["optional-dependencies"][extra]
 
 
 def previous() -> Iterator[str]:

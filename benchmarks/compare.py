@@ -1,12 +1,15 @@
 """Compare what requests and start-up cost with the last release: `make bench-check`, before a release.
 
-`released.json` holds the ratios of the last release. More than a tenth above one of them fails. `--write` replaces
-them; then `pytest tests/house/test_tables.py --update` writes them into docs/performance.md. Needs an idle machine.
+`released.json` holds the ratios of the last release. A ratio is one server's CPU divided by another's, so the machine
+hardly matters, but nothing else may run on it. More than a tenth above one of them fails. If the new ratios are meant,
+`python benchmarks/compare.py --write` puts them into released.json, and `pytest tests/house/test_tables.py --update`
+into docs/performance.md.
 """
 
 import json
 import sys
 from collections.abc import Mapping
+from math import nan
 from pathlib import Path
 
 from costs import costs
@@ -17,6 +20,7 @@ ALLOWED = 1.10
 
 
 def main() -> int:
+    print("Takes about two minutes. Nothing else should run meanwhile.", flush=True)
     measured = {ask.__name__: {name: round(ratio, 3) for name, ratio in ask().items()} for ask in (costs, startup)}
     if "--write" in sys.argv[1:]:
         RELEASED.write_text(json.dumps(measured, indent=1) + "\n")
@@ -24,8 +28,13 @@ def main() -> int:
     known = _ratios(json.loads(RELEASED.read_text()))
     found = _ratios(measured)
     worse = {name: ratio for name, ratio in found.items() if ratio > ALLOWED * known.get(name, ratio)}
+    print(f"{'CPU of one / of the other':<60} {'release':>7} {'now':>7}")
     for name, ratio in found.items():
-        print(f"{name:<60} {known.get(name, ratio):7.2f} {ratio:7.2f} {'WORSE' * (name in worse)}")
+        print(f"{name:<60} {known.get(name, nan):7.2f} {ratio:7.2f} {'WORSE' * (name in worse)}")
+    if worse:
+        print(
+            f"{len(worse)} of {len(found)} more than a tenth above the last release; measure again before you believe it"
+        )
     return 1 if worse else 0
 
 

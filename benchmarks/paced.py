@@ -6,87 +6,18 @@ The load is one process with raw sockets that does nothing but read and look at 
 import json
 import os
 import resource
-import selectors
 import socket
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from load import cpu_seconds, free_port, post, server
-from streams import rules
+from streams import CONTENT, Stream, read, rules
 
 FIRST, EACH, CHUNKS = 20, 5, 50  # milliseconds, milliseconds, frames with content
 ROUNDS = 5
-PATIENCE = 120  # seconds for a round
-_CONTENT = b'"delta":{"content"'
-
-
-@dataclass(eq=False)
-class Stream:
-    """One stream as its client sees it: when it was asked for, when each frame with content came, how it ended."""
-
-    sock: socket.socket
-    request: bytes
-    asked: float = 0.0
-    came: list[float] = field(default_factory=list)
-    tail: bytes = b""
-    whole: bool = False
-
-    def take(self, data: bytes, now: float) -> None:
-        """Note the frames that have come; what may be half a frame is looked at again."""
-        data = self.tail + data
-        end = data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0
-        self.came += [now] * data.count(_CONTENT, 0, end)
-        self.whole = self.whole or data.endswith(b"0\r\n\r\n")
-        self.tail = data[end:]
-
-    @property
-    def late(self) -> list[float]:
-        """By how many milliseconds each frame was late."""
-        return [1000 * (at - self.asked) - FIRST - number * EACH for number, at in enumerate(self.came)]
-
-
-def opened(port: int, requests: Sequence[bytes], *, connected: bool) -> list[Stream]:
-    """Ask for all at once, over connections that are there already or are made now, and read all to the end."""
-    selector, streams = selectors.DefaultSelector(), list[Stream]()
-    for request in requests:
-        sock = socket.socket()
-        sock.setblocking(False)
-        sock.connect_ex(("127.0.0.1", port))
-        streams.append(Stream(sock, request))
-        selector.register(sock, selectors.EVENT_WRITE, streams[-1])
-        if connected:
-            sock.setblocking(True)
-            selector.select()
-            sock.setblocking(False)
-    deadline = time.perf_counter() + PATIENCE
-    if connected:
-        time.sleep(0.05)
-    while selector.get_map() and time.perf_counter() < deadline:
-        for key, _ in selector.select(1):
-            stream = key.data
-            try:
-                _step(selector, stream, key.events)
-            except OSError:
-                selector.unregister(stream.sock)
-    for stream in streams:
-        stream.sock.close()
-    return streams
-
-
-def _step(selector: selectors.BaseSelector, stream: Stream, awaited: int) -> None:
-    if awaited == selectors.EVENT_WRITE:
-        stream.asked = time.perf_counter()
-        stream.sock.send(stream.request)
-        selector.modify(stream.sock, selectors.EVENT_READ, stream)
-        return
-    data = stream.sock.recv(1 << 16)
-    stream.take(data, time.perf_counter())
-    if not data or stream.whole:
-        selector.unregister(stream.sock)
 
 
 @dataclass(frozen=True)
@@ -110,7 +41,7 @@ def run(pid: int, open_all: Callable[[Sequence[bytes]], list[Stream]], requests:
     for _ in range(rounds):
         streams += open_all(requests)
     cpu = (cpu_seconds(pid) - before) / len(streams)
-    late = sorted(each for stream in streams for each in stream.late)
+    late = sorted(1000 * each for stream in streams for each in stream.late(FIRST / 1000, EACH / 1000))
     first = sorted(1000 * (stream.came[0] - stream.asked) for stream in streams if stream.came)
     return Found(cpu, late, first, sum(not stream.whole or len(stream.came) != CHUNKS for stream in streams))
 
@@ -132,7 +63,7 @@ def pieces(port: int, path: Path) -> None:
     head, _, body = data.partition(b"\r\n\r\n")
     frames, content = [frame + b"\n\n" for frame in _unchunked(body).split(b"\n\n")[:-1]], list[bytes]()
     for frame in frames:
-        if _CONTENT in frame and (content and _CONTENT in content[-1]):
+        if CONTENT in frame and (content and CONTENT in content[-1]):
             content.append(frame)
         elif content:
             content[-1] += frame
@@ -161,12 +92,12 @@ def paced(count: int = 200, rounds: int = ROUNDS, *, connected: bool = True) -> 
     port, kept = free_port(), file.with_name("pieces.json")
     with server("-m", "mockserver", "serve", str(file), "--port", str(port), "--no-reload", port=port) as pid:
         pieces(port, kept)
-        found["equal"] = run(pid, partial(opened, port, connected=connected), [request("go")] * count, rounds)
+        found["equal"] = run(pid, partial(read, port, connected=connected), [request("go")] * count, rounds)
         distinct = [request(f"go {n}") for n in range(count)]
-        found["distinct"] = run(pid, partial(opened, port, connected=connected), distinct, rounds)
+        found["distinct"] = run(pid, partial(read, port, connected=connected), distinct, rounds)
     port, env = free_port(), {"PIECES": str(kept), "FIRST": str(FIRST), "EACH": str(EACH)}
     with server(str(Path(__file__).parent / "servers.py"), "wheel", str(port), port=port, env=env) as pid:
-        found["wheel"] = run(pid, partial(opened, port, connected=connected), [request("go")] * count, rounds)
+        found["wheel"] = run(pid, partial(read, port, connected=connected), [request("go")] * count, rounds)
     lines = dict[str, float]()
     for name, each in found.items():
         if name != "wheel":

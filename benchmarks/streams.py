@@ -1,4 +1,4 @@
-"""How true a server is to the schedule of its streams: many at once, each frame against the moment it was due.
+"""Streams as their clients see them, many at once: when each token came, and how late that was.
 
 The load is one process with raw sockets that does nothing but read and look at the clock.
 """
@@ -17,33 +17,82 @@ from load import free_port, server
 FIRST, EACH = 0.020, 0.005  # seconds
 STREAMS, TOKENS = 200, 300
 APART = 0.0071  # seconds between the starts of two streams: users do not come in step
-_CONTENT = b'"delta":{"content"'
+CONTENT = b'"delta":{"content"'
+PATIENCE = 120  # seconds for all streams that are read at once
 _RULES = """version: 1
 rules:
   - then: {{text: "{text}", timing: {{first_token: {first}ms, per_token: {each}ms}}}}
 """
 
 
-@dataclass
+@dataclass(eq=False)
 class Stream:
-    """One stream as its client sees it: when it was asked for, and when each token came."""
+    """One stream: its connection, when it was asked for, when each token came, and whether it ended as it should."""
 
-    asked: float
+    sock: socket.socket
+    asked: float = 0.0
     came: list[float] = field(default_factory=list)
     tail: bytes = b""
-    ended: bool = False
+    whole: bool = False
 
-    def takes(self, data: bytes, now: float) -> None:
-        """Note how many tokens have come; what may be half a frame is looked at again."""
-        data = self.tail + data
-        end = data.rfind(b"\n\n") + 2 if b"\n\n" in data else 0
-        self.came += [now] * data.count(_CONTENT, 0, end)
-        self.ended = self.ended or data.endswith(b"0\r\n\r\n")
-        self.tail = data[end:]
+    def ask(self, request: bytes) -> None:
+        self.asked = time.perf_counter()
+        self.sock.send(request)
 
-    def deviations(self) -> list[float]:
-        """By how many seconds each token was late."""
-        return [at - self.asked - FIRST - number * EACH for number, at in enumerate(self.came)]
+    def take(self) -> bool:
+        """Note the tokens that have come; what may be half a frame is looked at again. False at the end."""
+        data = self.sock.recv(1 << 16)
+        now, read = time.perf_counter(), self.tail + data
+        end = read.rfind(b"\n\n") + 2 if b"\n\n" in read else 0
+        self.came += [now] * read.count(CONTENT, 0, end)
+        self.whole = read.endswith(b"0\r\n\r\n")
+        self.tail = read[end:]
+        return bool(data) and not self.whole
+
+    def late(self, first: float, each: float) -> list[float]:
+        """By how many seconds each token was late, at this pace in seconds."""
+        return [at - self.asked - first - number * each for number, at in enumerate(self.came)]
+
+
+def read(port: int, requests: Sequence[bytes], *, apart: float = 0.0, connected: bool = True) -> list[Stream]:
+    """Ask for each, over connections that are there already or are made now, and read all to their ends.
+
+    A stream that breaks off, or is not there in time, is not `whole`.
+    """
+    selector, streams = selectors.DefaultSelector(), [Stream(socket.socket()) for _ in requests]
+    for stream in streams:
+        if connected:
+            stream.sock.connect(("127.0.0.1", port))
+        stream.sock.setblocking(False)
+    time.sleep(0.05 if connected else 0)  # until the server has accepted them
+    begun, began = 0, time.perf_counter()
+    gc.disable()
+    try:
+        while (begun < len(streams) or selector.get_map()) and time.perf_counter() < began + PATIENCE:
+            while begun < len(streams) and time.perf_counter() >= began + begun * apart:
+                sock = streams[begun].sock
+                sock.connect_ex(("127.0.0.1", port))
+                selector.register(sock, selectors.EVENT_WRITE, (streams[begun], requests[begun]))
+                begun += 1
+            for key, awaited in selector.select(0.001 if begun < len(streams) else 1):
+                _step(selector, key, awaited)
+    finally:
+        gc.enable()
+        for stream in streams:
+            stream.sock.close()
+    return streams
+
+
+def _step(selector: selectors.BaseSelector, key: selectors.SelectorKey, awaited: int) -> None:
+    stream, request = key.data
+    try:
+        if awaited == selectors.EVENT_WRITE:
+            stream.ask(request)
+            selector.modify(key.fileobj, selectors.EVENT_READ, key.data)
+        elif not stream.take():
+            selector.unregister(key.fileobj)
+    except OSError:
+        selector.unregister(key.fileobj)
 
 
 def rules(first: float, each: float, text: str) -> Path:
@@ -59,8 +108,8 @@ def timing(request: Callable[..., bytes]) -> Mapping[str, float]:
     file = rules(FIRST, EACH, "a" + " a" * (TOKENS - 1))
     with server("-m", "mockserver", "serve", str(file), "--port", str(port), "--no-reload", port=port):
         read(port, [request("go", stream=True)] * 10)  # warm up
-        streams = read(port, [request("go", stream=True)] * STREAMS)
-    late = sorted(deviation for stream in streams for deviation in stream.deviations())
+        streams = read(port, [request("go", stream=True)] * STREAMS, apart=APART)
+    late = sorted(each for stream in streams for each in stream.late(FIRST, EACH))
     if len(late) != STREAMS * TOKENS:
         raise RuntimeError(f"{len(late)} tokens came, not {STREAMS * TOKENS}")
     return {
@@ -74,34 +123,7 @@ def timing(request: Callable[..., bytes]) -> Mapping[str, float]:
 def _drift(streams: Sequence[Stream]) -> float:
     """How much later the last tokens of streams are than their first ones, in the middle."""
     tenth = TOKENS // 10
-    first = sorted(at for stream in streams for at in stream.deviations()[:tenth])
-    last = sorted(at for stream in streams for at in stream.deviations()[-tenth:])
+    late = [stream.late(FIRST, EACH) for stream in streams]
+    first = sorted(each for one in late for each in one[:tenth])
+    last = sorted(each for one in late for each in one[-tenth:])
     return last[len(last) // 2] - first[len(first) // 2]
-
-
-def read(port: int, requests: Sequence[bytes]) -> list[Stream]:
-    """Ask on a connection for each request, one shortly after the other, and read all to the end."""
-    selector, streams = selectors.DefaultSelector(), list[Stream]()
-    sockets = [socket.create_connection(("127.0.0.1", port)) for _ in requests]
-    began = time.perf_counter()
-    gc.disable()
-    try:
-        while len(streams) < len(requests) or selector.get_map():
-            while len(streams) < len(requests) and time.perf_counter() >= began + len(streams) * APART:
-                at = len(streams)
-                streams.append(Stream(time.perf_counter()))
-                sockets[at].sendall(requests[at])
-                selector.register(sockets[at], selectors.EVENT_READ, streams[at])
-            starting = len(streams) < len(requests)
-            for key, _ in selector.select(0.001 if starting else 10):
-                data = key.fileobj.recv(1 << 16)  # type: ignore[union-attr]
-                key.data.takes(data, time.perf_counter())
-                if not data:
-                    raise RuntimeError("the server has closed a stream")
-                if key.data.ended:
-                    selector.unregister(key.fileobj)
-    finally:
-        gc.enable()
-        for each in sockets:
-            each.close()
-    return streams

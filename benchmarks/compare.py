@@ -32,9 +32,7 @@ def main() -> int:
     for name, ratio in found.items():
         print(f"{name:<60} {known.get(name, nan):7.2f} {ratio:7.2f} {'WORSE' * (name in worse)}")
     if worse:
-        print(
-            f"{len(worse)} of {len(found)} more than a tenth above the last release; measure again before you believe it"
-        )
+        print(f"{len(worse)} of {len(found)} are more than a tenth above the last release; measure again to be sure")
     return 1 if worse else 0
 
 

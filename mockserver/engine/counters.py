@@ -1,7 +1,7 @@
 """What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,11 +12,10 @@ from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Timing
-from mockserver.core.protocols import Store
+from mockserver.core.protocols import Counters, Gate
 from mockserver.core.seed import Seed
 from mockserver.rules.load import Rule
 
-STATE = "state"  # the scenario's state; the only value that is not a number
 TIMES, ATTEMPT = "times ", "attempt "  # prefixes of counter names
 
 
@@ -48,27 +47,28 @@ def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if name == own or name.startswith(faults))
 
 
-START = "start"  # the state in which every scenario begins
-
-
 class ScenarioState(Struct):
     """The scenario of a namespace, as one request sees it: changes take effect with the next request."""
 
     namespace: str
-    store: Store
+    counters: Counters
     _found: str | None = None  # the state before this request changed it
 
-    async def opens(self, rule: Rule) -> bool:
-        """Return whether a matching rule may answer, by its `times` and `state`, and count it if so."""
-        state = rule.state
-        if state is not None and (self._found or await self.store.get(self.namespace, STATE) or START) != state.is_:
-            return False
-        if rule.times is not None and await self.store.incr(self.namespace, times_counter(rule.name)) > rule.times:
-            return False
-        if state is not None and state.becomes != state.is_:
-            self._found = state.is_
-            await self.store.set(self.namespace, STATE, state.becomes)
-        return True
+    async def first_open(self, rules: Sequence[Rule]) -> int | None:
+        """Return the index of the first rule that may answer, by `times` and `state`; count those that are tried."""
+        gates = [_gate(rule) for rule in rules]
+        index = await self.counters.open(self.namespace, gates, self._found)
+        if index is not None and gates[index].becomes is not None:
+            self._found = gates[index].state
+        return index
+
+
+def _gate(rule: Rule) -> Gate:
+    state = rule.state
+    if state is None:
+        return Gate(times_counter(rule.name), rule.times)
+    becomes = None if state.becomes == state.is_ else state.becomes
+    return Gate(times_counter(rule.name), rule.times, state.is_, becomes)
 
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
@@ -80,7 +80,7 @@ class FaultSelection(Struct, frozen=True):
     """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
 
     seed: Seed
-    store: Store
+    counters: Counters
     counted: bool = False
 
     async def selected(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
@@ -89,7 +89,7 @@ class FaultSelection(Struct, frozen=True):
             return specs
         attempt = 0
         if any(each.probability is not None for each in specs):
-            attempt = call.attempt if self.counted else await attempt_of(call, self.store)
+            attempt = call.attempt if self.counted else await attempt_of(call, self.counters)
         selected = [each for each in specs if await self._applies(each, call, rule, attempt)]
         return tuple(selected)
 
@@ -99,18 +99,19 @@ class FaultSelection(Struct, frozen=True):
             return False
         if spec.times is None:
             return True
-        return await self.store.incr(call.http.namespace, fault_counter(rule, spec.label)) <= spec.times
+        gate = Gate(fault_counter(rule, spec.label), spec.times)
+        return await self.counters.open(call.http.namespace, (gate,), None) is not None
 
 
-async def attempt_of(call: Call, store: Store) -> int:
+async def attempt_of(call: Call, counters: Counters) -> int:
     """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
     told = attempt_from_header(call.http.header(RETRIES))
-    return await store.incr(call.http.namespace, attempts_counter(call)) if told is None else told
+    return await counters.count(call.http.namespace, attempts_counter(call)) if told is None else told
 
 
-async def next_attempt_of(call: Call, store: Store) -> int:
+def next_attempt_of(call: Call, entries: Mapping[str, str]) -> int:
     told = attempt_from_header(call.http.header(RETRIES))
-    return int(await store.get(call.http.namespace, attempts_counter(call)) or 0) + 1 if told is None else told
+    return int(entries.get(attempts_counter(call), 0)) + 1 if told is None else told
 
 
 def attempts(rows: Iterable[Exchange]) -> dict[int, int]:
@@ -139,10 +140,6 @@ class DeliveryOverrides(Struct, frozen=True):
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery and left the answer to others
     trace: tuple[str, ...] = ()  # which of their steps, branches and faults
     cacheable: bool = True
-
-    def counting(self, rule: Rule) -> "DeliveryOverrides":
-        """Add a rule that matched, before its `times` and `state` are checked."""
-        return replace(self, cacheable=False) if rule.counts else self
 
     def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
         """Add what a rule says; `faults` are those of its faults that apply to this attempt."""

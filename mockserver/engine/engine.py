@@ -37,7 +37,7 @@ from mockserver.core.plan import (
     Raw,
     Timing,
 )
-from mockserver.core.protocols import CassettePlayer, Store
+from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
@@ -65,10 +65,10 @@ _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
 async def from_cassette(
-    player: CassettePlayer | None, call: Call, store: Store, name: str | None = None
+    player: CassettePlayer | None, call: Call, counters: Counters, name: str | None = None
 ) -> Plan | None:
     """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
-    found = None if player is None else await player.play(call, store, name)
+    found = None if player is None else await player.play(call, counters, name)
     return None if found is None else Plan(found.outcome, found.source, cacheable=found.cacheable)
 
 
@@ -93,7 +93,7 @@ class Engine:
 
     rules: tuple[Rule, ...]
     policy: Policy
-    store: Store
+    counters: Counters
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tapes: CassettePlayer | None = None
@@ -140,17 +140,20 @@ class Engine:
             except Failure as refusal:
                 return await self._recorded_despite(refusal, call, asked)
         if self._counts_attempts:
-            call = replace(call, attempt=await attempt_of(call, self.store))
+            call = replace(call, attempt=await attempt_of(call, self.counters))
         overrides = DeliveryOverrides(cacheable=not self._counts_attempts)
-        scenario = ScenarioState(call.http.namespace, self.store)
-        following_one = partial(next, _holding(self, call, lost=lost), None)
-        while (found := await on_thread_if_large(call, following_one)) is not None:
-            rule, groups = found
+        scenario = ScenarioState(call.http.namespace, self.counters)
+        look_ahead, ahead = partial(_look_ahead, _holding(self, call, lost=lost)), list[_Held]()
+        while ahead := ahead or await on_thread_if_large(call, look_ahead):
+            if ahead[0][0].counts:
+                overrides = replace(overrides, cacheable=False)
+            at = await _first_open(ahead, scenario)
+            if at is None:
+                ahead = []
+                continue
+            (rule, groups), ahead = ahead[at], ahead[at + 1 :]
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
-            overrides = overrides.counting(rule)
-            if not await scenario.opens(rule):
-                continue
             try:
                 said, faults = await self._said(call, rule, groups)
                 overrides = overrides.within(rule, said, faults)
@@ -160,7 +163,7 @@ class Engine:
                 return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
             overrides = overrides.by(rule)
         unrecorded = call.operation == OTHER or await self.memory.knows(call)
-        plan = None if unrecorded else await from_cassette(self.tapes, asked, self.store)
+        plan = None if unrecorded else await from_cassette(self.tapes, asked, self.counters)
         if plan is None:
             plan = Plan(Failure("previous_not_found"), "unmatched") if lost else await self._unruled(call, overrides)
         return overrides.applied(call, self.policy.seed, plan)
@@ -168,7 +171,7 @@ class Engine:
     async def _recorded_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)
-        plan = await from_cassette(self.tapes, asked, self.store)
+        plan = await from_cassette(self.tapes, asked, self.counters)
         if plan is None or isinstance(plan.outcome, Failure):
             raise refusal
         return plan
@@ -182,7 +185,7 @@ class Engine:
             case Forward():
                 plan, overrides = Plan(outcome, FORWARDED), overrides.by(rule)
             case PlayCassette(name):
-                found = await from_cassette(self.tapes, asked, self.store, name)
+                found = await from_cassette(self.tapes, asked, self.counters, name)
                 plan = found or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
                 overrides = overrides.by(rule)
             case _:
@@ -254,7 +257,7 @@ class Engine:
         response = await (on_thread(respond) if slow else on_thread_if_large(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
-        draws = FaultSelection(self.policy.seed, self.store, counted=self._counts_attempts)
+        draws = FaultSelection(self.policy.seed, self.counters, counted=self._counts_attempts)
         return response, await draws.selected(call, rule.name, response)
 
     async def _generated(self, call: Call, overrides: DeliveryOverrides) -> Plan:
@@ -267,7 +270,7 @@ class Engine:
             return outcome
         mark = ""
         if self.policy.unique_ids:
-            mark = str(await self.store.incr(call.http.namespace, ids_counter(call)))
+            mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
         make: Callable[..., Outcome] = answer if isinstance(outcome, Draft) else document
@@ -282,9 +285,32 @@ class Engine:
 
 
 _NO_RULE: tuple[Rule | None, Mapping[str, str]] = (None, {})
+_Held = tuple[Rule, Mapping[str, str] | RuleError]  # a rule that matches and its groups, or why it fails
+_MOST_AHEAD = 100  # rules that count
 
 
-def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
+def _look_ahead(holding: Iterator[_Held]) -> list[_Held]:
+    """Return the next rules that match, up to the first that always answers, so that all can be counted in one step."""
+    ahead = list[_Held]()
+    for held in holding:
+        ahead.append(held)
+        if _is_open(held) or len(ahead) == _MOST_AHEAD:
+            break
+    return ahead
+
+
+def _is_open(held: _Held) -> bool:
+    return not held[0].counts or isinstance(held[1], RuleError)
+
+
+async def _first_open(ahead: list[_Held], scenario: ScenarioState) -> int | None:
+    last = len(ahead) - 1
+    closed = ahead[:-1] if _is_open(ahead[last]) else ahead
+    at = await scenario.first_open([rule for rule, _ in closed]) if closed else None
+    return last if at is None and closed is not ahead else at
+
+
+def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[_Held]:
     for at in engine._index.candidates(call):
         rule = engine.rules[at]
         if call.operation == OTHER and not rule.stubs:

@@ -4,7 +4,7 @@ Knows calls and answers, no wire shape; how much there is room for is the shelf'
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -108,30 +108,40 @@ class Memory(Struct, frozen=True):
             polls=self.polls if call.options.background and not call.stream else 0,
             size=_BARE + len(call.http.body) + sum(_size(part) for choice in answer.choices for part in choice.parts),
         )
-        self.put(stored)
+        await self._put(stored)
         return stored
 
     async def keep_batch(self, call: Call, answer: Answer, results: tuple[tuple[Call, Outcome], ...]) -> Stored:
         asked = replace(call, http=replace(call.http, headers=(), body=b""), batch=())
         size = _BARE * (1 + len(results)) + 2 * len(call.http.body)
-        self.put(Stored(asked, answer, polls=1, size=size, results=results))
+        await self._put(Stored(asked, answer, polls=1, size=size, results=results))
         return Stored(call, answer, polls=1, results=results)
 
-    def put(self, stored: Stored) -> None:
-        self.shelf.put(*_place(stored), stored, size=stored.size)
+    def put(self, stored: Stored) -> Awaitable[None] | None:
+        """Keep an answer; it is kept once what this returns, if anything, was awaited."""
+        return self.shelf.put(*_place(stored), stored, size=stored.size)
+
+    async def _put(self, stored: Stored) -> None:
+        if (kept := self.put(stored)) is not None:
+            await kept
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
         """Perform a look-up and return what it finds, or None for an unknown id."""
         if call.operation in _LISTS:
             return await self._listed(call)
-        stored = await self._found(call, LOOK_UPS[call.operation], call.id)
-        if stored is None:
-            return None
-        if stored.gone:
-            return Failure("not_found")
-        if call.operation == "cancel_response" and not stored.call.options.background:
-            return Failure("not_cancellable")
-        return await self._changed(call, stored)
+        key = _key(call.dialect, LOOK_UPS[call.operation], call.id)
+        while (found := await self.shelf.get(call.http.namespace, key)) is not None:
+            stored, version = found
+            if stored.gone:
+                return Failure("not_found")
+            if call.operation == "cancel_response" and not stored.call.options.background:
+                return Failure("not_cancellable")
+            seen, changed = _looked_up(call, stored)
+            if changed is None or await self.shelf.change(
+                call.http.namespace, key, (changed, version), size=changed.size
+            ):
+                return seen
+        return None
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing:
         """Perform a look-up on an answer from elsewhere, as if it had been kept."""
@@ -141,41 +151,14 @@ class Memory(Struct, frozen=True):
         stored = Stored(asked, answer, polls=int(cancelled), size=_BARE)
         if call.operation in _LISTS:
             return Listing((stored,))
+        seen, changed = _looked_up(call, stored)
         if call.operation in _CHANGING:
-            self.put(stored)
-        return await self._changed(call, stored)
-
-    async def _changed(self, call: Call, stored: Stored) -> Stored:
-        match call.operation:
-            case "delete_batch" if stored.polls:
-                return stored
-            case "delete_response" | "delete_chat" | "delete_batch" | "delete_cached_content" | "delete_file":
-                call = replace(stored.call, raw={}, messages=())
-                return await self._change(Stored(call, replace(stored.answer, choices=()), gone=True, size=_BARE))
-            case "update_chat":
-                raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
-                return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
-            case "update_cached_content":
-                raw = {**stored.call.raw, **call.raw}
-                return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
-            case "batch" if stored.polls:  # it has ended when somebody looks
-                return await self._change(replace(stored, polls=0))
-            case "cancel_response" | "cancel_batch" if stored.polls:
-                stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
-                await self._change(replace(stored, polls=0))
-                return stored  # it was still in progress
-            case "response" if stored.polls and call.stream:  # a stream ends when it is done
-                return await self._change(replace(stored, polls=0))
-            case "response" if stored.polls:
-                await self._change(replace(stored, polls=stored.polls - 1))
-        return replace(stored, answer=replace(stored.answer, phase="in_progress")) if stored.polls else stored
-
-    async def _change(self, stored: Stored) -> Stored:
-        await self.shelf.change(*_place(stored), stored, size=stored.size)
-        return stored
+            await self._put(stored if changed is None else changed)
+        return seen
 
     async def _found(self, call: Call, operation: str, name: str) -> Stored | None:
-        return await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
+        found = await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
+        return None if found is None else found[0]
 
     async def _listed(self, call: Call) -> Listing:
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
@@ -188,6 +171,36 @@ class Memory(Struct, frozen=True):
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
+
+
+def _looked_up(call: Call, stored: Stored) -> tuple[Stored, Stored | None]:
+    """Return what a look-up finds, and what is kept from now on, if that is another."""
+    changed: Stored | None = None
+    match call.operation:
+        case "delete_batch" if stored.polls:
+            return stored, None
+        case "delete_response" | "delete_chat" | "delete_batch" | "delete_cached_content" | "delete_file":
+            kept = replace(stored.call, raw={}, messages=())
+            changed = Stored(kept, replace(stored.answer, choices=()), gone=True, size=_BARE)
+            return changed, changed
+        case "update_chat":
+            raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
+            stored = changed = replace(stored, call=replace(stored.call, raw=raw))
+        case "update_cached_content":
+            stored = changed = replace(stored, call=replace(stored.call, raw={**stored.call.raw, **call.raw}))
+        case "batch" if stored.polls:  # it has ended when somebody looks
+            stored = changed = replace(stored, polls=0)
+        case "cancel_response" | "cancel_batch" if stored.polls:
+            stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
+            return stored, replace(stored, polls=0)  # it was still in progress
+        case "response" if stored.polls and call.stream:  # a stream ends when it is done
+            stored = changed = replace(stored, polls=0)
+        case "response" if stored.polls:
+            changed = replace(stored, polls=stored.polls - 1)
+            return replace(stored, answer=replace(stored.answer, phase="in_progress")), changed
+    if stored.polls and changed is None:
+        stored = replace(stored, answer=replace(stored.answer, phase="in_progress"))
+    return stored, changed
 
 
 def following(call: Call, history: tuple[Message, ...]) -> Call:

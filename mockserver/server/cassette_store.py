@@ -21,7 +21,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, Recorded, Sent
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
-from mockserver.core.protocols import Lookup, Store
+from mockserver.core.protocols import Counters, Lookup
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.dialects import discover
 from mockserver.engine.counters import episodes_counter
@@ -183,7 +183,7 @@ class Player(Struct, frozen=True):
     def loaded(self) -> "EpisodeIndex | None":
         return None if self.choice.name is None else self.cassettes.get(self.choice.name)
 
-    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
+    async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Lookup | None:
         """The recorded answer to a call, Forward, or a Failure that says what is nearest; None without a cassette."""
         choice = self.choice if cassette is None else CassetteChoice(cassette)
         if choice.name is None:
@@ -198,7 +198,7 @@ class Player(Struct, frozen=True):
             return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
         if entries := library.find(wanted):
             counter = episodes_counter(library.file, wanted)
-            at = await store.incr(call.http.namespace, counter) if len(entries) > 1 else 1
+            at = await counters.count(call.http.namespace, counter) if len(entries) > 1 else 1
             reply = entries[min(at, len(entries)) - 1].reply
             return Lookup(reply, reply.source, cacheable=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":

@@ -15,10 +15,11 @@ from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.protocols import START, STATE
 from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import singles, with_tokenizer
-from mockserver.engine.counters import START, STATE, next_attempt_of, times_counter
+from mockserver.engine.counters import next_attempt_of, times_counter
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
@@ -29,7 +30,7 @@ from mockserver.server.live import DEFAULT
 from mockserver.server.routes import Endpoint, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
-from mockserver.state.in_memory import MemoryShelf, MemoryStore
+from mockserver.state.in_memory import MemoryCounters, MemoryShelf
 
 
 def is_unmatched(row: Exchange) -> bool:
@@ -194,6 +195,9 @@ _LOOKS = (
 )
 
 
+Entries = Mapping[str, str]  # the counters of a namespace, and its state
+
+
 class CheckedRule(Struct, frozen=True):
     """A rule held against a call: `holds`, `does not hold` or `fails: why`; what was found, and what is counted."""
 
@@ -232,26 +236,25 @@ class Explanation(Struct, frozen=True):
 
 async def explain_call(engine: Engine, call: Call) -> Explanation:
     """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
+    entries = await engine.counters.entries(call.http.namespace)
+    known = await whole(engine, call, entries)
     try:
-        plan = await (await _copied(engine, call.http.namespace)).plan(call)
+        plan = await (await _copied(engine, call.http.namespace, entries)).plan(call)
     except Failure as failed:
         plan = Plan(failed, "invalid")
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
-    known = await whole(engine, call)
     singly = singles(known) if len(known.prompts) > 1 else (known,)
-    prompts = [(shown(single.last_user), await _checked(engine, single)) for single in singly]
+    prompts = [(shown(single.last_user), await _checked(engine.rules, single, entries)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
 
-async def _copied(engine: Engine, namespace: str) -> Engine:
+async def _copied(engine: Engine, namespace: str, entries: Entries) -> Engine:
     """The engine with copies of what it remembers of a namespace, to be changed freely."""
-    store, memory = MemoryStore(), Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
-    for key, value in (await engine.store.entries(namespace)).items():
-        await store.set(namespace, key, value)
+    memory = Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.shelf.values(namespace):
         memory.put(stored)
-    return altered(engine, store=store, memory=memory)
+    return altered(engine, counters=MemoryCounters().filled(namespace, entries), memory=memory)
 
 
 def with_faults(faults: Sequence[Fault]) -> str:
@@ -259,13 +262,13 @@ def with_faults(faults: Sequence[Fault]) -> str:
     return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
 
 
-async def whole(engine: Engine, call: Call) -> Call:
+async def whole(engine: Engine, call: Call, entries: Entries) -> Call:
     """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
     call = with_tokenizer(call, engine.policy.tokenizer(call.model))
     if call.previous_response_id is not None:
         resumed = await engine.memory.resumed(call)
         call = resumed if isinstance(resumed, Call) else following(call, ())
-    return replace(call, attempt=await next_attempt_of(call, engine.store))
+    return replace(call, attempt=next_attempt_of(call, entries))
 
 
 def as_json(held: CheckedRule) -> dict[str, Json]:
@@ -288,9 +291,9 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
     }
 
 
-async def _checked(engine: Engine, call: Call) -> tuple[CheckedRule, ...]:
-    rules = [(rule, await _counters(engine, rule, call.http.namespace)) for rule in suited(engine.rules, call)]
-    return await on_thread(lambda: tuple(_check(rule, call, counters) for rule, counters in rules))
+async def _checked(among: Sequence[Rule], call: Call, entries: Entries) -> tuple[CheckedRule, ...]:
+    rules = suited(among, call)
+    return await on_thread(lambda: tuple(_check(rule, call, _counters(rule, entries)) for rule in rules))
 
 
 def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> CheckedRule:
@@ -302,13 +305,13 @@ def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> Che
     return CheckedRule(rule, verdict, rule.when.results(call), counters)
 
 
-async def _counters(engine: Engine, rule: Rule, namespace: str) -> tuple[ConditionResult, ...]:
+def _counters(rule: Rule, entries: Entries) -> tuple[ConditionResult, ...]:
     found = list[ConditionResult]()
     if rule.state is not None:
-        state = await engine.store.get(namespace, STATE) or START
+        state = entries.get(STATE, START)
         found.append(ConditionResult("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
     if rule.times is not None:
-        time = int(await engine.store.get(namespace, times_counter(rule.name)) or 0) + 1
+        time = int(entries.get(times_counter(rule.name), 0)) + 1
         found.append(ConditionResult("times", "lte", rule.times, time, ok=time <= rule.times))
     return tuple(found)
 

@@ -212,8 +212,8 @@ class Handler(Struct, eq=False):
                 await reservation.take(prepared.charge)
             except Failure as failure:
                 return self._refused(snapshot(scope, body, namespace), failure, prepared.call)
-        if prepared.kept is not None:
-            engine.memory.put(prepared.kept)
+        if prepared.kept is not None and (kept := engine.memory.put(prepared.kept)) is not None:
+            await kept
         return prepared
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:

@@ -5,11 +5,10 @@ They apply before an answer is planned, so a refused request uses nothing.
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import Receive
 
@@ -18,87 +17,19 @@ from mockserver.core.call import fingerprint
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
-from mockserver.core.protocols import Buckets, Draw
+from mockserver.core.protocols import Draw, Turnstile
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
 from mockserver.rules.answer.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.state.in_memory import MemoryBuckets
+from mockserver.state.in_memory import MemoryTurnstile
 
 LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
 LIMIT_REASONS = frozenset({"rate_limit", "over_limit", "overloaded"})
 
 RateHeaders = Callable[[Standings], Headers]
-
-
-class Concurrency(Struct):
-    """The requests that are served and those that wait, in each namespace; `limits` may change meanwhile."""
-
-    limits: Limits = field(default_factory=Limits)
-    _active: dict[str, int] = {}
-    _waiting: dict[str, dict[asyncio.Future[None], None]] = {}  # in order of arrival
-
-    def acquire(self, namespace: str) -> bool:
-        count = self._active.get(namespace, 0)
-        if count >= self._limit or namespace in self._waiting:
-            return False
-        self._active[namespace] = count + 1
-        return True
-
-    def full(self, namespace: str) -> bool:
-        if self._active.get(namespace, 0) < self._limit and namespace not in self._waiting:
-            return False
-        return len(self._waiting.get(namespace, ())) >= self.limits.queue
-
-    async def wait(self, namespace: str, departed: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Wait for a slot behind earlier requests. Raises Failure, or ClientLeftError when `departed()` returns."""
-        if self.acquire(namespace):  # a slot was released since the caller tried
-            return
-        if self.full(namespace):
-            raise Failure("overloaded")
-        slot = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, {})[slot] = None
-        left = asyncio.create_task(departed())
-        try:
-            await asyncio.wait({slot, left}, timeout=self.limits.patience, return_when=asyncio.FIRST_COMPLETED)
-            if left.done():
-                raise ClientLeftError
-            if not slot.done():
-                raise Failure("overloaded")
-        except BaseException:
-            if slot.done():  # it came at the same moment
-                self.release(namespace)
-            else:
-                self._remove(namespace, slot)
-            raise
-        finally:
-            left.cancel()
-
-    def release(self, namespace: str) -> None:
-        """Give a slot back; the request that has waited longest gets it."""
-        count = self._active[namespace] - 1
-        waiting = self._waiting.get(namespace)
-        while waiting and count < self._limit:
-            slot = next(iter(waiting))
-            self._remove(namespace, slot)
-            slot.set_result(None)
-            count += 1
-        if count:
-            self._active[namespace] = count
-        else:
-            del self._active[namespace]
-
-    def _remove(self, namespace: str, slot: asyncio.Future[None]) -> None:
-        waiting = self._waiting[namespace]
-        del waiting[slot]
-        if not waiting:
-            del self._waiting[namespace]
-
-    @property
-    def _limit(self) -> float:
-        return math.inf if self.limits.concurrent is None else self.limits.concurrent
 
 
 class Unsent:
@@ -136,15 +67,15 @@ _UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it
 
 
 class Limiter:
-    def __init__(self, buckets: Buckets | None = None) -> None:
-        self.buckets: Buckets = MemoryBuckets() if buckets is None else buckets
-        self.concurrency = Concurrency()
+    def __init__(self, turnstile: Turnstile | None = None) -> None:
+        self.turnstile: Turnstile = MemoryTurnstile() if turnstile is None else turnstile
+        self.limits = Limits()
         self.active = False  # there are limits at all
         self._keys: Mapping[str, KeySettings] = {}
         self._models = Catalogue()
 
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
-        self.concurrency.limits, self._keys, self._models = limits, keys or {}, models
+        self.limits, self._keys, self._models = limits, keys or {}, models
         stated = (limits.rates, *(key.limits for key in self._keys.values()))
         stated += tuple(model.limits for model in (models.entries or {}).values())
         self.active = limits.concurrent is not None or any(stated)
@@ -152,7 +83,7 @@ class Limiter:
     def charge(self, key: str | None, model: str) -> "Charge":
         """The buckets that a request of this key to this model draws from; all names of a model share theirs."""
         known, entry = self._models.find(model), self._keys.get(key or "")
-        rates = layered(self.concurrency.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
+        rates = layered(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
         name = fingerprint(key or "", known.name)
         return Charge(rates, tuple(f"{rate.kind} {rate.window} {name}" for rate in rates))
 
@@ -201,36 +132,50 @@ class Reservation(Struct):
     headers: Headers = ()  # what remains, once something is drawn
     waited_until: float | None = None  # the time of `monotonic` at which it got the slot that it waited for
     patient: bool = True  # it can wait
-    _has_slot: bool = False
+    _place: str | None = None
 
     async def take(self, charge: Charge) -> None:
         """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
-        limiter, namespace = self.limiter, self.namespace
-        concurrency = limiter.concurrency
-        limited = concurrency.limits.concurrent is not None
-        if limited:
-            self._has_slot = concurrency.acquire(namespace)
-            if not self._has_slot and (not self.patient or concurrency.full(namespace)):
-                raise Failure("overloaded")
-        if charge.draws:
-            draws = charge.draws if charge.too_large is None else charge.more(0)
-            drawn, waits = await limiter.buckets.draw(namespace, draws)
-            self._report(charge, waits, drawn=drawn)
-        if self._has_slot or not limited:
+        limits, turnstile = self.limiter.limits, self.limiter.turnstile
+        if not charge.draws and limits.concurrent is None:
+            return
+        draws = charge.draws if charge.too_large is None else charge.more(0)
+        entry = await turnstile.enter(self.namespace, draws, limits if self.patient else replace(limits, queue=0))
+        self._place = entry.place
+        if entry.result == "no_room":
+            raise Failure("overloaded")
+        if draws:
+            self._report(charge, entry.waits, drawn=entry.result != "empty")
+        if entry.result != "queued":
             return
         try:
-            await concurrency.wait(namespace, lambda: client_left(self.receive))
+            await self._wait(entry.place or "", limits)
         except (Failure, ClientLeftError):
+            self.release()
             self.headers = ()
-            await limiter.buckets.draw(namespace, charge.more(-charge.spent, -1))
+            await turnstile.take(self.namespace, charge.more(-charge.spent, -1))
             raise
-        self._has_slot, self.waited_until = True, monotonic()
+        self.waited_until = monotonic()
+
+    async def _wait(self, place: str, limits: Limits) -> None:
+        slot = asyncio.ensure_future(self.limiter.turnstile.wait(self.namespace, place, limits))
+        left = asyncio.create_task(client_left(self.receive))
+        try:
+            await asyncio.wait({slot, left}, timeout=limits.patience, return_when=asyncio.FIRST_COMPLETED)
+            if left.done():
+                raise ClientLeftError
+            if not slot.done():
+                raise Failure("overloaded")
+            slot.result()
+        finally:
+            slot.cancel()
+            left.cancel()
 
     async def settle(self, charge: Charge, outcome: Outcome) -> Charge:
         """Draw what the answer took beyond its prompt; return the charge for the same request from now on."""
         spent = _spent(outcome, charge.needed)
         if spent != charge.needed:
-            _, waits = await self.limiter.buckets.draw(self.namespace, charge.more(spent - charge.needed))
+            waits = await self.limiter.turnstile.take(self.namespace, charge.more(spent - charge.needed))
             self.headers = self.rate_headers(_standings(charge.rates, waits))
         verbatim = isinstance(outcome, Failure | Raw)  # a rule's error, for example, has the headers that it states
         stated = self.headers if verbatim else getattr(outcome, "headers", ())
@@ -239,9 +184,9 @@ class Reservation(Struct):
         return charge
 
     def release(self) -> None:
-        if self._has_slot:
-            self._has_slot = False
-            self.limiter.concurrency.release(self.namespace)
+        if self._place is not None:
+            self.limiter.turnstile.leave(self.namespace, self._place, self.limiter.limits)
+            self._place = None
 
     def _report(self, charge: Charge, waits: Sequence[float], *, drawn: bool) -> None:
         headers, larger = self.rate_headers(_standings(charge.rates, waits)), charge.too_large

@@ -25,7 +25,7 @@ from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Answer, Plan, Stored
-from mockserver.core.protocols import Shelf, Store
+from mockserver.core.protocols import Counters, Shelf
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
 from mockserver.delivery.script import AT_ONCE, Pace
@@ -40,7 +40,7 @@ from mockserver.server.limits import Charge, Limiter, Unsent
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.server.upstreams import UpstreamClient
-from mockserver.state.in_memory import MAX_NAMESPACES, MemoryBuckets, MemoryShelf, MemoryStore
+from mockserver.state.in_memory import MAX_NAMESPACES, MemoryCounters, MemoryShelf, MemoryTurnstile
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
 
@@ -166,7 +166,7 @@ class Live(Struct):
     settings: Settings
     engine: Engine  # of the rules in files; `engine_of` a namespace has its own rules too
     journal: Journal
-    store: Store
+    counters: Counters
     memo: Memo[Prepared] = field(default_factory=Memo)
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
@@ -197,8 +197,8 @@ class Live(Struct):
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
         self.namespaces, self.memo = Namespaces(timed=timed), Memo()
-        self._limiter = Limiter(MemoryBuckets(self.now))
-        self.settings, self.engine, self.store, self.journal = settings, engine, engine.store, journal
+        self._limiter = Limiter(MemoryTurnstile(self.now))
+        self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
         self._limited = None
 
     def timed(self, namespace: str) -> bool:
@@ -214,8 +214,8 @@ class Live(Struct):
     async def forget(self, namespace: str) -> None:
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
-        await self._limiter.buckets.clear(namespace)  # requests that are being served keep their slots
-        await self.store.clear(namespace)
+        await self._limiter.turnstile.clear(namespace)  # requests that are being served keep their slots
+        await self.counters.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
 
     async def use(self, namespace: str) -> None:
@@ -239,21 +239,21 @@ class Live(Struct):
 
 def start(sources: Sources) -> Live:
     """A server's state from its sources. Raises MockserverError."""
-    store = MemoryStore()
-    settings, engine = compose(sources, store)
+    counters = MemoryCounters()
+    settings, engine = compose(sources, counters)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    live = Live(settings, engine, journal, store, sources=sources)
+    live = Live(settings, engine, journal, counters, sources=sources)
     live.keep = lambda cassette, episode: live.player.save(cassette, episode)  # a reload swaps the player
     return live
 
 
-def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
+def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
     with collector_at_rest():
-        return _composed(sources, store, before)
+        return _composed(sources, counters, before)
 
 
-def _composed(sources: Sources, store: Store, before: "Live | None") -> tuple[Settings, Engine]:
+def _composed(sources: Sources, counters: Counters, before: "Live | None") -> tuple[Settings, Engine]:
     loaded = sources.load()
     settings, errors, tapes = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here
@@ -269,7 +269,7 @@ def _composed(sources: Sources, store: Store, before: "Live | None") -> tuple[Se
         shelf = before.engine.memory.shelf
         before.namespaces.load_cassettes(tapes.cassettes)
     return settings, Engine(
-        loaded.rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes
+        loaded.rules, policy(settings), counters, Memory(shelf, settings.background_polls), listed, tapes
     )
 
 
@@ -320,7 +320,7 @@ AT_START = ("host", "port", "log", "reload", "cors", "stored_answers", "stored_b
 async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
     async with live.changing:
-        settings, engine = await on_thread(partial(compose, sources, live.store, live))
+        settings, engine = await on_thread(partial(compose, sources, live.counters, live))
         kept = {name: getattr(live.settings, name) for name in AT_START}
         live.settings, live.engine = settings.model_copy(update=kept), engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])

@@ -1,42 +1,65 @@
-"""What one process remembers between requests: counters, buckets and kept values, within bounds of count and bytes."""
+"""What one process remembers between requests: counters, limits and kept values, within bounds of count and bytes."""
 
+from asyncio import Future, get_running_loop
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Generic
 
 from msgspec import Struct, field
 
-from mockserver.core.protocols import Draw, Value
+from mockserver.core.protocols import START, STATE, Draw, Entry, Gate, Value
+from mockserver.core.rates import Limits
 from mockserver.core.seed import monotonic
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
 
 
-class MemoryStore:
-    """Values and counters of each namespace; the longest idle namespaces are evicted."""
+class MemoryCounters:
+    """Counters and states of each namespace; the longest idle namespaces and keys are evicted."""
 
     def __init__(self, *, max_namespaces: int = MAX_NAMESPACES, max_keys: int = MAX_KEYS) -> None:
         self._spaces: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
         self._max_namespaces, self._max_keys = max_namespaces, max_keys
 
-    async def get(self, namespace: str, key: str) -> str | None:
-        return self._space(namespace).get(key) if namespace in self._spaces else None
-
-    async def set(self, namespace: str, key: str, value: str) -> None:
-        self._keep(self._space(namespace), key, value)
-
-    async def incr(self, namespace: str, key: str) -> int:
+    async def open(self, namespace: str, gates: Sequence[Gate], found: str | None) -> int | None:
         space = self._space(namespace)
-        value = int(space.get(key, "0")) + 1
-        self._keep(space, key, str(value))
-        return value
+        for index, (counter, times, state, becomes) in enumerate(gates):
+            if state is not None and (found or space.get(STATE, START)) != state:
+                continue
+            if times is not None and self._counted(space, counter) > times:
+                continue
+            if becomes is not None:
+                self._keep(space, STATE, becomes)
+            return index
+        return None
+
+    async def count(self, namespace: str, name: str) -> int:
+        return self._counted(self._space(namespace), name)
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
         return dict(self._spaces.get(namespace, {}))
 
+    async def set_state(self, namespace: str, state: str) -> None:
+        self._keep(self._space(namespace), STATE, state)
+
+    async def forget(self, namespace: str, names: Sequence[str]) -> None:
+        if namespace in self._spaces:
+            for name in names:
+                self._spaces[namespace].pop(name, None)
+
     async def clear(self, namespace: str) -> None:
         self._spaces.pop(namespace, None)
+
+    def filled(self, namespace: str, entries: Mapping[str, str]) -> "MemoryCounters":
+        self._space(namespace).update(entries)
+        return self
+
+    def _counted(self, space: OrderedDict[str, str], name: str) -> int:
+        value = int(space.get(name, "0")) + 1
+        self._keep(space, name, str(value))
+        return value
 
     def _space(self, namespace: str) -> OrderedDict[str, str]:
         space = self._spaces.setdefault(namespace, OrderedDict())
@@ -56,8 +79,8 @@ MAX_BUCKETS = 10_000  # for each namespace
 _HAIR = 1e-6  # seconds of tolerance: a request exactly on time is not too early
 
 
-class MemoryBuckets:
-    """Buckets of each namespace; if there are too many, full ones and then the oldest are dropped."""
+class MemoryTurnstile:
+    """Buckets and slots of each namespace; if there are too many buckets, full ones and then the oldest are dropped."""
 
     def __init__(
         self,
@@ -69,8 +92,60 @@ class MemoryBuckets:
         self._now = now
         self._spaces: dict[str, dict[str, float]] = {}
         self._max_namespaces, self._max_buckets = max_namespaces, max_buckets
+        self._active: dict[str, int] = {}
+        self._queues: dict[str, dict[str, Future[None]]] = {}  # in order of arrival
+        self._places = 0
 
-    async def draw(self, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
+    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Entry:
+        if limits.concurrent is None:
+            drawn, waits = self._drawn(namespace, draws)
+            return Entry("entered" if drawn else "empty", waits)
+        queue, active = self._queues.get(namespace, _NOBODY), self._active.get(namespace, 0)
+        free = active < limits.concurrent and not queue
+        if not free and len(queue) >= limits.queue:
+            return Entry("no_room")
+        drawn, waits = self._drawn(namespace, draws)
+        if not drawn:
+            return Entry("empty", waits)
+        self._places += 1
+        place = str(self._places)
+        if free:
+            self._active[namespace] = active + 1
+            return Entry("entered", waits, place)
+        self._queues.setdefault(namespace, {})[place] = get_running_loop().create_future()
+        return Entry("queued", waits, place)
+
+    async def wait(self, namespace: str, place: str, limits: Limits) -> None:
+        slot = self._queues.get(namespace, _NOBODY).get(place)
+        if slot is not None:
+            await slot
+
+    async def take(self, namespace: str, draws: Sequence[Draw]) -> Sequence[float]:
+        return self._drawn(namespace, draws)[1]
+
+    def leave(self, namespace: str, place: str, limits: Limits) -> None:
+        """Give a place back; the requests that have waited longest get the slots that are free now."""
+        most = inf if limits.concurrent is None else limits.concurrent
+        queue, active = self._queues.get(namespace, {}), self._active.get(namespace, 0)
+        if queue.pop(place, None) is None:
+            active -= 1
+        while queue and active < most:
+            slot = queue.pop(next(iter(queue)))
+            if not slot.done():  # else its request was cancelled, and has not left yet
+                slot.set_result(None)
+            active += 1
+        if not queue:
+            self._queues.pop(namespace, None)
+        if active:
+            self._active[namespace] = active
+        else:
+            self._active.pop(namespace, None)
+
+    async def clear(self, namespace: str) -> None:
+        self._spaces.pop(namespace, None)
+
+    def _drawn(self, namespace: str, draws: Sequence[Draw]) -> tuple[bool, list[float]]:
+        """Draw all or nothing. Return whether it was drawn, and each bucket's seconds until it is full."""
         now, space = self._now(), self._spaces.get(namespace)
         if space is None:
             space = self._opened(namespace)
@@ -91,9 +166,6 @@ class MemoryBuckets:
             self._tidy(space, now)
         return True, waits
 
-    async def clear(self, namespace: str) -> None:
-        self._spaces.pop(namespace, None)
-
     def _opened(self, namespace: str) -> dict[str, float]:
         if len(self._spaces) >= self._max_namespaces:
             del self._spaces[next(iter(self._spaces))]
@@ -107,22 +179,26 @@ class MemoryBuckets:
             del space[bucket]
 
 
+_NOBODY: Mapping[str, Future[None]] = {}
+
 NAMESPACES_IN_FULL = 10  # all namespaces together may take as much as these when full
 
 
 class _Space(Struct, Generic[Value]):
-    """The values of one namespace, oldest first, each with its size in bytes."""
+    """The values of one namespace, oldest first, each with its version and its size in bytes."""
 
-    entries: OrderedDict[str, tuple[Value, int]] = field(default_factory=OrderedDict)
+    entries: OrderedDict[str, tuple[Value, int, int]] = field(default_factory=OrderedDict)
     size: int = 0
+    versions: int = 0
 
     def put(self, key: str, value: Value, size: int) -> None:
-        self.size += size - (self.entries[key][1] if key in self.entries else 0)
-        self.entries[key] = (value, size)
+        self.size += size - (self.entries[key][2] if key in self.entries else 0)
+        self.versions += 1
+        self.entries[key] = (value, self.versions, size)
 
     def drop(self, key: str) -> None:
         if key in self.entries:
-            self.size -= self.entries.pop(key)[1]
+            self.size -= self.entries.pop(key)[2]
 
 
 class MemoryShelf(Generic[Value]):
@@ -133,9 +209,9 @@ class MemoryShelf(Generic[Value]):
         self._count, self._size, self._max_namespaces = count, size, max_namespaces
         self._whole = 0  # bytes of all namespaces
 
-    async def get(self, namespace: str, key: str) -> Value | None:
+    async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else entry[0]
+        return None if entry is None else entry[:2]
 
     def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         space = self._space(namespace)
@@ -145,16 +221,23 @@ class MemoryShelf(Generic[Value]):
             space.put(key, value, size)
         self._within_bounds(space)
 
-    async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        if namespace in self._spaces and key in (space := self._space(namespace)).entries:
-            self._whole -= space.size
-            space.put(key, value, size)
-            self._within_bounds(space)
+    async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
+        found = await self.get(namespace, key)
+        if found is None or found[1] != value[1]:
+            return False
+        space = self._space(namespace)
+        self._whole -= space.size
+        space.put(key, value[0], size)
+        self._within_bounds(space)
+        return True
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
-        return tuple(value for value, _ in self._space(namespace).entries.values())
+        return tuple(value for value, _, _ in self._space(namespace).entries.values())
+
+    async def count(self, namespace: str) -> int:
+        return len(self._spaces[namespace].entries) if namespace in self._spaces else 0
 
     async def clear(self, namespace: str) -> None:
         if namespace in self._spaces:

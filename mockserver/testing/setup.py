@@ -20,7 +20,7 @@ from mockserver.reports.failures import PlayedCassette, Problem
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, compose
 from mockserver.server.sources import Sources, compiled
-from mockserver.state.in_memory import MemoryShelf, MemoryStore
+from mockserver.state.in_memory import MemoryCounters, MemoryShelf
 from mockserver.testing.connections import allowed_hosts
 from mockserver.testing.options import ServerOptions, relative
 
@@ -137,10 +137,10 @@ class Composer:
         if key not in self._cached or not setup.cacheable:
             if len(self._cached) >= _MAX_CACHED:
                 self._cached.clear()
-            self._cached[key] = compose(setup.sources, MemoryStore())
+            self._cached[key] = compose(setup.sources, MemoryCounters())
         settings, engine = self._cached[key]
         shelf: MemoryShelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
-        return settings, altered(engine, store=MemoryStore(), memory=Memory(shelf, settings.background_polls))
+        return settings, altered(engine, counters=MemoryCounters(), memory=Memory(shelf, settings.background_polls))
 
 
 def load_rules(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:

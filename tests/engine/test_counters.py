@@ -6,14 +6,15 @@ from collections.abc import Mapping
 import pytest
 
 from mockserver.core.plan import Answer, Failure, Plan
+from mockserver.core.protocols import START
 from mockserver.engine.counters import (
-    START,
     ScenarioState,
     counters_of_rule,
     fault_counter,
     times_counter,
 )
-from mockserver.state.in_memory import MemoryStore
+from mockserver.rules.load import Rule
+from mockserver.state.in_memory import MemoryCounters
 from tests.kit.calls import Web, call
 from tests.kit.local import Local, local
 from tests.kit.rules import loaded
@@ -34,18 +35,22 @@ TWICE = "{name: twice, times: 2, then: {text: a}}"
 ASKED = "{name: asked, state: {is: start, becomes: asked}, then: {text: a}}"
 
 
+async def opens(counters: MemoryCounters, namespace: str, *rules: Rule) -> int | None:
+    return await ScenarioState(namespace, counters).first_open(rules)
+
+
 async def test_a_rule_answers_as_often_as_it_says_in_each_namespace() -> None:
-    (rule,), store = loaded(f"rules: [{TWICE}]"), MemoryStore()
-    assert [await ScenarioState("one", store).opens(rule) for _ in range(3)] == [True, True, False]
-    assert await ScenarioState("other", store).opens(rule)
+    (rule,), counters = loaded(f"rules: [{TWICE}]"), MemoryCounters()
+    assert [await opens(counters, "one", rule) for _ in range(3)] == [0, 0, None]
+    assert await opens(counters, "other", rule) == 0
 
 
 async def test_a_scenario_goes_from_state_to_state() -> None:
-    (rule,), store = loaded(f"rules: [{ASKED}]"), MemoryStore()
+    (rule,), counters = loaded(f"rules: [{ASKED}]"), MemoryCounters()
     assert START == "start"
-    assert await ScenarioState("one", store).opens(rule)
-    assert await store.get("one", "state") == "asked"
-    assert not await ScenarioState("one", store).opens(rule)
+    assert await opens(counters, "one", rule) == 0
+    assert await counters.entries("one") == {"state": "asked"}
+    assert await opens(counters, "one", rule) is None
 
 
 async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None:
@@ -54,12 +59,22 @@ async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None
         " {name: second, state: {is: b, becomes: c}, then: {faults: [slow]}},"
         " {name: stays, state: {}, then: {text: a}}]"
     )
-    store, opens = MemoryStore(), list[list[bool]]()
+    counters, found = MemoryCounters(), list[list[int | None]]()
     for _ in range(3):
-        scene = ScenarioState("one", store)
-        opens.append([await scene.opens(rule) for rule in (first, second, stays)])
-    assert opens == [[True, False, True], [False, True, False], [False, False, False]]
-    assert await store.get("one", "state") == "c"
+        scenario = ScenarioState("one", counters)
+        found.append([await scenario.first_open([rule]) for rule in (first, second, stays)])
+    assert found == [[0, None, 0], [None, 0, None], [None, None, None]]
+    assert await counters.entries("one") == {"state": "c"}
+
+
+async def test_of_several_rules_the_first_that_opens_is_counted_and_those_before_it() -> None:
+    rules = loaded(
+        "rules: [{name: a, times: 1, then: {text: a}}, {name: b, state: {is: b}, times: 1, then: {text: b}},"
+        " {name: c, times: 2, then: {text: c}}]"
+    )
+    counters = MemoryCounters()
+    assert [await opens(counters, "one", *rules) for _ in range(4)] == [0, 2, 2, None]
+    assert await counters.entries("one") == {"times a": "4", "times c": "3"}
 
 
 def server(*faults: str, seed: int = 0) -> Local:

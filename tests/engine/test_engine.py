@@ -12,7 +12,7 @@ from mockserver.engine.engine import FEW, Engine, altered, behind
 from mockserver.engine.memory import Memory
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
-from mockserver.state.in_memory import MemoryShelf, MemoryStore
+from mockserver.state.in_memory import MemoryCounters, MemoryShelf
 from tests.kit import calls
 from tests.kit.cassette_folder import CHAT, HEADERS, Folder, chat, episode, folder
 from tests.kit.local import Answered, Local, local
@@ -366,7 +366,7 @@ def test_many_rules_in_front_are_found_too() -> None:
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
     engine = local(FRONT_RULES).live.engine
-    elsewhere = altered(engine, store=MemoryStore(), memory=Memory(MemoryShelf(count=9, size=9_999)))
+    elsewhere = altered(engine, counters=MemoryCounters(), memory=Memory(MemoryShelf(count=9, size=9_999)))
     asked = calls.call("ab")
     sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
     assert sources == ["first", "second", "first", "second"]
@@ -382,4 +382,4 @@ def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
     engine = local(FRONT_RULES).live.engine
     made = altered(engine, tapes=local().live.player)
     assert made.tapes is not engine.tapes
-    assert (made.rules, made.store) == (engine.rules, engine.store)
+    assert (made.rules, made.counters) == (engine.rules, engine.counters)

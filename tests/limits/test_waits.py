@@ -17,7 +17,7 @@ from mockserver.dialects import discover
 from mockserver.server.handler import Handler
 from mockserver.server.limits import Limiter, Reservation
 from mockserver.server.routes import find, places
-from mockserver.state.in_memory import MemoryBuckets
+from mockserver.state.in_memory import MemoryTurnstile
 from tests.kit.clock import HandClock
 from tests.kit.local import Local, local
 
@@ -62,7 +62,7 @@ class Asking:
 
 def asking(stated: dict[str, Any], dialect: str, body: dict[str, Any], clock: HandClock) -> Asking:
     limits = TypeAdapter(LimitsSetting).validate_python(stated)
-    limiter = Limiter(MemoryBuckets(clock.time))
+    limiter = Limiter(MemoryTurnstile(clock.time))
     limiter.configure(limits, {}, answering().live.engine.policy.models)
     return Asking(limiter, dialect, json.dumps({"model": "m", **body}).encode())
 

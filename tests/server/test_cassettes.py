@@ -31,7 +31,7 @@ from mockserver.server.cassette_store import (
 from mockserver.server.live import start
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.sources import Sources
-from mockserver.state.in_memory import MemoryStore
+from mockserver.state.in_memory import MemoryCounters
 from tests.kit.cassette_folder import CHAT, Folder, chat, episode, folder, streamed
 
 MISSING = r'there is no cassette "chat" in .*; to record it, start with --record once and --upstream DIALECT=URL'
@@ -236,10 +236,10 @@ def player(held: Folder, record: Record = "none", name: str | None = "chat", **m
 
 def found(made: Player, *calls: Call, cassette: str | None = None) -> list[Lookup | None]:
     """What calls get one after another."""
-    store = MemoryStore()
+    counters = MemoryCounters()
 
     async def all_of_them() -> list[Lookup | None]:
-        return [await made.play(call, store, cassette) for call in calls]
+        return [await made.play(call, counters, cassette) for call in calls]
 
     return asyncio.run(all_of_them())
 

@@ -162,7 +162,7 @@ def test_a_conversation_is_explained_as_a_whole() -> None:
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
     assert explained(server, reach(more, "openai").call(strict=False)).source.endswith("second")
-    assert len(asyncio.run(server.live.engine.memory.shelf.values("default"))) == 1
+    assert asyncio.run(server.live.engine.memory.shelf.count("default")) == 1
 
 
 def test_refusals_failures_and_faults() -> None:

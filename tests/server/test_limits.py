@@ -11,9 +11,9 @@ from mockserver.core.plan import Usage as Used
 from mockserver.core.rates import Limits, Rate, Standings
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.limits import Charge, Concurrency, Limiter, Reservation
+from mockserver.server.limits import Charge, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.state.in_memory import MemoryBuckets
+from mockserver.state.in_memory import MemoryTurnstile
 from tests.state.test_buckets import Hand
 
 RPM, TPM = Rate("requests", "minute", 3), Rate("tokens", "minute", 100)
@@ -21,7 +21,7 @@ MODELS = Catalogue({"*": Model(), "o3": Model(aliases=("o",)), "gpt": Model(limi
 
 
 def limits(*rates: Rate, clock: Hand | None = None, **more: Any) -> Limiter:
-    limiter = Limiter(MemoryBuckets(clock or Hand()))
+    limiter = Limiter(MemoryTurnstile(clock or Hand()))
     limiter.configure(Limits(rates, **more), {}, MODELS)
     return limiter
 
@@ -156,47 +156,50 @@ async def test_a_refusal_for_a_rate_keeps_no_slot() -> None:
 # --- concurrency
 
 
-async def forever() -> None:
-    """A client that does not leave."""
-    await asyncio.Future()
+FREE = Charge((), ())
 
 
 async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:
-    slots = Concurrency(Limits(concurrent=1, queue=2))
-    slots.acquire("n")
-    gone = asyncio.Event()
+    limiter = limits(concurrent=1, queue=2)
+    gone, working = asyncio.Event(), reserve(limiter)
+    await working.take(FREE)
 
-    async def left() -> None:
+    async def receive() -> Any:
         await gone.wait()
+        return await left()
 
-    first = asyncio.create_task(slots.wait("n", left))
-    second = asyncio.create_task(slots.wait("n", forever))
+    first = asyncio.create_task(reserve(limiter, receive).take(FREE))
+    await asyncio.sleep(0.01)
+    second = asyncio.create_task(reserve(limiter).take(FREE))
     await asyncio.sleep(0.01)
     gone.set()
     await asyncio.sleep(0)  # now the client has left
-    slots.release("n")
+    working.release()
     with pytest.raises(ClientLeftError):
         await first
     await asyncio.wait_for(second, 5)
 
 
 async def test_a_wait_that_is_cancelled_leaves_nothing() -> None:
-    slots = Concurrency(Limits(concurrent=1, queue=1))
-    slots.acquire("n")
-    waiting = asyncio.create_task(slots.wait("n", forever))
+    limiter = limits(concurrent=1, queue=1)
+    working, one = reserve(limiter), reserve(limiter)
+    await working.take(FREE)
+    waiting = asyncio.create_task(one.take(FREE))
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    slots.release("n")
-    assert slots.acquire("n")
+    one.release()
+    working.release()
+    await reserve(limiter).take(FREE)
 
 
 async def test_limits_may_be_lifted_while_some_wait() -> None:
-    slots = Concurrency(Limits(concurrent=1, queue=2))
-    slots.acquire("n")
-    waiting = [asyncio.create_task(slots.wait("n", forever)) for _ in range(2)]
-    await asyncio.sleep(0)
-    slots.limits = Limits()
-    slots.release("n")
+    limiter = limits(concurrent=1, queue=2)
+    working = reserve(limiter)
+    await working.take(FREE)
+    waiting = [asyncio.create_task(reserve(limiter).take(FREE)) for _ in range(2)]
+    await asyncio.sleep(0.01)
+    limiter.limits = Limits()
+    working.release()
     await asyncio.gather(*waiting)

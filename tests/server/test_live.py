@@ -53,7 +53,7 @@ def test_the_limiter_follows_the_settings() -> None:
     assert limiter is not None
     live.settings = Settings.model_validate({"limits": {"requests_per_minute": 6}})
     assert live.limiter is limiter
-    assert limiter.concurrency.limits == live.settings.limits
+    assert limiter.limits == live.settings.limits
 
 
 def test_remembered_values_are_valid_for_their_owner() -> None:
@@ -202,7 +202,7 @@ ONE, TWO, THREE = (episode(chat("hi"), answer) for answer in ("1", "2", "3"))
 async def replayed(live: Live) -> str:
     call = parse_sent("openai", ONE.request)
     assert call is not None
-    found = await live.player.play(call, live.store)
+    found = await live.player.play(call, live.counters)
     assert found is not None
     return found.outcome.bytes.decode() if isinstance(found.outcome, Recorded) else str(found.outcome)
 

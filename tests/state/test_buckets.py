@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from mockserver.core.protocols import Draw
-from mockserver.state.in_memory import MemoryBuckets
+from mockserver.core.rates import Limits
+from mockserver.state.in_memory import MemoryTurnstile
 
 
 @dataclass
@@ -23,77 +24,82 @@ def third(bucket: str = "a") -> Draw:
     return Draw(bucket, 60.0, 20.0, 20.0)
 
 
+async def draw(turnstile: MemoryTurnstile, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
+    entry = await turnstile.enter(namespace, draws, Limits())
+    return entry.result == "entered", list(entry.waits)
+
+
 async def test_a_bucket_starts_full_and_refills_continuously() -> None:
     clock = Hand()
-    buckets = MemoryBuckets(clock)
-    drawn = [await buckets.draw("n", (third(),)) for _ in range(4)]
+    buckets = MemoryTurnstile(clock)
+    drawn = [await draw(buckets, "n", (third(),)) for _ in range(4)]
     assert drawn == [(True, [20.0]), (True, [40.0]), (True, [60.0]), (False, [60.0])]
     clock.at += 18
-    assert await buckets.draw("n", (third(),)) == (False, [42.0])
+    assert await draw(buckets, "n", (third(),)) == (False, [42.0])
     clock.at += 2
-    assert await buckets.draw("n", (third(),)) == (True, [60.0])
+    assert await draw(buckets, "n", (third(),)) == (True, [60.0])
     clock.at += 1000
-    assert await buckets.draw("n", (third(),)) == (True, [20.0])
+    assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
 async def test_all_is_drawn_or_nothing() -> None:
-    buckets = MemoryBuckets(Hand())
+    buckets = MemoryTurnstile(Hand())
     greedy = Draw("b", 10.0, 11.0, 11.0)
-    assert await buckets.draw("n", (third(), greedy)) == (False, [0.0, 0.0])
-    assert await buckets.draw("n", (third(),)) == (True, [20.0])
+    assert await draw(buckets, "n", (third(), greedy)) == (False, [0.0, 0.0])
+    assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
 async def test_more_may_be_taken_than_is_needed_which_leaves_a_debt() -> None:
     clock = Hand()
-    buckets = MemoryBuckets(clock)
-    assert await buckets.draw("n", (Draw("a", 60.0, 10.0, 90.0),)) == (True, [90.0])
+    buckets = MemoryTurnstile(clock)
+    assert await draw(buckets, "n", (Draw("a", 60.0, 10.0, 90.0),)) == (True, [90.0])
     clock.at += 49
-    assert (await buckets.draw("n", (third(),)))[0] is False
+    assert (await draw(buckets, "n", (third(),)))[0] is False
     clock.at += 1
-    assert await buckets.draw("n", (third(),)) == (True, [60.0])
+    assert await draw(buckets, "n", (third(),)) == (True, [60.0])
 
 
 async def test_what_is_given_back_is_there_again_and_no_more() -> None:
-    buckets = MemoryBuckets(Hand())
-    await buckets.draw("n", (third(),))
-    assert await buckets.draw("n", (Draw("a", 60.0, float("-inf"), -5.0),)) == (True, [15.0])
-    await buckets.draw("n", (Draw("a", 60.0, float("-inf"), -500.0),))
-    assert await buckets.draw("n", (third(),)) == (True, [20.0])
+    buckets = MemoryTurnstile(Hand())
+    await draw(buckets, "n", (third(),))
+    assert await draw(buckets, "n", (Draw("a", 60.0, float("-inf"), -5.0),)) == (True, [15.0])
+    await draw(buckets, "n", (Draw("a", 60.0, float("-inf"), -500.0),))
+    assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
 @pytest.mark.parametrize("other", [("n", "b"), ("m", "a")])
 async def test_buckets_and_namespaces_are_apart(other: tuple[str, str]) -> None:
-    buckets = MemoryBuckets(Hand())
+    buckets = MemoryTurnstile(Hand())
     for _ in range(3):
-        await buckets.draw("n", (third(),))
+        await draw(buckets, "n", (third(),))
     namespace, bucket = other
-    assert await buckets.draw(namespace, (third(bucket),)) == (True, [20.0])
+    assert await draw(buckets, namespace, (third(bucket),)) == (True, [20.0])
     await buckets.clear("n")
-    assert await buckets.draw("n", (third(),)) == (True, [20.0])
+    assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
 async def test_of_too_many_those_go_first_that_are_full() -> None:
     clock = Hand()
-    buckets = MemoryBuckets(clock, max_buckets=10)
-    await buckets.draw("n", (third("empty"),))
-    await buckets.draw("n", (third("empty"), *(Draw(name, 1.0, 1.0, 1.0) for name in ("full", "too"))))
+    buckets = MemoryTurnstile(clock, max_buckets=10)
+    await draw(buckets, "n", (third("empty"),))
+    await draw(buckets, "n", (third("empty"), *(Draw(name, 1.0, 1.0, 1.0) for name in ("full", "too"))))
     clock.at += 10
     for number in range(8):
-        await buckets.draw("n", (third(str(number)),))
-    assert await buckets.draw("n", (third("empty"),)) == (True, [50.0])
+        await draw(buckets, "n", (third(str(number)),))
+    assert await draw(buckets, "n", (third("empty"),)) == (True, [50.0])
 
 
 async def test_of_too_many_that_are_used_the_oldest_go() -> None:
-    buckets = MemoryBuckets(Hand(), max_buckets=10)
+    buckets = MemoryTurnstile(Hand(), max_buckets=10)
     for number in range(100):
-        await buckets.draw("n", (third(str(number)),))
-    assert await buckets.draw("n", (third("99"),)) == (True, [40.0])
-    assert await buckets.draw("n", (third("0"),)) == (True, [20.0])
+        await draw(buckets, "n", (third(str(number)),))
+    assert await draw(buckets, "n", (third("99"),)) == (True, [40.0])
+    assert await draw(buckets, "n", (third("0"),)) == (True, [20.0])
 
 
 async def test_namespaces_are_bounded() -> None:
-    buckets = MemoryBuckets(Hand(), max_namespaces=2)
+    buckets = MemoryTurnstile(Hand(), max_namespaces=2)
     for name in ("a", "b", "c"):
-        await buckets.draw(name, (third(),))
-    assert await buckets.draw("c", (third(),)) == (True, [40.0])
-    assert await buckets.draw("a", (third(),)) == (True, [20.0])
+        await draw(buckets, name, (third(),))
+    assert await draw(buckets, "c", (third(),)) == (True, [40.0])
+    assert await draw(buckets, "a", (third(),)) == (True, [20.0])

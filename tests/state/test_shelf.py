@@ -11,12 +11,12 @@ async def filled(shelf: MemoryShelf[str], *keys: str, size: int = 1, namespace: 
 
 async def test_values_belong_to_a_namespace() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9), "x")
-    assert (await shelf.get("a", "x"), await shelf.get("b", "x"), await shelf.get("a", "y")) == ("X", None, None)
+    assert (await shelf.get("a", "x"), await shelf.get("b", "x"), await shelf.get("a", "y")) == (("X", 1), None, None)
 
 
 async def test_who_only_looks_makes_nobody_go() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9, max_namespaces=1), "x")
-    await shelf.change("b", "x", "was never there", size=1)
+    assert not await shelf.change("b", "x", ("was never there", 1), size=1)
     assert (await shelf.get("b", "x"), await shelf.values("b"), await shelf.values("a")) == (None, (), ("X",))
 
 
@@ -38,8 +38,9 @@ async def test_a_value_that_is_put_again_is_the_newest_and_counts_once() -> None
 
 async def test_a_value_that_is_changed_keeps_its_place() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9), "x", "y", size=4)
-    await shelf.change("a", "x", "changed", size=3)
-    await shelf.change("a", "z", "was never there", size=1)
+    assert await shelf.change("a", "x", ("changed", 1), size=3)
+    assert not await shelf.change("a", "x", ("too late", 1), size=3)
+    assert not await shelf.change("a", "z", ("was never there", 1), size=1)
     assert await shelf.values("a") == ("changed", "Y")
     await filled(shelf, "z", size=2)
     assert await shelf.values("a") == ("changed", "Y", "Z")
@@ -68,7 +69,7 @@ async def test_of_too_many_namespaces_the_longest_idle_goes() -> None:
     shelf = MemoryShelf[str](count=9, size=9, max_namespaces=2)
     for namespace in ("a", "b", "a", "c"):
         await filled(shelf, "x", namespace=namespace)
-    assert (await shelf.get("a", "x"), await shelf.get("b", "x")) == ("X", None)
+    assert (await shelf.values("a"), await shelf.values("b")) == (("X",), ())
 
 
 async def test_full_namespaces_push_out_the_longest_idle_ones() -> None:
@@ -85,4 +86,4 @@ async def test_the_room_of_a_namespace_that_was_forgotten_is_free_again() -> Non
         for number in range(NAMESPACES_IN_FULL):
             await shelf.clear(str(number))
             await filled(shelf, "x", size=9, namespace=str(number))
-    assert await shelf.get("0", "x") == "X"
+    assert await shelf.values("0") == ("X",)

@@ -26,7 +26,7 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
     setup = Setup.of(file)
     first, again = setups.compose(setup)[1], setups.compose(setup)[1]
     assert first.rules is again.rules
-    assert first.store is not again.store
+    assert first.counters is not again.counters
     assert first.memory.shelf is not again.memory.shelf
     file.write_text("rules: [{name: b, then: {text: b}}]")
     os.utime(file, (1, 1))

@@ -108,7 +108,7 @@ async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
         call = await on_thread(partial(reached.call, strict=live.settings.strict))
     except ConfigError:
         return {"asked": None}
-    call = replace(await whole(live.engine, call), attempt=attempt)
+    call = replace(await whole(live.engine, call, {}), attempt=attempt)
     return {"asked": _asked(call, of_row(row)), **await on_thread(partial(_why, row, call))}
 
 

@@ -17,7 +17,8 @@ from mockserver.config.errors import CassetteError, Mistake, MockserverError, So
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.engine.counters import ATTEMPT, START, STATE, TIMES, counters_of_rule
+from mockserver.core.protocols import START, STATE
+from mockserver.engine.counters import ATTEMPT, TIMES, counters_of_rule
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
@@ -57,7 +58,7 @@ async def put(asked: ControlRequest) -> Response:
     if not isinstance(state, str) or not state:
         raise RefusedError(400, 'the body must be {"state": "..."}, the state that rules ask for')
     namespace = await _in_use(asked)
-    await asked.live.store.set(namespace, STATE, state)
+    await asked.live.counters.set_state(namespace, state)
     return json_response(await _of(namespace, asked))
 
 
@@ -96,7 +97,7 @@ async def _in_use(asked: ControlRequest) -> str:
 
 async def _of(name: str, asked: ControlRequest) -> dict[str, Json]:
     live, space = asked.live, asked.live.namespaces.get(name)
-    entries = await live.store.entries(name)
+    entries = await live.counters.entries(name)
     rows = live.journal.rows(name)
     times, attempts = [
         {key.removeprefix(kind): int(value) for key, value in entries.items() if key.startswith(kind)}
@@ -112,7 +113,7 @@ async def _of(name: str, asked: ControlRequest) -> dict[str, Json]:
         "timing": space.timed,
         "calls": len(rows),
         "open": sum(not row.ended for row in rows),
-        "stored_answers": len(await live.engine.memory.shelf.values(name)),
+        "stored_answers": await live.engine.memory.shelf.count(name),
     }
 
 
@@ -309,11 +310,12 @@ async def _removed(asked: ControlRequest, space: Namespace, gone: Sequence[Rule]
 async def _uncount(asked: ControlRequest, rules: Iterable[Rule]) -> None:
     """Reset the counters of removed rules: one that is added again by the same name starts over."""
     live, namespace = asked.live, asked.namespace
-    counted = await live.store.entries(namespace)
+    counted, gone = await live.counters.entries(namespace), list[str]()
     for rule in rules:
         live.journal.hits(namespace).pop(rule.source, None)
-        for counter in counters_of_rule(rule.name, counted) if rule.counts or rule.then.order_dependent else ():
-            await live.store.set(namespace, counter, "0")
+        if rule.counts or rule.then.order_dependent:
+            gone += counters_of_rule(rule.name, counted)
+    await live.counters.forget(namespace, gone)
 
 
 def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:

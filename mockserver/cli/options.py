@@ -19,7 +19,10 @@ REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repe
 
 # The sections of --help for commands that take every setting.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Server": ("host", "port", "reload", "log", "cors", "allowed_hosts", "control_token", "source_headers"),
+    "Server": (
+        *("host", "port", "reload", "log", "cors", "allowed_hosts", "control_token"),
+        *("inspector", "inspector_writes", "source_headers"),
+    ),
     "Answers": ("unmatched", "lint", "seed", "clock", "ids", "tokenizer", "timing", "profiles", "background_polls"),
     "Provider": ("dialect", "models", "known_models", "keys", "limits", "strict"),
     "Record and replay": (

@@ -17,7 +17,7 @@ import click
 from mockserver.cli.options import GroupedCommand, rules_argument, setting_flags, sources
 from mockserver.config.settings import Settings
 from mockserver.core.exchange import Exchange
-from mockserver.core.http import is_loopback
+from mockserver.core.http import CONTROL, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import client_configs
@@ -64,7 +64,14 @@ def banner(live: Live, given: Sources, port: int) -> str:
     files = ", ".join(map(str, given.files))
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
-    return "\n".join((first, *_recording(live), *bases, *warnings(live)))
+    return "\n".join((first, *_recording(live), *bases, *_inspector(live, address), *warnings(live)))
+
+
+def _inspector(live: Live, address: str) -> Iterator[str]:
+    """Where the inspector is; a generated token is in the fragment, which no server and no log gets."""
+    generated = live.settings.control_token is None and live.control_token is not None
+    if live.settings.inspector:
+        yield f"  {'inspector':<12} {address}{CONTROL}/{f'#token={live.control_token}' if generated else ''}"
 
 
 def _recording(live: Live) -> Iterator[str]:
@@ -83,7 +90,7 @@ def _recording(live: Live) -> Iterator[str]:
 def warnings(live: Live) -> Iterator[str]:
     """Why recording cannot work, and who can reach the server.
 
-    This is the only place that prints a generated control token.
+    Only this and the inspector's address print a generated control token.
     """
     settings, record = live.settings, f"  record is {live.settings.record}, but"
     if settings.record != "none" and settings.cassette is None:

@@ -162,6 +162,8 @@ class Settings(BaseModel):
         repr=False,
         description="The token that control paths require. Default: none on loopback, else a random one.",
     )
+    inspector: bool = Field(True, description="Serve the inspector, a page that shows the calls, at /__mockserver__/.")
+    inspector_writes: bool = Field(False, description="Let the inspector change rules in the rules files.")
     source_headers: bool = Field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
     reload: bool = Field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = Field("none", description="Log a line for each request, as text or JSON.")

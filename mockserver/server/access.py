@@ -92,7 +92,7 @@ def _is_unchangeable(authority: bytes) -> bool:
 
 
 def _check_browser(http: HttpRequest, settings: Settings, *, forwarded: bool) -> None:
-    fields = _fields(http.headers)
+    fields = fields_of(http.headers)
     if "service-worker" in fields:
         raise Failure("forbidden", "Answers of this server are no scripts for service workers.")
     if "sec-purpose" in fields:  # what pages make a browser prefetch says sec-fetch-site: none
@@ -144,30 +144,29 @@ class Guard(Struct, frozen=True, eq=False):
 
     app: ASGIApp
     live: Live
+    open: frozenset[str] = OPEN  # paths that need no token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         else:
-            await (_refusal(scope, self.live) or self.app)(scope, receive, _secured(send))
+            await (self._refusal(scope) or self.app)(scope, receive, _secured(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The answer to the first thing that is wrong with a request to a control path, or None."""
+        fields, method, settings = fields_of(scope["headers"]), scope["method"], self.live.settings
+        status, headers = 403, dict[str, str]()
+        visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
+        wrong = _of_host(fields, settings) or _of_origin(fields, settings, visit=visit) or _of_change(fields, method)
+        if wrong is None and scope["path"] not in self.open and (wrong := _of_token(fields, self.live)) is not None:
+            status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
+        if wrong is None:
+            return None
+        code, message = wrong
+        return Response(json.dumps({"error": message, "code": code}), status, headers, "application/json")
 
 
-def _refusal(scope: Scope, live: Live) -> Response | None:
-    """The answer to the first thing that is wrong with a request to a control path, or None."""
-    fields, method = _fields(scope["headers"]), scope["method"]
-    status, headers = 403, dict[str, str]()
-    visit = (method, fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("GET", "navigate", "document")
-    wrong = _of_host(fields, live.settings) or _of_origin(fields, live.settings, visit=visit)
-    wrong = wrong or _of_change(fields, method)
-    if wrong is None and scope["path"] not in OPEN and (wrong := _of_token(fields, live)) is not None:
-        status, headers = 401, {"www-authenticate": 'Bearer realm="mockserver"'}
-    if wrong is None:
-        return None
-    code, message = wrong
-    return Response(json.dumps({"error": message, "code": code}), status, headers, "application/json")
-
-
-def _fields(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
+def fields_of(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
     """The headers of a request by name. Repeated ones are joined, so that no check can take the wrong one."""
     fields: dict[str, str] = {}
     for name, value in headers:

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.dialects import discover
-from mockserver.server.access import Guard
+from mockserver.server.access import OPEN, Guard
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
 from mockserver.server.routes import PARAMETERS, Endpoint, nearest, own_places, owner, places, tidy
@@ -41,15 +41,16 @@ def _routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
 
 def _whole_app(live: Live) -> Router:
     """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
-    from mockserver.server.control import Control  # a server that only answers calls does not need it
+    from mockserver.server import inspector  # a server that only answers calls needs neither
+    from mockserver.server.control import Control
 
     known = places(discover(), live.settings.dialect)
     routes, unknown = _routes(live, known), Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # a line feed may follow
-    own = Mount(CONTROL, Guard(Control(live), live))
-    app = FastRouter([*routes, named, own], unknown)
+    guarded = Guard(Control(live), live, OPEN | inspector.PATHS)
+    app = FastRouter([*routes, named, Route(CONTROL, guarded), Mount(CONTROL, guarded)], unknown)
     unknown.app = app
     return app
 

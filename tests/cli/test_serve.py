@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,22 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     assert [line.split() for line in bases] == [
         *([name, f"http://127.0.0.1:8123{dialect.mounts[0]}"] for name, dialect in discover().items()),
         ["http://127.0.0.1:8123/v1", "(speaks", "openai)"],
+        ["inspector", "http://127.0.0.1:8123/__mockserver__/"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        ({"host": "0.0.0.0"}, "  inspector    http://0.0.0.0:1/__mockserver__/#token={token}"),
+        ({"host": "0.0.0.0", "control_token": "my-very-own-token"}, "  inspector    http://0.0.0.0:1/__mockserver__/"),
+        ({"inspector": False}, None),
+    ],
+)
+def test_the_banner_names_the_inspector(flags: dict[str, Any], line: str | None) -> None:
+    live = start(sources := Sources(flags=flags))
+    found = [each for each in banner(live, sources, 1).splitlines() if "inspector" in each]
+    assert found == ([] if line is None else [line.format(token=live.control_token)])
 
 
 def test_the_banner_names_the_status_of_an_unmatched_request() -> None:

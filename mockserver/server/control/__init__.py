@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from msgspec import Struct
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
+from mockserver.server.access import fields_of
 from mockserver.server.control import calls, state
 from mockserver.server.control.requests import ControlRequest, RefusedError, View
+from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
@@ -29,11 +31,14 @@ class Control(Struct, frozen=True):
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         method, path = "GET" if scope["method"] == "HEAD" else scope["method"], path_of(scope)
+        if self.live.settings.inspector and (path == CONTROL or path in ASSETS):
+            return _page(method, path, scope)
         views, item = VIEWS.get(path, {}), ""
         for front in ITEMS:
             if path.startswith(front) and path != front:
                 views, item = ITEMS[front], path.removeprefix(front)
         if not views:
+            path = path.removeprefix(CONTROL)
             near = get_close_matches(path, PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
             hint = f"; did you mean {CONTROL}{near[0]}?" if near else f"; there are {', '.join(PATHS)} below {CONTROL}"
             raise RefusedError(404, f"nothing is at {CONTROL}{path[:200]}{hint}")
@@ -50,6 +55,12 @@ class Control(Struct, frozen=True):
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
         kind = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
         return await views[method](ControlRequest(self.live, namespace, query, item, body=body, kind=kind))
+
+
+def _page(method: str, path: str, scope: Scope) -> Response:
+    if method != "GET":
+        raise RefusedError(405, f"the inspector takes GET, not {method}", headers={"allow": "GET"})
+    return RedirectResponse(f"{CONTROL}/") if path == CONTROL else asset(path, fields_of(scope["headers"]))
 
 
 # The views at each path, by method; ITEMS end with the name of one item.

@@ -170,6 +170,12 @@ class EpisodeIndex:
         return self._by_key.get(key, ())
 
     @property
+    def repeated(self) -> tuple[int, int] | None:
+        """The numbers of two episodes that answer the same request, if there are any."""
+        several = (entries for entries in self._by_key.values() if len(entries) > 1)
+        return next(((entries[0].number, entries[1].number) for entries in several), None)
+
+    @property
     def entries(self) -> tuple[IndexedEpisode, ...]:
         found = (entry for entries in tuple(self._by_key.values()) for entry in tuple(entries))
         return tuple(sorted(found, key=lambda entry: entry.number))

@@ -22,7 +22,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import client_configs
 from mockserver.server.cassette_store import CassetteChoice, file_of
-from mockserver.server.live import Live, start
+from mockserver.server.live import Live, Worker, start
 from mockserver.server.masking import of_row
 from mockserver.server.routes import bare
 from mockserver.server.sources import Sources
@@ -43,12 +43,26 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
     given = sources(rules, flags)
     live = start(given)
-    live.journal.on_close = remark_logger(request_logger(live.settings.log))
-    log_errors()
+    if live.settings.workers > 1:
+        from mockserver.server.workers import check_stateless, run_workers
+
+        check_stateless(live.settings.workers, live.settings, live.engine)
+    say = log_server(live)
     listener = bind(live.settings.host, live.settings.port)
-    say = partial(click.echo, err=True)
-    say(banner(live, given, listener.getsockname()[1]))
-    serve(live, given, listener, say)
+    text = banner(live, given, listener.getsockname()[1])
+    if live.settings.workers > 1:
+        run_workers(live, log_server, listener, partial(say, text))
+    else:
+        say(text)
+        serve(live, given, listener, say)
+
+
+def log_server(live: Live) -> Callable[[str], None]:
+    """Log the requests and errors of a server; return what prints its messages. Workers name themselves."""
+    name = "" if live.worker is None else f"worker {live.worker.number}: "
+    live.journal.on_close = remark_logger(request_logger(live.settings.log, worker=live.worker))
+    log_errors(name=name)
+    return lambda message: click.echo(name + message, err=True)
 
 
 def banner(live: Live, given: Sources, port: int) -> str:
@@ -64,7 +78,9 @@ def banner(live: Live, given: Sources, port: int) -> str:
     files = ", ".join(map(str, given.files))
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
-    return "\n".join((first, *_recording(live), *bases, *_inspector(live, address), *warnings(live)))
+    several = live.settings.workers > 1
+    workers = [f"  {live.settings.workers} workers, which share nothing: answers are not stored"] if several else []
+    return "\n".join((first, *workers, *_recording(live), *bases, *_inspector(live, address), *warnings(live)))
 
 
 def _inspector(live: Live, address: str) -> Iterator[str]:
@@ -117,10 +133,10 @@ def _is_writable(folder: Path) -> bool:
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
 
-def request_logger(kind: str, *, err: bool = False) -> Callable[[Exchange], None] | None:
+def request_logger(kind: str, *, err: bool = False, worker: Worker | None = None) -> Callable[[Exchange], None] | None:
     """A function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
     line = LOG_LINES[kind]
-    return None if line is None else lambda exchange: click.echo(line(exchange), err=err)
+    return None if line is None else lambda exchange: click.echo(line(exchange, worker), err=err)
 
 
 def remark_logger(log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
@@ -146,16 +162,18 @@ def remarks_of(exchange: Exchange) -> list[str]:
 _MAX_REMARKS = 1_000
 
 
-def _text_line(exchange: Exchange) -> str:
+def _text_line(exchange: Exchange, worker: Worker | None) -> str:
     secrets = of_row(exchange)
     path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
     result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
-    return f"{exchange.seq} {exchange.method} {path} -> {result}"
+    name = "" if worker is None else f"worker {worker.number}: "
+    return f"{name}{exchange.seq} {exchange.method} {path} -> {result}"
 
 
-def _json_line(exchange: Exchange) -> str:
+def _json_line(exchange: Exchange, worker: Worker | None) -> str:
     secrets = of_row(exchange)
     values = {name: getattr(exchange, name) for name in _LOGGED} | {"remarks": remarks_of(exchange)}
+    values |= {} if worker is None else {"worker": worker.number}
     return json.dumps(
         {name: secrets.text(value)[:LONGEST] if isinstance(value, str) else value for name, value in values.items()}
     )
@@ -165,13 +183,17 @@ _LOGGED = (
     *("seq", "at", "method", "path", "dialect", "operation", "model", "namespace"),
     *("source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded"),
 )
-LOG_LINES: Mapping[str, Callable[[Exchange], str] | None] = {"none": None, "text": _text_line, "json": _json_line}
+LOG_LINES: Mapping[str, Callable[[Exchange, Worker | None], str] | None] = {
+    "none": None,
+    "text": _text_line,
+    "json": _json_line,
+}
 
 
-def log_errors(*ignored: str) -> None:
+def log_errors(*ignored: str, name: str = "") -> None:
     """Write the log records of this process to stderr, escaped and with credentials masked, but for some loggers'."""
     handler = logging.StreamHandler()
-    handler.setFormatter(RedactingFormatter("%(message)s"))
+    handler.setFormatter(RedactingFormatter(f"{name}%(message)s"))
     handler.addFilter(lambda record: record.name not in ignored)
     logging.basicConfig(handlers=[handler])
 

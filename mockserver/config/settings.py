@@ -45,6 +45,12 @@ class Settings(BaseModel):
         description="The address to listen on. Addresses other than loopback open the server to the network.",
     )
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    workers: int = Field(
+        1,
+        ge=1,
+        le=500,
+        description="How many processes serve. Several refuse rules and settings that count or keep anything.",
+    )
     dialect: str = Field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
     unmatched: Annotated[
         AsText[Literal["generate", "error"]] | AsTable[UnmatchedError],

@@ -218,13 +218,14 @@ def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
     if before is not None:
         earlier = f"the earlier rule{before.quoted_name} ({before.where})"
         yield Remark(rule, f"never answers: {earlier} matches whenever it does", before)
-    if why := _counts(rule):
+    if why := order_dependence(rule):
         yield Remark(rule, f"depends on the order of calls: it uses {', '.join(why)}")
     if not rule.counts and all(rule.then.answers):
         seen.add(rule)
 
 
-def _counts(rule: Rule) -> list[str]:
+def order_dependence(rule: Rule) -> list[str]:
+    """Name what in a rule depends on the order of calls."""
     stated = {"times": rule.times is not None, "state": rule.state is not None, "attempt": "attempt" in rule.when.uses}
     return [*(name for name, there in stated.items() if there), *rule.then.order_dependent]
 

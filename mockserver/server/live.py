@@ -160,6 +160,13 @@ class Namespaces:
         self.evicted.append(oldest)
 
 
+class Worker(Struct, frozen=True):
+    """Which of several worker processes this is, from 1. They share nothing."""
+
+    number: int
+    count: int
+
+
 class Live(Struct):
     """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests."""
 
@@ -177,6 +184,8 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     made_token: str = field(default_factory=token)  # for control paths that need one if none is set
+    worker: Worker | None = None  # if there are several
+    check_reload: Callable[[Settings, Engine], None] | None = None  # raises ConfigError for what cannot be swapped in
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
 
@@ -314,13 +323,18 @@ _EVERY = 500  # milliseconds after which cassettes are looked at
 log = logging.getLogger("mockserver")
 
 # Settings that a running server cannot change.
-AT_START = ("host", "port", "log", "reload", "cors", "stored_answers", "stored_bytes", "journal_calls", "journal_bytes")
+AT_START = (
+    *("host", "port", "workers", "log", "reload", "cors"),
+    *("stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
+)
 
 
 async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
     async with live.changing:
         settings, engine = await on_thread(partial(compose, sources, live.counters, live))
+        if live.check_reload is not None:
+            live.check_reload(settings, engine)
         kept = {name: getattr(live.settings, name) for name in AT_START}
         live.settings, live.engine = settings.model_copy(update=kept), engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])

@@ -22,12 +22,14 @@ from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import DefaultDialect
 from mockserver.server.fast_path import FastPath
+from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
 from mockserver.server.sources import Sources
 
 BACKLOG = 65_535  # connections that wait to be accepted; systems allow less, and reset those that are too many
 GRACE = 3  # seconds that open streams get once the server is told to stop
+DRAIN = 0.5  # seconds that quiet connections get then
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -78,7 +80,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
-    server = _Server(configured(live, watching(live, sources, say), GRACE))
+    server = _Server(configured(live, watching(live, sources, say), GRACE, DRAIN))
 
     def stop(*_: object) -> None:
         server.should_exit = True
@@ -92,13 +94,16 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     server.run(sockets=[listener])
 
 
-def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Config:
-    """uvicorn's configuration; `grace`: seconds for open streams when the server stops."""
+def configured(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
+    """uvicorn's configuration; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Config(
         with_cors(DefaultDialect(live, lifespan), live.settings.cors),
         http=protocol_factory(
-            refusal(live), unread=live.unsent, fast_path=None if live.settings.cors else FastPath(live)
+            refusal(live),
+            Deadlines(drain=drain),
+            unread=live.unsent,
+            fast_path=None if live.settings.cors else FastPath(live),
         ),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from msgspec import Struct
+from starlette.datastructures import MutableHeaders
 from starlette.responses import RedirectResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
@@ -13,7 +14,7 @@ from mockserver.server.access import fields_of
 from mockserver.server.control import calls, state
 from mockserver.server.control.requests import ControlRequest, RefusedError, View
 from mockserver.server.inspector import ASSETS, asset
-from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, allowed
+from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
 
 
@@ -21,6 +22,8 @@ class Control(Struct, frozen=True):
     live: Live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.live.worker is not None:
+            send = _naming(self.live.worker, send)
         try:
             response = await self._answer(scope, receive)
         except RefusedError as refused:
@@ -45,6 +48,8 @@ class Control(Struct, frozen=True):
         if method not in views:
             allow = ", ".join(views)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
+        if self.live.worker is not None and method != "GET" and path != "/api/explain":
+            raise RefusedError(409, _SHARE_NOTHING.format(count=self.live.worker.count))
         query = query_from(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not allowed(namespace):
@@ -61,6 +66,31 @@ def _page(method: str, path: str, scope: Scope) -> Response:
     if method != "GET":
         raise RefusedError(405, f"the inspector takes GET, not {method}", headers={"allow": "GET"})
     return RedirectResponse(f"{CONTROL}/") if path == CONTROL else asset(path, fields_of(scope["headers"]))
+
+
+def _naming(worker: Worker, send: Send) -> Send:
+    """Put the number of the worker in front of JSON that it sends: other workers have other calls and counts."""
+    more = b'{\n  "worker": %d,\n  "workers": %d,' % (worker.number, worker.count)
+    pending = False
+
+    async def named(message: Message) -> None:
+        nonlocal pending
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            pending = headers.get("content-type") == "application/json"
+            if pending and "content-length" in headers:
+                headers["content-length"] = str(int(headers["content-length"]) + len(more) - 1)
+        elif pending:
+            message, pending = {**message, "body": more + message["body"][1:]}, False
+        await send(message)
+
+    return named
+
+
+_SHARE_NOTHING = (
+    "nothing was changed: the {count} workers share nothing, and this would reach one of them;"
+    " start the server with --state redis://HOST:6379/0, or with --workers 1"
+)
 
 
 # The views at each path, by method; ITEMS end with the name of one item.

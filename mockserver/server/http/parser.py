@@ -123,6 +123,7 @@ class Deadlines(Struct, frozen=True):
     farewell: float = 2.0
     linger: float = 5.0  # for what was written to be taken, and for the rest of a refused request to be drained
     look: float = 0.5  # between two checks
+    drain: float = 0.0  # for a quiet connection when the server stops: its client may be sending a request
 
 
 class DeadlineWatch:

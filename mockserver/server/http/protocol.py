@@ -183,11 +183,18 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         """The server stops: the open request may still be answered, unless this is said twice."""
         if self._leaving or self._stopping:
             self.transport.abort()
-        elif self._running is None:
-            self.close()
-        else:
+        elif self._running is not None:
             self._stopping, self._running.keep_alive = True, False
             self.pipeline.clear()
+        elif drain := self.deadline_watch.deadlines.drain:
+            self._stopping = True
+            self.loop.call_later(drain, self._drained)
+        else:
+            self.close()
+
+    def _drained(self) -> None:
+        if self._running is None:
+            self.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client has stopped sending; if its request is whole it may still want its answer."""
@@ -213,7 +220,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         )
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
-        self._queue(self._new_cycle(scope, keep_alive=keep_alive), self.app)
+        self._queue(self._new_cycle(scope, keep_alive=keep_alive and not self._stopping), self.app)
 
     def _queue(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self.cycle = cycle

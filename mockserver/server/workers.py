@@ -1,0 +1,170 @@
+"""Several worker processes on one socket: uvicorn's supervisor starts, replaces and stops them.
+
+Without shared state they may only answer what every process answers alike; `check_stateless` refuses the rest.
+"""
+
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
+from multiprocessing import parent_process
+from threading import Thread
+from typing import Any
+
+import uvicorn
+from msgspec.structs import replace
+from uvicorn.supervisors import Multiprocess
+
+from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.settings import Settings
+from mockserver.engine.engine import Engine
+from mockserver.rules.load import order_dependence
+from mockserver.server.cassette_store import Player, file_of
+from mockserver.server.limits import Limiter
+from mockserver.server.live import Live, Worker, compose, start
+from mockserver.server.run import DRAIN, GRACE, configured, watching
+from mockserver.server.sources import Sources, cassettes_in
+from mockserver.state.in_memory import MemoryCounters
+
+_PATIENCE = 30  # seconds that a worker may take to start, or to answer its parent
+
+log = logging.getLogger("mockserver")
+Prepare = Callable[[Live], Callable[[str], None]]  # makes a worker log; returns what prints its messages
+
+
+def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
+    """Raise ConfigError if anything counts or is kept, which workers that share nothing cannot do together."""
+    mistakes = [
+        Mistake(f"--workers {workers} needs shared state: {why}; add --state redis://HOST:6379/0")
+        for why in _stateful(settings, engine)
+    ]
+    if settings.record != "none":
+        mistakes.append(Mistake(f"record is {settings.record}, but recording needs one process; use --workers 1"))
+    if mistakes:
+        raise ConfigError(*mistakes)
+
+
+def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:
+    """What counts or is kept, with its place."""
+    for rule in engine.rules:
+        if names := order_dependence(rule):
+            yield f"{rule.where}{rule.quoted_name} has {', '.join(names)}"
+    if settings.ids == "unique":
+        yield "ids is unique"
+    limiter = Limiter()
+    limiter.configure(settings.limits, settings.keys, engine.policy.models)
+    if limiter.active:
+        yield "there are limits"
+    if settings.stored_answers and "stored_answers" in settings.model_fields_set:
+        yield f"stored_answers is {settings.stored_answers}"
+    assert isinstance(engine.tapes, Player)  # noqa: S101  # `compose` made it
+    named = (name for rule in engine.rules for name in cassettes_in(rule.spec["then"]))
+    for name in dict.fromkeys(filter(None, (settings.cassette, *named))):
+        library = engine.tapes.cassettes.get(name)
+        if library is not None and (repeated := library.repeated):
+            yield f"cassette {file_of(name)} answers a request several times (episodes {repeated[0]} and {repeated[1]})"
+
+
+def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce: Callable[[], None]) -> None:
+    """Start the workers, and keep as many running until a signal; `live` is what this process has compiled."""
+    supervisor = _Supervisor(
+        _WorkerConfig(live.sources, Worker(0, live.settings.workers), prepare, live.made_token), [listener]
+    )
+    announce()
+    supervisor.run()
+
+
+class _WorkerConfig(uvicorn.Config):
+    """uvicorn's configuration; pickled it is the sources and a number, from which a worker makes all else."""
+
+    def __init__(self, sources: Sources, worker: Worker, prepare: Prepare, token: str) -> None:
+        super().__init__("mockserver", workers=worker.count, log_config=None, timeout_worker_healthcheck=_PATIENCE)
+        self.sources, self.worker, self.prepare, self.token = sources, worker, prepare, token
+        self.next_number: Callable[[], int] = lambda: worker.number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        sources = replace(self.sources, environ=dict(self.sources.environ))
+        return type(self), (sources, Worker(self.next_number(), self.workers), self.prepare, self.token)
+
+    def load(self) -> None:
+        """In the worker: compile the sources, make the application. Ends the process if they cannot be compiled."""
+        Thread(target=_end_with_parent, daemon=True).start()
+        try:
+            live = start_worker(self.sources, self.worker, self.token)
+        except MockserverError as error:
+            log.error("worker %s: %s", self.worker.number, error.mistakes[0])  # a mistake of the user
+            sys.exit(1)
+        say = self.prepare(live)
+        self.__dict__.update(configured(live, watching(live, live.sources, say), GRACE, DRAIN).__dict__)
+        super().load()
+        gc.collect()
+        gc.freeze()
+
+
+def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
+    """What one worker runs with. It keeps no answers, as the others would not know them. Raises MockserverError."""
+    live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
+    check = partial(check_stateless, worker.count)
+    check(live.settings, live.engine)
+    live.worker, live.made_token, live.check_reload = worker, token, check
+    return live
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class _Supervisor(Multiprocess):
+    """uvicorn's, except that it starts no worker while the sources have mistakes, and numbers workers from 1."""
+
+    config: _WorkerConfig
+
+    def __init__(self, config: _WorkerConfig, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        config.next_number = self._next_number
+        self._replaced = count(1)  # by SIGHUP, one after another
+        self._said = ""
+
+    def _next_number(self) -> int:
+        dead = (at for at, each in enumerate(self.processes, 1) if each.exitcode is not None)
+        beginning = len(self.processes) < self.processes_num
+        return next(dead, None) or (len(self.processes) + 1 if beginning else next(self._replaced))
+
+    def keep_subprocess_alive(self) -> None:
+        if all(each.process.is_alive() for each in self.processes) or self._compiles("a worker that ended is not"):
+            super().keep_subprocess_alive()
+
+    def handle_hup(self) -> None:
+        if self._compiles("workers are not"):
+            self._replaced = count(1)
+            super().handle_hup()
+
+    def _compiles(self, what: str) -> bool:
+        try:
+            check_stateless(self.config.workers, *compose(self.config.sources, MemoryCounters()))
+        except MockserverError as error:
+            said = f"{what} replaced: {error.mistakes[0]}"
+            if said != self._said:
+                log.error("%s", said)  # a mistake of the user
+            self._said = said
+            return False
+        self._said = ""
+        return True
+
+    def terminate_all(self) -> None:
+        for listener in self.sockets:  # else clients would connect to nobody until the last worker has ended
+            listener.close()
+        super().terminate_all()
+
+    def handle_ttin(self) -> None:
+        """Nothing: the number of workers is a setting."""
+
+    handle_ttou = handle_ttin

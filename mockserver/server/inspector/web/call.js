@@ -1,0 +1,159 @@
+// One call: its head, its chain, what can be done with it, and its four tabs.
+import { useEffect, useState } from "preact/hooks";
+
+import { get, post, text } from "./api.js";
+import { show } from "./calls.js";
+import { Conversation } from "./conversation.js";
+import { bind } from "./keys.js";
+import { Action, CallLink, Wrong, copy, html, ms, source, tokens, useLoaded, visible } from "./parts.js";
+import { Raw } from "./raw.js";
+import * as state from "./state.js";
+import { Stream } from "./stream.js";
+import { address, go, route } from "./url.js";
+import { Why } from "./why.js";
+
+const TABS = [
+  ["conversation", "Conversation", Conversation],
+  ["why", "Why", Why],
+  ["stream", "Stream", Stream],
+  ["raw", "Raw", Raw],
+];
+
+/** A call in full, loaded again while it is open: at most twice a second, every 2 s if it is large. */
+function useCall(number) {
+  const row = state.row(number);
+  state.version.value;
+  const [grown, setGrown] = useState("");
+  const size = `${row?.bytes ?? ""} ${row?.frames ?? ""} ${row?.ended ?? ""}`;
+  useEffect(() => {
+    const timer = setTimeout(() => setGrown(size), row?.ended === "open" ? (row.bytes > 200_000 ? 2000 : 500) : 0);
+    return () => clearTimeout(timer);
+  }, [size]);
+  const loaded = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number, grown]);
+  return loaded.data?.call === number ? loaded : { error: loaded.keys?.[0] === number ? loaded.error : null };
+}
+
+export async function copyAs(number, form) {
+  copy(await text(`calls/${number}/as`, { form }), `call ${number} as ${form}`);
+}
+
+export async function again(number, forward = false) {
+  const sent = await post(`calls/${number}/again`, { forward });
+  state.say(`Sent again as #${sent.call}: ${sent.status}, ${sent.source}.`);
+  go(["calls", sent.call]);
+}
+
+function compareWith(number) {
+  if (state.marked.value && state.marked.value !== number) {
+    go(["compare", state.marked.value, number]);
+    state.marked.value = null;
+  } else {
+    state.marked.value = number;
+    state.say(`#${number} is marked: press c on another call to compare them.`);
+  }
+}
+
+export function Call({ number }) {
+  const { data, error } = useCall(number);
+  const wanted = route.value.items[1] ?? "conversation";
+  const tabs = TABS.filter(([name]) => name !== "stream" || !data || data.reply?.frames);
+  const [tab, , View] = tabs.find(([name]) => name === wanted) ?? tabs[0];
+  const choose = (name) => go(["calls", number, name], {}, { replace: true });
+  const chain = data?.chain?.conversation ?? [];
+  const along = (step) => {
+    const next = chain[chain.indexOf(number) + step];
+    if (next !== undefined) show(next);
+  };
+  useEffect(() => {
+    const numbered = Object.fromEntries(tabs.map(([name], at) => [String(at + 1), () => choose(name)]));
+    return bind({
+      ...numbered,
+      "[": () => along(-1),
+      "]": () => along(1),
+      c: () => compareWith(number),
+      e: () => go(["draft"], { from: number }),
+      r: () => again(number).catch((refused) => state.say(refused.message)),
+      y: () => copyAs(number, "curl").catch((refused) => state.say(refused.message)),
+    });
+  }, [number, data]);
+  return html`<article class="call-pane" id="call" tabindex="-1" aria-label=${`Call ${number}`}>
+    <${Head} number=${number} data=${data} />
+    ${data && html`<${Chains} data=${data} />`}
+    <${Wrong} error=${error && (error.status === 404 ? forgotten(error) : error)} />
+    ${data && html`<div class="tabs" role="tablist" aria-label="What to show" onKeyDown=${(event) => arrows(event, tabs, tab, choose)}>${tabs.map(
+      ([name, title]) => html`<button key=${name} role="tab" id=${`tab-${name}`} aria-selected=${name === tab} aria-controls="panel"
+        tabindex=${name === tab ? 0 : -1} onClick=${() => choose(name)}>${title}${
+          name === "stream" && html` <span class="count">${data.reply.frames.length}</span>`}</button>`,
+    )}</div><div class=${`panel ${tab}`} role="tabpanel" id="panel" tabindex="0" aria-labelledby=${`tab-${tab}`} key=${`${tab}${number}`}
+      ><${View} call=${data} /></div>`}
+    ${!data && !error && html`<p class="loading">Loading…</p>`}</article>`;
+}
+
+const forgotten = (error) => ({ message: `${error.message} (settings: journal_calls, journal_bytes)` });
+
+function arrows(event, tabs, tab, choose) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const names = tabs.map(([name]) => name);
+  const next = names[(names.indexOf(tab) + step + names.length) % names.length];
+  choose(next);
+  event.currentTarget.querySelector(`#tab-${next}`).focus();
+  event.preventDefault();
+}
+
+function Head({ number, data }) {
+  const row = { ...state.row(number), ...data };
+  const from = source(row.source);
+  const times = [row.first_byte_ms && `first byte ${ms(row.first_byte_ms)}`, row.elapsed_ms && ms(row.elapsed_ms)];
+  const facts = [row.dialect, row.operation, row.model].filter(Boolean).join(" · ") || `${row.method ?? ""} ${row.path ?? ""}`;
+  const bad = row.status >= 400 ? "is-failed" : "";
+  return html`<header class="head"><a class="close" href=${address(["calls"])} aria-label="Close the call" title="Close (Esc)">✕</a>
+    <h2>#${number} <span class=${`status ${bad}`}>${row.status ?? (row.ended === "open" ? "open" : "")}</span></h2>
+    <p class="what"><b><bdi>${visible(from.name)}</bdi></b>${from.place && html` <bdi class="place">${visible(from.place)}</bdi>`}</p>
+    <p class="facts"><bdi>${visible(facts)}</bdi>${row.usage && html` · ${tokens(row.usage)} tokens`}${times.filter(Boolean).map(
+      (time) => ` · ${time}`)} · <span class=${row.ended === "complete" ? "" : "ended"}><bdi>${visible(row.ended ?? "")}</bdi></span></p>
+    <div class="actions"><${CopyMenu} number=${number} /><a class="button" href=${address(["draft"], { from: number })}>Draft a rule</a>
+      <${Action} label="Send again" title="Send the request again (r)" run=${() => sendAgain(number)} />
+      <button aria-pressed=${state.marked.value === number} title="Compare with another call (c)"
+        onClick=${() => compareWith(number)}>${state.marked.value && state.marked.value !== number ? `Compare with #${state.marked.value}` : "Compare"}</button></div>
+  </header>`;
+}
+
+/** Send a call again; one that would go upstream is sent only after the button says so and is pressed once more. */
+const upstream = new Set();
+async function sendAgain(number) {
+  try {
+    await again(number, upstream.delete(number));
+  } catch (refused) {
+    if (refused.status === 409) {
+      upstream.add(number);
+      refused.message += ". Press again to send it upstream.";
+    }
+    throw refused;
+  }
+}
+
+const FORMS = { curl: "curl", pytest: "pytest", rule: "rule", request: "request" };
+
+const CopyMenu = ({ number }) =>
+  html`<span class="copies" role="group" aria-label="Copy as">Copy ${Object.entries(FORMS).map(
+    ([form, label]) => html`<${Action} key=${form} label=${label} title=${`Copy the call as ${label}`} run=${() => copyAs(number, form)} />`,
+  )}</span>`;
+
+function Chains({ data }) {
+  const { conversation = [], tries = [] } = data.chain ?? {};
+  if (conversation.length < 2 && tries.length < 2) return null;
+  return html`<div class="chains"><${Chain} name="Conversation" numbers=${conversation} here=${data.call} />
+    <${Chain} name="Tries" numbers=${tries} here=${data.call} /></div>`;
+}
+
+function Chain({ name, numbers, here }) {
+  if (numbers.length < 2) return null;
+  const at = numbers.indexOf(here);
+  const near = numbers.slice(Math.max(0, at - 6), at + 7);
+  return html`<nav aria-label=${name}><b>${name}</b>${near[0] !== numbers[0] && " …"}${near.map((number) => {
+    const { status } = state.row(number) ?? {};
+    return html` <span key=${number} class=${number === here ? "here" : ""} aria-current=${number === here ? "true" : undefined}><${CallLink} number=${number} />${
+      name === "Tries" && status && html` <small>${status}</small>`}</span>`;
+  })}${near.at(-1) !== numbers.at(-1) && " …"}</nav>`;
+}

@@ -1,0 +1,165 @@
+// The calls: a filter, the list in order of time, and the open call beside it.
+import { useEffect, useRef } from "preact/hooks";
+
+import { remove } from "./api.js";
+import { Call } from "./call.js";
+import { digest } from "./feed.js";
+import { bind } from "./keys.js";
+import { List } from "./list.js";
+import { Action, Copyable, bytes, count, html, ms, plural, source, tokens, visible } from "./parts.js";
+import { failed, isOpen, known, toggled, unmatched } from "./query.js";
+import * as state from "./state.js";
+import { address, go, openCall, route } from "./url.js";
+
+export const HEIGHT = 44; // pixels of a row, as in style.css
+
+/** Open a call, in the tab that is open now; moving from call to call replaces the address. */
+export function show(number) {
+  const { items } = route.value;
+  const path = items[1] ? ["calls", number, items[1]] : ["calls", number];
+  state.active.value = number;
+  go(path, {}, { replace: openCall() !== null });
+}
+
+const setFilter = (q) => go(["calls", ...route.value.items], { q }, { replace: true });
+
+export function Calls() {
+  const number = openCall();
+  const rows = state.shown.value;
+  useEffect(() => {
+    if (number !== null) state.active.value = number;
+  }, [number]);
+  const at = rows.findIndex((row) => row.call === state.active.value);
+  const move = (to) => {
+    const row = state.shown.value[Math.max(0, Math.min(to, state.shown.value.length - 1))];
+    if (!row) return;
+    if (openCall() === null) state.active.value = row.call;
+    else show(row.call);
+  };
+  useEffect(
+    () =>
+      bind({
+        j: () => move(at + 1),
+        k: () => move(at < 0 ? rows.length - 1 : at - 1),
+        ArrowDown: () => move(at + 1),
+        ArrowUp: () => move(at < 0 ? rows.length - 1 : at - 1),
+        g: () => move(0),
+        G: () => move(Infinity),
+        f: () => (state.follow.value = !state.follow.value),
+        "/": () => document.getElementById("filter").focus(),
+        Enter: () => (openCall() === null ? at >= 0 && show(rows[at].call) : document.getElementById("call")?.focus()),
+        Escape: back,
+      }),
+    [at, rows],
+  );
+  return html`<${Filter} /><div class=${`panes ${number === null ? "" : "split"}`}>
+    <section class="calls-pane" aria-label="Calls">
+      ${rows.length ? html`<${Rows} rows=${rows} at=${at} move=${move} />` : html`<${Nothing} />`}
+      <${Sums} rows=${rows} /></section>
+    ${number !== null && html`<${Call} number=${number} key="call" />`}</div>`;
+}
+
+function back() {
+  const detail = document.getElementById("call");
+  if (detail?.contains(document.activeElement)) document.getElementById("calls")?.focus();
+  else if (openCall() !== null) go(["calls"]);
+}
+
+const Rows = ({ rows, at, move }) =>
+  html`<${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${at} columns=${4}
+    follow=${state.follow.value && openCall() === null} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
+    onOpen=${(index) => show(rows[index].call)} onView=${later} render=${Row} />`;
+
+let timer = 0;
+function later(rows) {
+  clearTimeout(timer);
+  timer = setTimeout(() => digest(rows), 60);
+}
+
+function Row(row) {
+  const from = source(row.source);
+  const kind = isOpen(row) ? "is-open" : failed(row) ? "is-failed" : unmatched(row) ? "is-unmatched" : "";
+  const meta = [row.model, row.operation ?? `${row.method} ${row.path}`, row.streamed && "stream"];
+  const usage = tokens(row.usage);
+  return html`<div class=${`cell status ${kind}`} role="gridcell"><span class="number">${row.call}</span>
+      <b>${row.status ?? "…"}</b></div>
+    <div class="cell said" role="gridcell"><div class="one"><bdi>${visible(said(row))}</bdi></div>
+      <div class="two"><bdi>${visible(meta.filter(Boolean).join(" · "))}</bdi>${tries(row)}${
+        row.namespace !== "default" && html` · <bdi class="ns">${visible(row.namespace)}</bdi>`}</div></div>
+    <div class="cell from" role="gridcell"><div class="one">${unmatched(row) && html`<span class="flag">unmatched</span> `}<bdi>${
+      visible(from.name)}</bdi></div><div class="two"><bdi>${visible(ending(row) || from.place)}</bdi></div></div>
+    <div class="cell took" role="gridcell"><div class="one">${isOpen(row) ? html`<span class="pulse">open</span>` : ms(row.elapsed_ms)}</div>
+      <div class="two">${isOpen(row) && row.bytes ? bytes(row.bytes) : usage}</div></div>`;
+}
+
+const said = (row) => row.said || (row.operation && !("said" in row) ? "…" : `${row.method ?? ""} ${row.path ?? ""}`);
+const tries = (row) =>
+  row.attempt > 1 && html` · <span class="tries">try ${row.attempt}${row.retry_of ? ` of #${row.retry_of}` : ""}</span>`;
+
+function ending(row) {
+  const bent = [...(row.bent_by ?? []).map((each) => `bent by ${source(each).name}`), ...(row.faults ?? [])];
+  const ended = ["complete", "open"].includes(row.ended) ? [] : [row.ended];
+  return [...ended, ...bent, row.recorded && "recorded", row.again_of && `#${row.again_of} again`].filter(Boolean).join(" · ");
+}
+
+const CHIPS = [
+  ["unmatched", unmatched],
+  ["failed", failed],
+  ["open", isOpen],
+];
+
+function Filter() {
+  state.version.value;
+  const q = route.value.params.get("q") ?? "";
+  const { terms, unknown } = state.query.value;
+  const timer = useRef(0);
+  const all = state.everything();
+  const typed = (event) => {
+    const { value } = event.target;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setFilter(value), 120);
+  };
+  return html`<search class="filter"><input id="filter" type="search" aria-label="Filter calls" spellcheck="false"
+      autocomplete="off" placeholder='Filter: words, status:5xx, rule:name, -unmatched' value=${q} onInput=${typed}
+      aria-describedby="unknown" onKeyDown=${(event) => event.key === "Enter" && document.getElementById("calls")?.focus()} />
+    ${CHIPS.map(([word, test]) => {
+      const found = all.reduce((sum, row) => sum + (test(row) ? 1 : 0), 0);
+      return html`<button key=${word} class="chip" aria-pressed=${terms.some((term) => term.word === word)}
+        onClick=${() => setFilter(toggled(q, word))}>${word} <b>${count(found)}</b></button>`;
+    })}
+    <button class="chip" aria-pressed=${state.follow.value} title="Keep the newest call in view (f)"
+      onClick=${() => (state.follow.value = !state.follow.value)}>follow</button>
+    <${Action} label="Clear" confirm="Delete all calls?" title="Delete the calls of the journal" run=${async () => {
+      await remove("calls", { namespace: state.namespace.value || "*" });
+      state.forget(Infinity, state.namespace.value);
+      go(["calls"]);
+    }} />
+    <p id="unknown" class=${unknown ? "unknown" : "hidden"} role="status">${
+      unknown && `There is no key "${visible(unknown)}". Keys: ${known.join(" ")}`}</p></search>`;
+}
+
+function Sums({ rows }) {
+  const used = rows.reduce(([sent, got], row) =>
+    [sent + (row.usage?.prompt_tokens ?? 0), got + (row.usage?.completion_tokens ?? 0)], [0, 0]);
+  const missed = rows.filter(unmatched).length;
+  return html`<footer class="sums"><span>${plural(rows.length, "call")}${
+    rows.length < state.total.value && ` of ${count(state.total.value)}`}</span>
+    <span>${count(used[0])}→${count(used[1])} tokens</span>${missed > 0 && html`<span>${count(missed)} unmatched</span>`}
+    ${!state.complete.value && state.total.value > 0 && html`<span>loading older calls…</span>`}</footer>`;
+}
+
+function Nothing() {
+  const { terms } = state.query.value;
+  if (state.total.value && (terms.length || state.namespace.value)) {
+    return html`<div class="nothing"><h2>No call fits</h2><ul>${terms.map((term) => {
+      const rest = terms.filter((each) => each !== term).map((each) => each.word).join(" ");
+      return html`<li key=${term.word}><code>${visible(term.word)}</code> <button onClick=${() => setFilter(rest)}>drop</button></li>`;
+    })}</ul><a href=${address(["calls"], { q: "", ns: "" })}>Show all ${plural(state.total.value, "call")}</a></div>`;
+  }
+  if (!state.complete.value) return html`<div class="nothing"><p>Loading…</p></div>`;
+  const base = state.ready.value?.bases?.[0]?.url ?? `${location.origin}/v1`;
+  const body = `{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}`;
+  return html`<div class="nothing"><h2>No call yet</h2><p>Point your client at this server:</p>
+    <${Copyable} text=${`export OPENAI_BASE_URL=${base}\nexport OPENAI_API_KEY=any`} /><p>Or try it:</p>
+    <${Copyable} text=${`curl ${base}/chat/completions --json '${body}'`} /></div>`;
+}

@@ -1,0 +1,131 @@
+// What was said: the messages that a call sent, its tools, and the answer, with calls of tools beside their results.
+import { useState } from "preact/hooks";
+
+import { get } from "./api.js";
+import { CallLink, Json, Text, bytes, html, jsonIn, plural, useLoaded, visible } from "./parts.js";
+
+export function Conversation({ call }) {
+  const { asked, answer } = call;
+  const before = earlier(call);
+  const previous = useLoaded(async (stop) => (before ? get(`calls/${before}`, {}, stop) : null), [before]);
+  const messages = asked?.messages ?? [];
+  const same = previous.data?.asked ? alike(previous.data.asked.messages, messages) : 0;
+  const [unfolded, unfold] = useState(false);
+  const results = new Map(messages.filter((each) => each.tool_call_id).map((each) => [each.tool_call_id, each]));
+  const folded = unfolded ? 0 : same;
+  const refused = call.source === "invalid" && answer?.error !== undefined;
+  return html`${refused && html`<${Answer} answer=${answer} call=${call} />`}
+    ${!asked && !refused && html`<p class="aside">This request was not understood as a call; see Raw.</p>`}
+    <${Options} asked=${asked} />
+    ${folded > 0 && html`<p class="folded"><button onClick=${() => unfold(true)}>${plural(folded, "message")}</button> as in <${
+      CallLink} number=${before} /></p>`}
+    ${messages.slice(folded).map((message, at) => html`<${Message} key=${at + folded} message=${message} results=${results}
+      known=${callsIn(messages)} />`)}
+    ${(asked?.prompts ?? []).map((prompt, at) => html`<${Turn} key=${`prompt${at}`} who=${`prompt ${at}`}
+      ><${Text} value=${textOf(prompt)} /><//>`)}
+    ${!refused && html`<${Answer} answer=${answer} call=${call} />`}`;
+}
+
+const textOf = (said) => (typeof said === "string" ? said : (said.text ?? JSON.stringify(said)));
+
+function earlier(call) {
+  const chain = call.chain?.conversation ?? [];
+  return chain[chain.indexOf(call.call) - 1];
+}
+
+/** Return how many messages at the start are those of an earlier call. */
+function alike(before, now) {
+  let at = 0;
+  while (at < before.length && at < now.length && JSON.stringify(before[at]) === JSON.stringify(now[at])) at++;
+  return at > 1 ? at : 0;
+}
+
+const callsIn = (messages) => new Set(messages.flatMap((message) => (message.calls ?? []).map((each) => each.id)));
+
+const Turn = ({ who, children, kind = "", note }) =>
+  html`<section class=${`turn ${kind}`}><h3>${visible(who)}${note && html` <small>${note}</small>`}</h3><div class="words">${children}</div></section>`;
+
+function Options({ asked }) {
+  const tools = asked?.tools ?? [];
+  const options = Object.entries(asked?.options ?? {});
+  return html`${options.length > 0 && html`<${Turn} who="options" kind="quiet"><span class="options">${options.map(
+      ([name, value]) => html`<span key=${name}><b>${visible(name)}</b> <bdi>${visible(JSON.stringify(value))}</bdi></span>`)}</span><//>`}
+    ${tools.length > 0 && html`<${Turn} who="tools" kind="quiet"><${Tools} tools=${tools} /><//>`}`;
+}
+
+const MOST = 20;
+
+function Tools({ tools }) {
+  const [most, setMost] = useState(MOST);
+  return html`${tools.slice(0, most).map((tool, at) => html`<${Tool} key=${at} tool=${tool} />`)}${tools.length > most &&
+    html`<button class="more" onClick=${() => setMost(most * 10)}>${tools.length - most} more tools</button>`}`;
+}
+
+function Tool({ tool }) {
+  const { name, description, parameters } = typeof tool === "string" ? { name: tool } : tool;
+  const schema = parameters?.properties ?? {};
+  const types = Object.entries(schema).map(([each, { type } = {}]) => `${each}: ${type ?? "any"}`);
+  const head = html`<b><bdi>${visible(name)}</bdi></b><bdi class="muted">(${visible(types.join(", "))})</bdi>`;
+  if (!description && !parameters) return html`<div class="tool">${head}</div>`;
+  return html`<details class="tool"><summary>${head}</summary>${description && html`<p><${Text} value=${description} /></p>`}
+    ${parameters && html`<div class="json"><${Json} value=${parameters} /></div>`}</details>`;
+}
+
+function Message({ message, results, known }) {
+  const calls = message.calls ?? (message.tool_calls ?? []).map((name) => ({ name }));
+  const id = message.tool_call_id;
+  if (id && known.has(id)) return null; // shown beside its call
+  const note = id ? `result of ${visible(id)}, which no message calls` : message.name && visible(message.name);
+  return html`<${Turn} who=${message.role} kind=${message.role === "user" ? "user" : ""} note=${note}>
+    ${message.text && html`<div class="text"><${Text} value=${message.text} />${message.cut && html`<span class="torn">
+      … cut here; Raw has all that is kept</span>`}</div>`}
+    ${(message.parts ?? []).filter((part) => part.kind !== "text").map((part, at) => html`<${Media} key=${at} part=${part} />`)}
+    ${calls.map((each, at) => html`<${ToolCall} key=${at} call=${each} result=${results.get(each.id)} />`)}
+    ${!message.text && !calls.length && !message.parts?.length && html`<span class="muted">empty</span>`}<//>`;
+}
+
+const Media = ({ part }) =>
+  html`<span class="media">${[part.kind, part.type, part.size !== undefined && part.size !== null && bytes(part.size)]
+    .filter(Boolean).map(visible).join(" · ")}</span>`;
+
+/** A call of a tool with its arguments and, where the next request sent it, the result. */
+export function ToolCall({ call, result, awaited = true }) {
+  const found = jsonIn(call.arguments ?? "");
+  return html`<div class="tool-call"><div class="tool-name"><b><bdi>${visible(call.name)}</bdi></b> <bdi class="muted">${
+      visible(call.id ?? "")}</bdi></div>
+    ${call.arguments !== undefined && html`<div class="json">${found === undefined
+      ? html`<${Text} value=${call.arguments} />` : html`<${Json} value=${found} />`}</div>`}
+    ${result && html`<div class="result"><span class="arrow">→</span><div class="json">${jsonIn(result.text) === undefined
+      ? html`<${Text} value=${result.text} />` : html`<${Json} value=${jsonIn(result.text)} />`}</div></div>`}
+    ${!result && awaited && call.id && html`<p class="muted">no result was sent</p>`}</div>`;
+}
+
+function Answer({ answer, call }) {
+  const choices = answer?.choices ?? [];
+  const open = call.ended === "open";
+  const broke = !open && call.ended !== "complete";
+  const end = broke && html`<p class="torn">${visible(call.ended)}</p>`;
+  if (answer?.error) {
+    return html`<${Turn} who="error" kind="answer failed" note=${call.status}><div class="json"><${Json} value=${answer.error} /></div>${end}<//>`;
+  }
+  if (!choices.length) {
+    return html`<${Turn} who="answer" kind="answer">${broke ? end : html`<span class="muted">${
+      open ? "nothing yet" : "no text; see Raw"}</span>`}<//>`;
+  }
+  const used = call.usage?.completion_tokens;
+  return choices.map((choice, at) => html`<${Turn} key=${at} who=${choices.length > 1 ? `answer ${at}` : "answer"} kind="answer"
+    note=${[choice.finish, at === 0 && used !== undefined && plural(used, "token")].filter(Boolean).map(visible).join(" · ")}>
+    ${(choice.parts ?? []).map((part, index) => html`<${Part} key=${index} part=${part} />`)}
+    ${["annotations", "filters", "logprobs"].filter((name) => choice[name] && Object.keys(choice[name]).length).map((name) =>
+      html`<details key=${name}><summary>${name}</summary><div class="json"><${Json} value=${choice[name]} /></div></details>`)}
+    ${open && html`<span class="pulse">open</span>`}${end}<//>`);
+}
+
+function Part({ part }) {
+  const call = part.call ?? (part.name !== undefined && part.arguments !== undefined ? part : null);
+  if (call) return html`<${ToolCall} call=${{ arguments: call.text, ...call }} awaited=${false} />`;
+  if (part.item) return html`<details open><summary>${visible(part.item.type ?? "item")}</summary><div class="json"><${Json} value=${part.item} /></div></details>`;
+  const found = jsonIn(part.text ?? "");
+  return html`<div class=${`text ${part.kind === "text" ? "" : "special"}`}>${part.kind !== "text" && html`<span class="label">${visible(part.kind ?? "")}</span> `}${
+    found === undefined ? html`<${Text} value=${part.text ?? ""} />` : html`<span class="json"><${Json} value=${found} /></span>`}</div>`;
+}

@@ -1,0 +1,170 @@
+// A draft of a rule: checked while it is typed against the calls of the journal, used at once, copied, saved.
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { get, post, postYaml, put, text } from "./api.js";
+import { Action, CallLink, Text, Wrong, copy, html, plural, useLoaded, visible } from "./parts.js";
+import { allRules, whereOf } from "./rules.js";
+import * as state from "./state.js";
+import { address, go, route } from "./url.js";
+
+const EMPTY = "- name: new rule\n  when: {last_user: \"*hello*\"}\n  then: {text: \"Hello!\"}\n";
+const [STORE, PAUSE, CALLS] = ["mockserver-draft", 250, 500];
+
+/** Return the draft that an address asks for: from a call, a rule, a change that Why proposes; or the one being edited. */
+async function begin(params, namespace) {
+  const [from, name, change] = ["from", "rule", "change"].map((key) => params.get(key));
+  const rules = name ? await allRules(namespace) : [];
+  const rule = rules.find((each) => each.name === name);
+  if (rule) return { yaml: changed(rule, change), instead: rule, from };
+  if (from) return { yaml: await text(`calls/${Number(from)}/as`, { form: "rule" }), instead: null, from };
+  return null;
+}
+
+const item = (rule) => rule.text ?? `- ${JSON.stringify(rule.spec)}\n`;
+
+/** The text of a rule with the condition that a change names replaced, if it stands on one line. */
+function changed(rule, change) {
+  const [, field] = /^([\w.]+):/.exec(change ?? "") ?? [];
+  if (!field) return item(rule);
+  const pattern = new RegExp(`(^|[{,]\\s*|\\n\\s*)${field}: *("(?:[^"\\\\]|\\\\.)*"|'[^']*'|\\{[^{}]*\\}|[^,{}\\n]+)`);
+  return item(rule).replace(pattern, (_, before) => before + change);
+}
+
+function kept() {
+  try {
+    return JSON.parse(sessionStorage.getItem(STORE));
+  } catch {
+    return null;
+  }
+}
+
+export function Draft() {
+  const { params } = route.value;
+  const namespace = state.namespace.value || "default";
+  const key = ["from", "rule", "change"].map((name) => params.get(name)).join();
+  const { data, error } = useLoaded(async () => (await begin(params, namespace)) ?? kept() ?? { yaml: EMPTY }, [key, namespace]);
+  if (error) return html`<div class="draft-view"><${Wrong} error=${error} /></div>`;
+  return data && html`<${Editor} start=${data} namespace=${namespace} key=${key} />`;
+}
+
+function Editor({ start, namespace }) {
+  const [yaml, setYaml] = useState(start.yaml);
+  const { instead, from } = start;
+  const checked = useChecked(yaml, instead, namespace);
+  useEffect(() => sessionStorage.setItem(STORE, JSON.stringify({ yaml, instead, from })), [yaml]);
+  const mistakes = checked.data?.mistakes ?? [];
+  return html`<div class="draft-view"><section class="editing" aria-label="Draft"><header class="title"><h2>Draft</h2><p>${instead
+        ? html`instead of <bdi>${visible(whereOf(instead))}</bdi> <b><bdi>${visible(instead.name)}</bdi></b>`
+        : "a new rule, before all others"}</p></header>
+      <${Yaml} value=${yaml} onInput=${setYaml} mistakes=${mistakes} />
+      ${mistakes.map((mistake, at) => html`<p class="mistake" key=${at}><b>${mistake.line ? `line ${mistake.line}` : ""}${
+        mistake.column ? `:${mistake.column}` : ""}</b> <bdi>${visible(mistake.message ?? mistake)}</bdi></p>`)}
+      <${Wrong} error=${checked.error} />
+      <div class="actions"><${Action} label="Use" className="main" title="Add the draft in memory, before the rules of the files" run=${() => use(yaml, namespace)} />
+        <button onClick=${() => copy(yaml, "the draft")}>Copy</button>
+        <${Save} yaml=${yaml} instead=${instead} />
+        <button onClick=${() => (sessionStorage.removeItem(STORE), go(["draft"], { blank: "1" }), setYaml(EMPTY))}>Empty</button></div></section>
+    <${Effect} checked=${checked} yaml=${yaml} instead=${instead} from=${from} namespace=${namespace} /></div>`;
+}
+
+/** What the server says of a draft, 250 ms after the last key; an older answer is dropped. */
+function useChecked(yaml, instead, namespace) {
+  const [settled, settle] = useState(yaml);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(yaml), PAUSE);
+    return () => clearTimeout(timer);
+  }, [yaml]);
+  const body = { rules: settled, calls: CALLS, ...(instead && { instead_of: instead.name }) };
+  return useLoaded((stop) => post("rules/try", body, { namespace }, stop), [settled, namespace, Math.floor(state.total.value / 10)]);
+}
+
+function Yaml({ value, onInput, mistakes }) {
+  const [area, gutter] = [useRef(null), useRef(null)];
+  const lines = value.split("\n").length;
+  const wrong = new Set(mistakes.map((mistake) => mistake.line));
+  const indent = (event) => {
+    if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
+    const { selectionStart: at } = event.target;
+    const [space] = /[^\n]*$/.exec(value.slice(0, at))[0].match(/^\s*/);
+    if (!space) return;
+    event.preventDefault();
+    event.target.setRangeText(`\n${space}`, at, event.target.selectionEnd, "end");
+    onInput(event.target.value);
+  };
+  return html`<div class="yaml"><div class="gutter" ref=${gutter} aria-hidden="true">${Array.from({ length: lines }, (_, at) =>
+      html`<div key=${at} class=${wrong.has(at + 1) ? "bad" : ""}>${at + 1}</div>`)}</div>
+    <textarea ref=${area} value=${value} spellcheck="false" autocomplete="off" aria-label="Rule, in YAML" wrap="off"
+      rows=${Math.max(8, lines + 1)} aria-invalid=${mistakes.length > 0} onInput=${(event) => onInput(event.target.value)} onKeyDown=${indent}
+      onScroll=${(event) => (gutter.current.scrollTop = event.target.scrollTop)} /></div>`;
+}
+
+async function use(yaml, namespace) {
+  const params = { namespace, replace: true };
+  try {
+    await postYaml("rules", batch(yaml), params);
+  } catch (refused) {
+    if (refused.status !== 409) throw refused;
+    await postYaml("rules", batch(renamed(yaml)), params); // a file has the name
+  }
+  state.rulesChanged.value++;
+  state.say("The draft is in use, before the rules of the files.");
+  go(["rules"]);
+}
+
+const batch = (yaml) => (/^\s*-/.test(yaml) ? `rules:\n${yaml}` : yaml);
+const renamed = (yaml) =>
+  yaml.replace(/^(\s*-?\s*\{?\s*"?name"?: *)("[^"\n]*"|'[^'\n]*'|[^\n,}]+)/m, (_, before, name) =>
+    before + JSON.stringify(`${name.trim().replace(/^["']|["']$/g, "")} (draft)`));
+
+/** Only where the server allows it, and for a rule of the first file: the difference first, then a second press. */
+function Save({ yaml, instead }) {
+  const where = instead?.where;
+  const [asking, ask] = useState(false);
+  if (!state.ready.value?.writes || !where?.sha256) return null;
+  const save = async () => {
+    await put("files/0", { from: where.line, to: where.end, text: yaml, sha256: where.sha256 });
+    ask(false);
+    state.say(`Saved to ${where.file}.`);
+    go(["rules", instead.name]);
+  };
+  if (!asking) return html`<button onClick=${() => ask(true)}>Save…</button>`;
+  return html`<span class="saving"><pre class="wire difference">${item(instead).trimEnd().split("\n").map((line, at) =>
+      html`<del key=${`a${at}`}>- ${visible(line)}\n</del>`)}${yaml.trimEnd().split("\n").map((line, at) => html`<ins key=${`b${at}`}>+ ${visible(line)}\n</ins>`)}</pre>
+    <${Action} label=${`Save to ${where.file}`} className="main" run=${save} /><button onClick=${() => ask(false)}>Do not save</button></span>`;
+}
+
+function Effect({ checked, yaml, instead, from, namespace }) {
+  const { looked_at: looked, of, answers = [], lost = [], hidden = [] } = checked.data ?? {};
+  const [chosen, choose] = useState(from ? Number(from) : null);
+  return html`<section class="effect" aria-label="What the draft would do"><header class="title"><h2>${checked.data ? plural(answers.length, "call") : "Checking…"}</h2><p>${
+      checked.data && `of the latest ${plural(looked ?? 0, "call")}${of > looked ? ` (of ${of})` : ""} it would answer`}</p></header>
+    ${answers.length === 0 && checked.data && html`<p class="aside">No kept call would get its answer from this draft.</p>`}
+    <ul class="changes">${answers.slice(0, 100).map((each) => html`<${Change} key=${each.call} each=${each} choose=${choose} chosen=${chosen} />`)}</ul>
+    ${answers.length > 100 && html`<p class="aside">and ${answers.length - 100} more</p>`}
+    ${lost.length > 0 && html`<h3>No longer answered by it</h3><ul class="changes">${lost.slice(0, 100).map((each) =>
+      html`<${Change} key=${each.call ?? each} each=${typeof each === "object" ? each : { call: each }} choose=${choose} chosen=${chosen} lost />`)}</ul>`}
+    ${hidden.length > 0 && html`<p class="remark">${plural(hidden.length, "call")} would match, but another rule answers first: ${
+      hidden.slice(0, 5).map((each, at) => html`${at > 0 && ", "}<${CallLink} number=${each.call} /> <bdi>${visible(each.by ?? "")}</bdi>`)}</p>`}
+    ${chosen && html`<${Tried} key=${chosen} number=${chosen} yaml=${yaml} instead=${instead} namespace=${namespace} round=${checked.data} />`}</section>`;
+}
+
+const Change = ({ each, choose, chosen, lost }) =>
+  html`<li class=${lost ? "lost" : "won"}><button aria-pressed=${chosen === each.call} title="Show both answers" onClick=${() => choose(each.call)}>${
+    lost ? "−" : "+"} #${each.call}</button> <bdi class="said">${visible(state.row(each.call)?.said ?? "")}</bdi> <small>was <bdi>${
+    visible(each.was ?? state.row(each.call)?.source ?? "")}</bdi>${each.now && html`, would be <bdi>${visible(each.now)}</bdi>`}</small></li>`;
+
+/** One call, as it was answered and as it would be. */
+function Tried({ number, yaml, instead, namespace, round }) {
+  const body = { call: number, rules: yaml, ...(instead && { instead_of: instead.name }) };
+  const was = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number]);
+  const would = useLoaded((stop) => post("try", body, { namespace }, stop), [number, round]);
+  return html`<section class="tried"><h3><${CallLink} number=${number} /></h3><${Wrong} error=${was.error ?? would.error} /><div class="two-columns">
+    <div><h4>was</h4><p><bdi>${visible(was.data?.source ?? "")}</bdi> · ${was.data?.status}</p><${Reply} reply=${was.data?.reply} /></div>
+    <div><h4>would be</h4>${would.data && html`<p><bdi>${visible(would.data.answered_by)}</bdi> · ${would.data.reply?.status}</p><${Reply} reply=${would.data.reply} />`}</div></div></section>`;
+}
+
+function Reply({ reply }) {
+  if (!reply) return null;
+  const said = reply.frames ? reply.frames.map((frame) => frame.adds ?? "").join("") || reply.frames.map((frame) => frame.data ?? frame) : reply.body;
+  return html`<pre class="wire"><${Text} value=${typeof said === "string" ? said : JSON.stringify(said, null, 2)} limit=${1500} /></pre>`;
+}

@@ -1,0 +1,169 @@
+// Small parts that all views share. Whatever a client or upstream said becomes a text node in a <bdi>, never markup.
+import htm from "htm";
+import { h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { RefusedError } from "./api.js";
+import { say } from "./state.js";
+import { address } from "./url.js";
+
+export const html = htm.bind(h);
+
+const HIDDEN =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
+const escaped = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Return a text with controls, bidi marks and other invisible characters as escapes. */
+export const visible = (text) => String(text).replace(HIDDEN, escaped);
+
+const [SHORT, MORE] = [4000, 40000];
+
+/** A text of any length, `limit` characters at first; in pieces, as browsers are slow with very long ones. */
+export function Text({ value, limit = SHORT }) {
+  const [length, setLength] = useState(limit);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (text.length <= length) return html`<${Pieces} text=${text} />`;
+  const left = text.length - length;
+  return html`<${Pieces} text=${text.slice(0, length)} /><button class="more" onClick=${() => setLength(length + MORE)}>
+    ${left > MORE ? `${count(MORE)} of ${count(left)}` : count(left)} more characters</button>`;
+}
+
+function Pieces({ text }) {
+  if (text.length <= SHORT) return html`<bdi>${visible(text)}</bdi>`;
+  const pieces = [];
+  for (let at = 0; at < text.length; at += SHORT) pieces.push(text.slice(at, at + SHORT));
+  return pieces.map((piece, at) => html`<bdi class="piece" key=${at}>${visible(piece)}</bdi>`);
+}
+
+const [DEPTH, DEEPEST, ENTRIES] = [3, 100, 100];
+
+/** JSON as a tree; deeper than 3 it is folded, deeper than 100 it is text. */
+export function Json({ value, depth = 0 }) {
+  const [open, setOpen] = useState(depth < DEPTH);
+  const [most, setMost] = useState(ENTRIES);
+  if (value === null || typeof value !== "object") return html`<${Scalar} value=${value} />`;
+  const entries = Array.isArray(value) ? value.map((each) => [null, each]) : Object.entries(value);
+  const [left, right] = Array.isArray(value) ? "[]" : "{}";
+  if (!entries.length) return `${left}${right}`;
+  if (depth > DEEPEST) return html`<${Text} value=${compactJson(value)} />`;
+  if (!open) {
+    return html`<button class="fold" aria-expanded="false" onClick=${() => setOpen(true)}
+      >${left} ${entries.length} ${right}</button>`;
+  }
+  return html`${left}<div class="tree">${entries.slice(0, most).map(
+    ([name, each], at) => html`<div key=${at}>${name !== null && html`<bdi class="key">${visible(JSON.stringify(name))}</bdi>: `
+      }<${Json} value=${each} depth=${depth + 1} />${at < entries.length - 1 && ","}</div>`,
+  )}${entries.length > most && html`<button class="more" onClick=${() => setMost(most * 10)}>
+    ${count(entries.length - most)} more</button>`}</div>${right}`;
+}
+
+const Scalar = ({ value }) =>
+  typeof value === "string"
+    ? html`<span class="string"><${Text} value=${JSON.stringify(value)} /></span>`
+    : html`<span class="number">${String(value)}</span>`;
+
+function compactJson(value) {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "… too deep to show";
+  }
+}
+
+/** Return the JSON that a text holds, or undefined. */
+export function jsonIn(text) {
+  try {
+    const found = JSON.parse(text);
+    return found !== null && typeof found === "object" ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const count = (number) => number.toLocaleString("en");
+export const plural = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+
+export function ms(value) {
+  if (value === null || value === undefined) return "";
+  if (value < 10) return `${value.toFixed(1)} ms`;
+  return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(value < 10_000 ? 2 : 1)} s`;
+}
+
+export const bytes = (size) => (size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`);
+export const tokens = (usage) => (usage ? `${count(usage.prompt_tokens)}→${count(usage.completion_tokens)}` : "");
+
+/** Return {kind, name, place} of a source such as `rule rules.yaml:14 weather`. */
+export function source(text) {
+  const [, place, name] = /^rule (\S+:\d+|api) ?(.*)$/.exec(text ?? "") ?? [];
+  if (place) return { kind: "rule", name: name || place, place: name ? place : "" };
+  const [kind = "", ...rest] = (text ?? "").split(" ");
+  return { kind: kind.replace(",", ""), name: text ?? "", place: rest.join(" ") && "" };
+}
+
+export const CallLink = ({ number, tab }) =>
+  html`<a class="call" href=${address(tab ? ["calls", number, tab] : ["calls", number])}>#${number}</a>`;
+
+/** The server's own words for what went wrong, at the place of the action. */
+export const Wrong = ({ error }) =>
+  error && html`<p class="wrong" role="alert">${visible(error.message)}${(error.content?.mistakes ?? []).map(
+    (mistake) => typeof mistake === "string" && mistake !== error.message && html`<br /><bdi>${visible(mistake)}</bdi>`,
+  )}</p>`;
+
+/** Write a text to the clipboard; without one (plain http beyond loopback) show a field to copy from. */
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`Copied ${what}.`);
+  } catch {
+    const field = document.createElement("textarea");
+    Object.assign(field, { value: text, readOnly: true, className: "copying", rows: 6 });
+    field.setAttribute("aria-label", `${what}, to copy`);
+    field.addEventListener("blur", () => field.remove());
+    document.body.append(field);
+    field.select();
+    say("No clipboard here: copy the marked text.");
+  }
+}
+
+export function Copyable({ text }) {
+  return html`<div class="copyable"><pre>${text}</pre><button onClick=${() => copy(text, "the text")}>Copy</button></div>`;
+}
+
+/** Data that is loaded when the keys change: {data, error, again}. An answer that came too late is dropped. */
+export function useLoaded(load, keys) {
+  const [state, setState] = useState({});
+  const [round, again] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    load(stop.signal).then(
+      (data) => stop.signal.aborted || setState({ data, keys }),
+      (error) => stop.signal.aborted || error.name === "AbortError" || setState((old) => ({ ...old, error, keys })),
+    );
+    return () => stop.abort();
+  }, [...keys, round]);
+  return { ...state, again: () => again((old) => old + 1) };
+}
+
+/** A button whose action may be refused: it waits, and shows the server's words below itself. */
+export function Action({ label, run, title, className = "", confirm }) {
+  const [error, setError] = useState(null);
+  const [sure, setSure] = useState(!confirm);
+  const busy = useRef(false);
+  const press = async () => {
+    if (!sure) return setSure(true);
+    if (busy.current) return;
+    busy.current = true;
+    setError(null);
+    try {
+      await run();
+    } catch (found) {
+      if (!(found instanceof RefusedError)) throw found;
+      setError(found);
+    } finally {
+      busy.current = false;
+      setSure(!confirm);
+    }
+  };
+  return html`<span class="action"><button class=${`${className} ${sure && confirm ? "sure" : ""}`} title=${title}
+    onClick=${press} onBlur=${() => setSure(!confirm)}>${sure && confirm ? confirm : label}</button><${Wrong} error=${error} /></span>`;
+}

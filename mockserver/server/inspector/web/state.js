@@ -1,0 +1,98 @@
+// What the page knows: the calls by number, the connection, the server's state, and what is said to the user.
+import { batch, computed, effect, signal } from "@preact/signals";
+
+import { fits, parsed, setsFor } from "./query.js";
+import { route } from "./url.js";
+
+const rows = new Map(); // summaries by number
+let numbers = []; // ascending
+
+export const version = signal(0); // grows with each change of `rows`
+export const connection = signal("connecting"); // live, paused (hidden tab), lost, busy (too many feeds)
+export const complete = signal(false); // the oldest kept call is here
+export const ready = signal(null); // GET ready
+export const rulesChanged = signal(0);
+export const problem = signal(null); // the mistakes of the last reload
+export const notice = signal(""); // told politely, and shown for a while
+export const follow = signal(true);
+export const active = signal(null); // the number of the active row
+export const marked = signal(null); // the call chosen for a comparison
+export const theme = signal(localStorage.getItem("mockserver-theme") ?? "");
+
+/** Put summaries among the known ones; newer fields replace older ones. */
+export function add(list) {
+  if (!list.length) return;
+  let sorted = true;
+  for (const row of list) {
+    const known = rows.get(row.call);
+    if (!known) {
+      sorted = sorted && row.call > (numbers.at(-1) ?? 0);
+      numbers.push(row.call);
+    }
+    rows.set(row.call, known ? { ...known, ...row } : row);
+  }
+  if (!sorted) numbers.sort((one, other) => one - other);
+  version.value++;
+}
+
+/** Forget the calls below a number, of one namespace or of all. */
+export function forget(before, namespace) {
+  numbers = numbers.filter((number) => {
+    const gone = number < before && (!namespace || rows.get(number).namespace === namespace);
+    if (gone) rows.delete(number);
+    return !gone;
+  });
+  version.value++;
+}
+
+export function clear() {
+  rows.clear();
+  numbers = [];
+  batch(() => {
+    version.value++;
+    complete.value = false;
+    active.value = null;
+  });
+}
+
+export const row = (number) => rows.get(number);
+export const last = () => numbers.at(-1) ?? 0;
+export const first = () => numbers[0];
+export const openNumbers = () => numbers.filter((number) => rows.get(number).ended === "open");
+
+export const query = computed(() => parsed(route.value.params.get("q") ?? ""));
+export const namespace = computed(() => route.value.params.get("ns") ?? "");
+export const namespaces = computed(() => {
+  version.value;
+  const found = new Set(["default"]);
+  for (const each of rows.values()) found.add(each.namespace);
+  return [...found];
+});
+
+/** The calls that fit the filter and the namespace, oldest first. */
+export const shown = computed(() => {
+  version.value;
+  const { terms } = query.value;
+  const [wanted, sets] = [namespace.value, setsFor(terms)];
+  const all = numbers.map((number) => rows.get(number));
+  if (!wanted && !terms.length) return all;
+  return all.filter((each) => (!wanted || each.namespace === wanted) && fits(each, terms, sets));
+});
+
+export const everything = () => numbers.map((number) => rows.get(number));
+export const total = computed(() => (version.value, numbers.length));
+
+let timer = 0;
+
+/** Say a sentence at the foot of the page for five seconds. */
+export function say(text) {
+  notice.value = text;
+  clearTimeout(timer);
+  timer = setTimeout(() => (notice.value = ""), 5000);
+}
+
+effect(() => {
+  document.documentElement.style.colorScheme = theme.value || "light dark";
+  if (theme.value) localStorage.setItem("mockserver-theme", theme.value);
+  else localStorage.removeItem("mockserver-theme");
+});

@@ -66,7 +66,9 @@ function back() {
 }
 
 const Rows = ({ rows, at, move }) =>
-  html`<${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${at} columns=${4}
+  html`<div class="columns calls-columns" aria-hidden="true"><span># status</span><span>asked</span><span class="answered">answered</span><span
+      class="from">by</span><span class="took">took, tokens</span></div>
+  <${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${at} columns=${5}
     follow=${state.follow.value && openCall() === null} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
     onOpen=${(index) => show(rows[index].call)} onView=${later} render=${Row} />`;
 
@@ -86,20 +88,24 @@ function Row(row) {
     <div class="cell said" role="gridcell"><div class="one"><bdi>${visible(said(row))}</bdi></div>
       <div class="two"><bdi>${visible(meta.filter(Boolean).join(" · "))}</bdi>${tries(row)}${
         row.namespace !== "default" && html` · <bdi class="ns">${visible(row.namespace)}</bdi>`}</div></div>
-    <div class="cell from" role="gridcell"><div class="one">${unmatched(row) && html`<span class="flag">unmatched</span> `}<bdi>${
-      visible(from.name)}</bdi></div><div class="two"><bdi>${visible(ending(row) || from.place)}</bdi></div></div>
+    <div class="cell answered" role="gridcell"><div class="one"><bdi>${visible(row.answered ?? "")}</bdi></div></div>
+    <div class="cell from" role="gridcell"><div class="one">${unmatched(row) && html`<span class="flag">unmatched</span> `}${
+      row.source !== "unmatched" && html`<bdi>${visible(from.name)}</bdi>`}</div><div class="two">${ended(row) && html`<span class="ended">${
+      visible(row.ended)}</span>`}<bdi>${visible(notes(row) || (ended(row) ? "" : from.place))}</bdi></div></div>
     <div class="cell took" role="gridcell"><div class="one">${isOpen(row) ? html`<span class="pulse">open</span>` : ms(row.elapsed_ms)}</div>
       <div class="two">${isOpen(row) && row.bytes ? bytes(row.bytes) : usage}</div></div>`;
 }
 
-const said = (row) => row.said || (row.operation && !("said" in row) ? "…" : `${row.method ?? ""} ${row.path ?? ""}`);
+const said = (row) => row.said || (row.path ? `${row.method} ${row.path}` : "said" in row ? row.answered || "no text" : "…");
 const tries = (row) =>
   row.attempt > 1 && html` · <span class="tries">try ${row.attempt}${row.retry_of ? ` of #${row.retry_of}` : ""}</span>`;
 
-function ending(row) {
-  const bent = [...(row.bent_by ?? []).map((each) => `bent by ${source(each).name}`), ...(row.faults ?? [])];
-  const ended = ["complete", "open"].includes(row.ended) ? [] : [row.ended];
-  return [...ended, ...bent, row.recorded && "recorded", row.again_of && `#${row.again_of} again`].filter(Boolean).join(" · ");
+const ended = (row) => !["complete", "open"].includes(row.ended);
+
+function notes(row) {
+  const bent = (row.bent_by ?? []).map((each) => `bent by ${source(each).name}`);
+  const all = [...bent, ...(row.faults ?? []), row.recorded && "recorded", row.again_of && `#${row.again_of} again`];
+  return all.filter(Boolean).map((each) => ` · ${each}`).join("").slice(ended(row) ? 0 : 3);
 }
 
 const CHIPS = [

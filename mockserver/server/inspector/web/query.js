@@ -14,11 +14,7 @@ const compare = (value, actual) => (actual === null || actual === undefined ? fa
 const includes = (part, whole) => (whole ?? "").toLowerCase().includes(part.toLowerCase());
 const ruleOf = (row) => [row.source, ...(row.bent_by ?? [])].filter((each) => each?.startsWith("rule "));
 
-const GENERATIVE = ["chat", "completions", "responses", "embeddings", "moderations"]; // others look something up
-
-export const unmatched = (row) =>
-  (row.source ?? "").split(", ").includes("unmatched") ||
-  (row.source === "generated" && GENERATIVE.includes(row.operation));
+export const unmatched = (row) => Boolean(row.unmatched);
 export const isOpen = (row) => row.ended === "open";
 export const failed = (row) => row.status >= 400 || !["complete", "open"].includes(row.ended);
 

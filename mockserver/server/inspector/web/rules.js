@@ -42,7 +42,7 @@ function Row({ rule, index, again, namespace }) {
   const remark = rule.remarks?.[0];
   return html`<div role="gridcell" class="cell place-cell"><div class="one"><span class="number">${index + 1}</span> <b><bdi>${visible(rule.name)}</bdi></b></div>
       <div class="two"><bdi>${visible(whereOf(rule))}</bdi>${rule.added && html` <span class="flag neutral">added</span>`}</div></div>
-    <div role="gridcell" class="cell hits"><div class="one"><a href=${address(["calls"], { q: `rule:${rule.name.replaceAll(" ", "*")}` })}>${
+    <div role="gridcell" class="cell hits"><div class="one"><a href=${address(["calls"], { q: ruleFilter(rule.name) })}>${
       plural(rule.hits, "hit")}</a></div><div class="two">${rule.last_call ? html`last <${CallLink} number=${rule.last_call} />` : timesOf(rule)}</div></div>
     <div role="gridcell" class="cell does"><div class="one"><bdi>${visible(conditions(rule.spec?.when))}</bdi></div>
       <div class="two">${remark ? html`<span class="remark">${visible(remark.text ?? remark)}</span>` : html`→ <bdi>${visible(outcome(rule.spec))}</bdi>`}</div></div>
@@ -53,6 +53,7 @@ function Row({ rule, index, again, namespace }) {
       }} />`}</div>`;
 }
 
+const ruleFilter = (name) => (/[\s"]/.test(name) ? `rule:"${name.replaceAll('"', "")}"` : `rule:${name}`);
 const timesOf = (rule) => (rule.spec?.times ? `times ${rule.spec.times}` : rule.counts ? "counts calls" : "");
 
 /** The conditions of a rule on one line, as it states them. */

@@ -5,6 +5,7 @@ import { fits, parsed, setsFor } from "./query.js";
 import { route } from "./url.js";
 
 const rows = new Map(); // summaries by number
+const USUAL = { namespace: "default", method: "POST", attempt: 1, ended: "complete" }; // what compact rows leave out
 let numbers = []; // ascending
 
 export const version = signal(0); // grows with each change of `rows`
@@ -19,7 +20,7 @@ export const active = signal(null); // the number of the active row
 export const marked = signal(null); // the call chosen for a comparison
 export const theme = signal(localStorage.getItem("mockserver-theme") ?? "");
 
-/** Put summaries among the known ones; newer fields replace older ones. */
+/** Put summaries among the known ones; what was said stays known. */
 export function add(list) {
   if (!list.length) return;
   let sorted = true;
@@ -29,7 +30,9 @@ export function add(list) {
       sorted = sorted && row.call > (numbers.at(-1) ?? 0);
       numbers.push(row.call);
     }
-    rows.set(row.call, known ? { ...known, ...row } : row);
+    const { said, answered, tools, conversation } = known ?? {};
+    const digest = said === undefined ? {} : { said, answered, tools, conversation };
+    rows.set(row.call, { ...USUAL, ...digest, ...row });
   }
   if (!sorted) numbers.sort((one, other) => one - other);
   version.value++;

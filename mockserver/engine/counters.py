@@ -120,9 +120,15 @@ def attempts(rows: Iterable[Exchange]) -> dict[int, int]:
     for row in rows:
         same = (row.namespace, row.method, row.path, row.query, row.body)
         counts[same] += 1
-        retries = next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None)
-        found[row.seq] = attempt_from_header(retries) or counts[same]
+        found[row.seq] = attempt_by_header(row) or counts[same]
     return found
+
+
+def attempt_by_header(row: Exchange) -> int | None:
+    for name, value in row.headers:
+        if name == _RETRIES:
+            return attempt_from_header(value.decode("latin-1"))
+    return None
 
 
 def attempt_from_header(retries: str | None) -> int | None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -15,10 +16,24 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 
-def of_row(row: Exchange, *, body: bool = True) -> "Secrets":
-    """The credentials of a row's request and of the server's environment; `body`: also those of the body."""
-    sent = plain(request_of(row)).body if body else b""
-    return _secrets(tuple(row.headers), row.query, sent)
+def of_row(row: Exchange, known: tuple[str, ...] | None = None) -> "Secrets":
+    """The credentials of a row's request and of the server's environment (`known`, if they were found before)."""
+    return _secrets(tuple(row.headers), row.query, plain(request_of(row)).body, known)
+
+
+def of_head(row: Exchange, known: tuple[str, ...]) -> "Secrets":
+    """The credentials of a row's head and those that are `known`, found once for all rows with the same ones."""
+    from mockserver.cassettes.redaction.find import is_secret_header  # slow: a hundred patterns
+
+    headers = tuple([field for field in row.headers if is_secret_header(field[0].decode("latin-1"))])
+    return _of_head(headers, row.query if b"=" in row.query else b"", known)
+
+
+@lru_cache(64)
+def _of_head(headers: tuple[tuple[bytes, bytes], ...], query: bytes, known: tuple[str, ...]) -> "Secrets":
+    from mockserver.cassettes.redaction.redact import secrets_of
+
+    return secrets_of(headers, query, more=known)
 
 
 def request_of(row: Exchange) -> HttpRequest:
@@ -39,11 +54,19 @@ def of_request(http: HttpRequest) -> "Secrets":
     return _secrets(http.headers, query, plain(http).body)
 
 
-def _secrets(headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes) -> "Secrets":
-    from mockserver.cassettes.redaction.find import environment_secrets  # slow: a hundred patterns
-    from mockserver.cassettes.redaction.redact import secrets_of
+def _secrets(
+    headers: tuple[tuple[bytes, bytes], ...], query: bytes, body: bytes, known: tuple[str, ...] | None = None
+) -> "Secrets":
+    from mockserver.cassettes.redaction.redact import secrets_of  # slow: a hundred patterns
 
-    return secrets_of(headers, query, body, environment_secrets(os.environ))
+    return secrets_of(headers, query, body, known_secrets() if known is None else known)
+
+
+def known_secrets() -> tuple[str, ...]:
+    """The credentials of the environment, which take a while to find."""
+    from mockserver.cassettes.redaction.find import environment_secrets
+
+    return environment_secrets(os.environ)
 
 
 def masked(value: Json, secrets: "Secrets") -> Json:

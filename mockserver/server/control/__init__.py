@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.datastructures import MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
@@ -12,7 +12,7 @@ from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.server.access import fields_of
 from mockserver.server.control import calls, state
-from mockserver.server.control.requests import ControlRequest, RefusedError, View
+from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
 from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
@@ -20,6 +20,7 @@ from mockserver.server.snapshot import ClientLeftError, path_of, query_from, rea
 
 class Control(Struct, frozen=True):
     live: Live
+    looks: Looks = field(default_factory=Looks)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.live.worker is not None:
@@ -59,7 +60,7 @@ class Control(Struct, frozen=True):
         except Failure as failure:
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
         kind = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
-        return await views[method](ControlRequest(self.live, namespace, query, item, body=body, kind=kind))
+        return await views[method](ControlRequest(self.live, namespace, query, item, body, kind, self.looks))
 
 
 def _page(method: str, path: str, scope: Scope) -> Response:

@@ -1,11 +1,13 @@
 """The journal as JSON, and explanations: why a request is answered as it is, without counting anything."""
 
 from asyncio import sleep
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
@@ -15,7 +17,6 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import truncate
-from mockserver.engine.counters import attempts
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.nearest import nearest
@@ -26,6 +27,7 @@ from mockserver.server.control.requests import (
     list_response,
     number,
 )
+from mockserver.server.control.rows import Digest, Rows, encode, milliseconds
 from mockserver.server.explain import (
     Explanation,
     Reached,
@@ -40,40 +42,13 @@ from mockserver.server.explain import (
     whole,
 )
 from mockserver.server.live import Live
-from mockserver.server.masking import masked, of_request, of_row, plain, request_of
+from mockserver.server.masking import known_secrets, masked, of_request, of_row, plain, request_of
 from mockserver.server.snapshot import query_from
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 _SAID = 1_001  # characters of a message that a summary shows
-
-
-def summary(row: Exchange, attempt: int) -> dict[str, Json]:
-    used = row.usage
-    return {
-        "call": row.seq,
-        "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "namespace": row.namespace,
-        "method": row.method,
-        "path": row.path,
-        "dialect": row.dialect,
-        "operation": row.operation or None,
-        "model": row.model or None,
-        "attempt": attempt,
-        "source": row.source or None,
-        **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
-        **({"through": list(row.trace)} if row.trace else {}),
-        "status": row.status or None,
-        "faults": list(row.faults),
-        **({"remarks": list(row.remarks)} if row.remarks else {}),
-        **({"recorded": row.recorded} if row.recorded else {}),
-        **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
-        "ended": row.ending,
-        "first_byte_ms": _ms(row.first) if row.size else None,
-        "elapsed_ms": _ms(row.elapsed) if row.ended else None,
-        "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
-    }
 
 
 def bodies(row: Exchange) -> dict[str, Json]:
@@ -153,7 +128,7 @@ def _reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     left, sent = frames(row.sent), list[Json]()
     for frame, text in zip(left, secrets.joined([frame.text for frame in left]), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
-        sent.append({"at_ms": _ms(frame.at - row.began), **event, "data": parsed(text, text), **broken})
+        sent.append({"at_ms": milliseconds(frame.at - row.began), **event, "data": parsed(text, text), **broken})
     return {**head, "frames": sent, **cut_off}
 
 
@@ -168,47 +143,87 @@ def _cut_off(kept: int, whole: int) -> dict[str, Json]:
     return {"cut_off": f"after {kept} of {whole} bytes"} if kept < whole else {}
 
 
-def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 3)
-
-
 async def listed(asked: ControlRequest) -> Response:
-    known = (*FILTERS, "namespace", "limit", "bodies")
+    known = (*FILTERS, "namespace", "limit", "bodies", "contains", "compact", "digest")
     unknown = next((name for name in asked.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
-    rows = [row for namespace in asked.namespaces for row in asked.live.journal.rows(namespace)]
-    rows.sort(key=lambda row: row.seq)
-    tries = attempts(rows)
-    fitting = [row for row in rows if all(FILTERS[name](row, asked) for name in asked.query if name in FILTERS)]
+    filters = [(FILTERS[name], FILTERS[name].wanted(name, asked)) for name in asked.query if name in FILTERS]
+    rows = [row for row in asked.rows.of(asked.namespaces) if all(each.fits(row, value) for each, value in filters)]
     limit = asked.number("limit")
-    whole = asked.switch("bodies")
-    latest = fitting if limit is None else fitting[max(0, len(fitting) - limit) :]
+    rows = await _containing(asked, rows, limit)
+    latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
+    if asked.switch("bodies"):
+        return list_response("calls", _with_bodies(latest, asked.rows))
+    found = b",".join([each async for each in _as_bytes(latest, asked)])
+    content = b'{"calls":[' + found + b"]}"
+    if not asked.switch("compact"):
+        plain = content
+        content = await on_thread(lambda: msgspec.json.format(plain, indent=2))
+    return Response(content + b"\n", media_type="application/json")
 
-    async def shown() -> AsyncIterator[Json]:
-        for at, row in enumerate(latest):
-            work = partial(_shown, row, tries[row.seq], whole=whole)
-            yield await on_thread(work) if whole else work()
-            if not at % _TURN:
+
+async def _containing(asked: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
+    """The calls in which a text was said or answered, the newest ones until there are enough."""
+    wanted, found = asked.query.get("contains", "").lower(), list[Exchange]()
+    if not wanted:
+        return rows
+    known = known_secrets()
+    for row in reversed(rows):
+        if len(found) == limit:
+            break
+        if (await digest_of(row, asked, known)).has(wanted):
+            found.append(row)
+    return found[::-1]
+
+
+async def _as_bytes(rows: Sequence[Exchange], asked: ControlRequest) -> AsyncIterator[bytes]:
+    known, made, compact, digests = known_secrets(), 0, asked.switch("compact"), asked.switch("digest")
+    for row in rows:
+        if not asked.rows.is_listed(row):
+            made += 1
+            if not made % _TURN:
                 await sleep(0)
+        listed = asked.rows.listed(row, known)
+        shown = listed.compact if compact else listed.whole
+        if digests:
+            shown = shown[:-1] + b"," + encode((await digest_of(row, asked, known)).short)[1:]
+        yield shown
 
-    if whole:
-        return list_response("calls", shown())
-    return await on_thread(partial(json_response, {"calls": [each async for each in shown()]}))
+
+async def digest_of(row: Exchange, asked: ControlRequest, known: tuple[str, ...]) -> Digest:
+    """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
+    if row.ended:
+        kept = asked.rows.listed(row, known).digest
+        if kept is not None:
+            return kept
+    return await on_thread(partial(_digested, row, asked, known))
 
 
-def _shown(row: Exchange, attempt: int, *, whole: bool) -> Json:
-    more = bodies(row) if whole else {}
-    return masked({**summary(row, attempt), **more}, of_row(row, body=whole))
+def _digested(row: Exchange, asked: ControlRequest, known: tuple[str, ...]) -> Digest:
+    reached, call = reached_by(row, asked.live), None
+    with suppress(ConfigError):
+        call = None if reached is None else reached.call(strict=asked.live.settings.strict)
+    return asked.rows.digest(row, call, of_row(row, known))
+
+
+async def _with_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
+    for at, row in enumerate(rows):
+        yield await on_thread(partial(_with_body, row, known))
+        if not at % _TURN:
+            await sleep(0)
+
+
+def _with_body(row: Exchange, known: Rows) -> Json:
+    return masked({**known.summary(row), **bodies(row)}, of_row(row))
 
 
 async def one(asked: ControlRequest) -> Response:
     row = kept(asked, number(asked.item, "the number of a call"))
-    rows = asked.live.journal.rows(row.namespace)
-    attempt = attempts([other for other in rows if other.seq <= row.seq])[row.seq]
+    asked.rows.of((row.namespace,))
     whole = {
-        **summary(row, attempt),
-        **await _detail(row, attempt, asked.live),
+        **asked.rows.summary(row),
+        **await _detail(row, asked.rows.attempt(row)[0], asked.live),
         **await on_thread(partial(bodies, row)),
     }
     return await on_thread(lambda: json_response(masked(whole, of_row(row))))
@@ -227,16 +242,44 @@ def kept(asked: ControlRequest, seq: int) -> Exchange:
     return row
 
 
-# What a query can ask for.
-FILTERS: Mapping[str, Callable[[Exchange, ControlRequest], bool]] = {
-    "model": lambda row, asked: row.model == asked.query["model"],
-    "operation": lambda row, asked: row.operation == asked.query["operation"],
-    "dialect": lambda row, asked: row.dialect == asked.query["dialect"],
-    "source": lambda row, asked: asked.query["source"] in (row.source, row.source.partition(" ")[0]),
-    "status": lambda row, asked: row.status == asked.number("status"),
-    "since": lambda row, asked: row.seq > (asked.number("since") or 0),
-    "unmatched": lambda row, asked: is_unmatched(row) == asked.switch("unmatched"),
+class _Filter(Struct, frozen=True):
+    """What a query can ask for: how the word is read, and which rows fit."""
+
+    fits: Callable[[Exchange, Json], bool]
+    wanted: Callable[[str, ControlRequest], Json] = lambda name, asked: asked.query[name]
+
+
+def _number(name: str, asked: ControlRequest) -> int:
+    return asked.number(name) or 0
+
+
+def _numbers(name: str, asked: ControlRequest) -> frozenset[int]:
+    found = frozenset(number(word, f"each of ?{name}=") for word in asked.query[name].split(",") if word)
+    if len(found) > MOST_NUMBERS:
+        raise RefusedError(400, f"?{name}= takes at most {MOST_NUMBERS} numbers of calls")
+    return found
+
+
+def _is_of_rule(row: Exchange, wanted: str) -> bool:
+    """Whether a rule answered or changed a call: by its name, its place, or both."""
+    said = (each.removeprefix("rule ") for each in (*row.source.split(", "), *row.modified_by) if each[:5] == "rule ")
+    return any(wanted in (each, each.partition(" ")[0], each.partition(" ")[2]) for each in said)
+
+
+FILTERS: Mapping[str, _Filter] = {
+    "model": _Filter(lambda row, model: row.model == model),
+    "operation": _Filter(lambda row, operation: row.operation == operation),
+    "dialect": _Filter(lambda row, dialect: row.dialect == dialect),
+    "source": _Filter(lambda row, source: source in (row.source, row.source.partition(" ")[0])),
+    "rule": _Filter(_is_of_rule),
+    "status": _Filter(lambda row, status: row.status == status, _number),
+    "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
+    "since": _Filter(lambda row, since: row.seq > since, _number),
+    "before": _Filter(lambda row, before: row.seq < before, _number),
+    "numbers": _Filter(lambda row, numbers: row.seq in numbers, _numbers),
+    "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, lambda name, asked: asked.switch(name)),
 }
+MOST_NUMBERS = 100
 _TURN = 20  # calls that are rendered before other requests have their turn
 
 

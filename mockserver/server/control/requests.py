@@ -2,17 +2,26 @@
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.config.errors import Mistake
 from mockserver.core.json import Json
+from mockserver.server.control.rows import Rows
 from mockserver.server.live import ALL, Live
+from mockserver.state.journal import Journal
 
-if TYPE_CHECKING:
-    pass
+
+class Looks(Struct):
+    """What was worked out for requests before, as long as the journal is the same."""
+
+    _rows: Rows | None = None
+
+    def rows(self, journal: Journal) -> Rows:
+        if self._rows is None or self._rows.journal is not journal:
+            self._rows = Rows(journal)
+        return self._rows
 
 
 class ControlRequest(Struct, frozen=True):
@@ -22,6 +31,11 @@ class ControlRequest(Struct, frozen=True):
     item: str = ""
     body: bytes = b""
     kind: str = ""  # its content-type
+    looks: Looks = field(default_factory=Looks)
+
+    @property
+    def rows(self) -> Rows:
+        return self.looks.rows(self.live.journal)
 
     @property
     def namespaces(self) -> tuple[str, ...]:

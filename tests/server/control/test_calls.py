@@ -9,7 +9,9 @@ import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.engine.counters import attempts
-from mockserver.server.control.calls import bodies, summary
+from mockserver.server.control.calls import bodies
+from mockserver.server.control.rows import Attempts, Rows
+from mockserver.state.journal import Journal
 from tests.kit.asgi import App, app
 from tests.kit.control import ControlledServer, controlled_server
 
@@ -101,6 +103,8 @@ def test_a_summary_has_no_bodies(server: ControlledServer) -> None:
         "status": 200,
         "faults": [],
         "ended": "complete",
+        "streamed": False,
+        "bytes": len(json.dumps(server.get("calls/1")["reply"]["body"], separators=(",", ":"))),
     }
     (call,) = server.calls("?bodies=true&since=0&limit=1&status=200&model=gpt-4o&source=rule")
     assert call["request"]["body"]["messages"][0]["content"] == "hi"
@@ -203,7 +207,7 @@ def test_rows_that_are_open_or_broken() -> None:
     assert [frame["data"] for frame in shown["reply"]["frames"]] == [{"a": 1}, ": ping", "da"]
     assert [frame.get("whole", True) for frame in shown["reply"]["frames"]] == [True, True, False]
     assert shown["request"]["body"] == "�{"
-    said = summary(row(), 1)
+    said = Rows(Journal()).summary(row())
     assert (said["ended"], said["elapsed_ms"], said["status"], said["source"]) == ("open", None, None, None)
 
 
@@ -214,6 +218,24 @@ def test_attempts_are_told_by_the_client_or_counted_by_equal_requests() -> None:
     for seq, each in enumerate(rows, 1):
         each.seq = seq
     assert attempts(rows) == {1: 1, 2: 1, 3: 2, 4: 8, 5: 4, 6: 1}
+    counted = Attempts()
+    for end in range(1, 6):  # as they come
+        counted.update(rows[:end])
+    assert counted.found == {1: (1, None), 2: (1, None), 3: (2, 1), 4: (8, 1), 5: (4, 1)}
+    counted.update(rows[3:5])  # the oldest were forgotten
+    assert counted.found[5] == (4, 1)
+    counted.update([])
+    assert counted.found == {}
+
+
+def test_an_attempt_is_counted_anew_once_its_request_is_complete() -> None:
+    rows = [row(body=b"a", seq=1, received=1), row(seq=2), row(body=b"a", seq=3, received=1)]
+    counted = Attempts()
+    counted.update(rows)
+    assert counted.found == {1: (1, None), 2: (1, None), 3: (2, 1)}
+    rows[1].take(b"a")
+    counted.update(rows)
+    assert counted.found == {1: (1, None), 2: (2, 1), 3: (3, 1)}
 
 
 def test_calls_are_forgotten_and_counters_stay(server: ControlledServer) -> None:

@@ -1,0 +1,241 @@
+"""The calls of the journal as rows of a list: in short, masked, and kept as bytes once a call is closed.
+
+Nothing here runs while a call is answered. What a row says is worked out when somebody looks, once.
+"""
+
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from mockserver.cassettes.parse_response import ParsedResponse, parse_response
+from mockserver.core.call import Call
+from mockserver.core.episode import Recorded, wire_format
+from mockserver.core.exchange import Exchange, count
+from mockserver.core.json import Json
+from mockserver.core.seed import token
+from mockserver.core.text import truncate
+from mockserver.engine.counters import attempt_by_header
+from mockserver.server.explain import is_unmatched
+from mockserver.server.masking import masked, of_head
+from mockserver.state.journal import Journal
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
+
+SHORT, SEARCHED = 160, 1_000  # characters of a text that a digest shows, and that `contains` looks at
+
+
+class Digest(Struct, frozen=True):
+    """What was said last, what was answered, the tools that the answer calls, and the conversation that it is of."""
+
+    said: str
+    answered: str
+    tools: tuple[str, ...] = ()
+    conversation: str | None = None
+
+    def has(self, text: str) -> bool:
+        """Whether a text in lower case was said or answered."""
+        return text in self.said.lower() or text in self.answered.lower()
+
+    @property
+    def short(self) -> "Digest":
+        said, answered = (truncate(" ".join(text.split()), SHORT) for text in (self.said, self.answered))
+        return msgspec.structs.replace(self, said=said, answered=answered)
+
+
+class Listed(Struct):
+    """A closed call as JSON, whole and compact, as long as what it says stays the same."""
+
+    stamp: tuple[Json, ...]
+    whole: bytes
+    compact: bytes
+    digest: Digest | None = None
+
+
+class Attempts:
+    """Which attempt each call of one namespace is, as `attempts` counts them, and which call was the first."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def update(self, rows: Sequence[Exchange]) -> None:
+        """Count the calls that are new; all of them if calls were deleted, or a request is complete only now."""
+        late = any(_is_complete(row) for row in self._incomplete)
+        if late or not rows or rows[0].seq > self._last or len(self._counts) > 4 * len(rows) + 1_000:
+            self._forget()
+        for row in rows[bisect_right(rows, self._last, key=attrgetter("seq")) :]:
+            self._count(row)
+
+    def _forget(self) -> None:
+        self.found: dict[int, tuple[int, int | None]] = {}  # by number: the attempt, and the call that was the first
+        self._counts, self._firsts = Counter[int](), dict[int, int]()
+        self._last, self._incomplete = 0, list[Exchange]()
+
+    def _count(self, row: Exchange) -> None:
+        self._last, same = row.seq, hash((row.method, row.path, row.query, row.body))
+        self._counts[same] += 1
+        attempt = attempt_by_header(row) or self._counts[same]
+        if attempt == 1:
+            self._firsts[same] = row.seq
+        self.found[row.seq] = attempt, self._firsts.get(same) if attempt > 1 else None
+        if not _is_complete(row):
+            self._incomplete.append(row)
+
+
+def _is_complete(row: Exchange) -> bool:
+    return bool(row.ended or row.received) or row.asked is not None
+
+
+class Rows:
+    """What was worked out of the calls of one journal. `boot` names this journal: another one has other calls."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal, self.boot = journal, token()
+        self.again: dict[int, int] = {}  # calls that were sent again, by the number of the new one
+        self._listed: dict[int, Listed] = {}
+        self._attempts: dict[str, Attempts] = {}
+
+    def of(self, namespaces: Sequence[str]) -> list[Exchange]:
+        """The calls of namespaces in order, with their attempts counted."""
+        found = list[Exchange]()
+        for name in namespaces:
+            rows = self.journal.rows(name)
+            if rows or name in self._attempts:
+                self._attempts.setdefault(name, Attempts()).update(rows)
+            found += rows
+        if len(self._listed) > 2 * len(self.journal) + 100:
+            there = {row.seq for row in self.journal}
+            self._listed = {seq: listed for seq, listed in self._listed.items() if seq in there}
+            self.again = {seq: of for seq, of in self.again.items() if seq in there}
+        return sorted(found, key=attrgetter("seq")) if len(namespaces) > 1 else found
+
+    def attempt(self, row: Exchange) -> tuple[int, int | None]:
+        """Which attempt a call is, and the number of the first one."""
+        counted = self._attempts.get(row.namespace)
+        return (1, None) if counted is None else counted.found.get(row.seq, (1, None))
+
+    def is_listed(self, row: Exchange) -> bool:
+        return row.seq in self._listed
+
+    def listed(self, row: Exchange, known: tuple[str, ...]) -> Listed:
+        """A call as JSON, without credentials; `known` are those of the environment."""
+        kept, stamp = self._listed.get(row.seq), (row.recorded, row.unrecorded, self.attempt(row))
+        if kept is not None and kept.stamp == stamp:
+            return kept
+        secrets, whole = of_head(row, known), self.summary(row)
+        made = Listed(stamp, _encoded(whole, secrets), _encoded(_compact(whole), secrets))
+        if row.ended:
+            self._listed[row.seq] = made
+        return made
+
+    def digest(self, row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
+        """What a call says in short, kept if it is closed; `call` is its request, parsed, if it could be."""
+        made, kept = _digest(row, call, secrets), self._listed.get(row.seq)
+        if kept is not None:
+            kept.digest = made
+        return made
+
+    def summary(self, row: Exchange) -> dict[str, Json]:
+        attempt, first = self.attempt(row)
+        used, again, streamed = row.usage, self.again.get(row.seq), row.streams
+        return {
+            "call": row.seq,
+            "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "namespace": row.namespace,
+            "method": row.method,
+            "path": row.path,
+            "dialect": row.dialect,
+            "operation": row.operation or None,
+            "model": row.model or None,
+            "attempt": attempt,
+            **({"retry_of": first} if first is not None else {}),
+            **({"again_of": again} if again is not None else {}),
+            "source": row.source or None,
+            **({"unmatched": True} if is_unmatched(row) else {}),
+            **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+            **({"through": list(row.trace)} if row.trace else {}),
+            "status": row.status or None,
+            "faults": list(row.faults),
+            **({"remarks": list(row.remarks)} if row.remarks else {}),
+            **({"recorded": row.recorded} if row.recorded else {}),
+            **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
+            "ended": row.ending,
+            "first_byte_ms": milliseconds(row.first) if row.size else None,
+            "elapsed_ms": milliseconds(row.elapsed) if row.ended else None,
+            "streamed": streamed,
+            "bytes": row.size,
+            **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
+            "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
+        }
+
+
+def _compact(whole: Mapping[str, Json]) -> dict[str, Json]:
+    """What differs from most calls; the path only where it leads to no operation."""
+    usual = {**_USUAL, "path": whole["path"]} if whole["operation"] else _USUAL
+    return {name: value for name, value in whole.items() if value and usual.get(name) != value}
+
+
+_USUAL = {"namespace": "default", "method": "POST", "attempt": 1, "ended": "complete"}
+
+
+def milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+def _encoded(content: Json, secrets: "Secrets") -> bytes:
+    encoded = encode(content)
+    return encoded if secrets.data(encoded) is encoded else encode(masked(content, secrets))
+
+
+def encode(content: Json) -> bytes:
+    try:
+        return msgspec.json.encode(content)
+    except ValueError:  # a lone surrogate
+        return json.dumps(content, separators=(",", ":")).encode()
+
+
+def recorded(row: Exchange) -> Recorded:
+    """What was sent of an answer, as a recording."""
+    pieces = tuple((at - row.began, data) for at, data in row.sent)
+    if row.streams:
+        return Recorded(row.status, row.reply_headers, frames=pieces)
+    return Recorded(row.status, row.reply_headers, b"".join(data for _, data in pieces))
+
+
+def response(row: Exchange) -> ParsedResponse:
+    return parse_response(recorded(row), wire_format(row.dialect, row.operation))
+
+
+def error_words(response: ParsedResponse) -> str:
+    """What an error says."""
+    error = response.error
+    words = error.get("message") if isinstance(error, Mapping) else error
+    return words if isinstance(words, str) else "" if error is None else json.dumps(error)
+
+
+def _digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
+    answer = response(row)
+    parts = [part for choice in answer.choices for part in choice.parts]
+    used = [part.call for part in parts if part.call is not None]
+    answered = "\n".join(part.text for part in parts if part.text and part.kind != "reasoning")
+    calls = "\n".join(f"{each.name}({each.text})" for each in used)
+    answered = "\n".join(filter(None, (answered, calls, error_words(answer))))
+    return Digest(
+        said="" if call is None else truncate(secrets.text(_said(call)), SEARCHED),
+        answered=truncate(secrets.text(answered), SEARCHED),
+        tools=tuple(dict.fromkeys(secrets.text(each.name) for each in used)),
+        conversation=None if call is None or not call.messages else call.opening_fingerprint,
+    )
+
+
+def _said(call: Call) -> str:
+    if call.prompts:
+        return call.prompts[0].text
+    return call.last_user or next((message.text for message in reversed(call.messages) if message.text), "")

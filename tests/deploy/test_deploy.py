@@ -61,7 +61,7 @@ def environments() -> Iterator[tuple[str, Mapping[str, str]]]:
     """The variables of the image, of a server of the compose file, and of a pod."""
     image = dict(re.findall(r"(\w+)=(\S+)", instruction("ENV")))
     yield "image", image
-    yield "compose", image | SERVER["environment"]
+    yield "compose", image | SERVER["environment"] | {"MOCKSERVER_CONTROL_TOKEN": "secret"}
     yield "pod", image | pod_variables() | {"MOCKSERVER_CONTROL_TOKEN": "secret"}
 
 

@@ -23,13 +23,14 @@ class Cost:
 
 
 @contextmanager
-def server(*command: str, port: int, env: dict[str, str] | None = None) -> Iterator[int]:
-    """A server process on this port; its process id. It and the load each have a processor, where there are two."""
+def server(*command: str, port: int, env: dict[str, str] | None = None, pinned: bool = True) -> Iterator[int]:
+    """A server process on this port; its process id. It and the load each have a processor, if they are pinned."""
     process = subprocess.Popen(
         [sys.executable, *command], env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    _pin(process.pid, 0)
-    _pin(0, 1)
+    if pinned:
+        _pin(process.pid, 0)
+        _pin(0, 1)
     try:
         _await(port, process)
         yield process.pid

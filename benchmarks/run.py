@@ -14,8 +14,8 @@ from endurance import endurance
 from held import holding
 from hostile import hostile
 from large import large, seconds_to_load
-from limits import limits
 from load import Cost, free_port, measure, post, server
+from options import options
 from paced import paced
 from relay import relaying
 from replay import replaying
@@ -127,7 +127,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "crowd": lambda: paced(10_000, 1, connected=False),
     "timing": lambda: timing(chat),
     "soak": lambda: soak(chat),
-    "limits": limits,
+    "options": options,
     "endurance": endurance,
     "held": holding,
     "relay": relaying,

@@ -40,7 +40,7 @@ class Reader:
 
 def soak(request: Callable[..., bytes], streams: int = STREAMS) -> Mapping[str, float]:
     """Two rounds of streams: what was lost, corrupt and out of order, and what the server holds before and after."""
-    _allow(streams + SPARE)
+    allow(streams + SPARE)
     port, file = free_port(), rules(FIRST, EACH, TEXT)
     with server("-m", "mockserver", "serve", str(file), "--port", str(port), "--no-reload", port=port) as pid:
         _round(port, pid, request, 10)
@@ -60,7 +60,7 @@ def soak(request: Callable[..., bytes], streams: int = STREAMS) -> Mapping[str, 
         }
 
 
-def _allow(files: int) -> None:
+def allow(files: int) -> None:
     """Let this process, and the server that it starts, have so many files open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most != resource.RLIM_INFINITY and most < files:

@@ -13,6 +13,10 @@ from mockserver.core.rates import Limits
 Value = TypeVar("Value")
 
 
+class StateLostError(Exception):
+    """The shared state is out of reach or refuses to change; whether the step was made is not known."""
+
+
 class Gate(NamedTuple):
     """What must hold for a rule to answer: fewer than `times` before, and this state, which then `becomes` another."""
 

@@ -1,0 +1,7 @@
+"""What several servers remember together, in Redis.
+
+`opening.py` reads the URL and checks what is there; `line.py` sends commands and knows whether the state is lost; the
+stores keep the promises of `core/protocols.py`, each step as one Lua script in a file of its name.
+
+To follow an outage, append functions to `RedisLine.on_lost` and `RedisLine.on_back`.
+"""

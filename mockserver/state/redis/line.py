@@ -1,0 +1,189 @@
+"""The line to Redis: commands of one turn of the loop leave together, and no command that counts is sent twice."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from hashlib import sha1
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from mockserver.core.protocols import StateLostError
+from mockserver.core.seed import token
+
+if TYPE_CHECKING:
+    from redis.asyncio import Connection
+
+MAX_BATCH = 128  # commands that are sent at once
+SCHEMA = "1"  # of keys and values; another release may have another
+Argument = str | bytes | int | float
+
+log = logging.getLogger("mockserver")
+
+
+class Script(Struct, frozen=True):
+    """A Lua script, which Redis runs as one step."""
+
+    text: str
+    sha: str
+
+
+def script(name: str) -> Script:
+    """Return the script in the file of this name, beside this module."""
+    text = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
+    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+OPEN = script("open")
+
+
+class RedisLine:
+    """Sends commands to Redis and returns their replies, or raises StateLostError.
+
+    `connect` makes a connection; `epoch` is the word that Redis keeps with the state: another one means that the state
+    was lost. The functions in `on_lost` are called when an outage begins, those in `on_back` when it is over, with
+    whether the state began anew. `trips` counts the batches.
+    """
+
+    def __init__(self, connect: Callable[[], "Connection"], prefix: str, epoch: bytes = b"") -> None:
+        self.prefix, self.epoch, self.lost, self.trips = prefix, epoch, False, 0
+        self.warnings: tuple[str, ...] = ()
+        self.on_lost = list[Callable[[], None]]()
+        self.on_back = list[Callable[[bool], None]]()
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting = list[_Command]()
+        self._sender: asyncio.Task[None] | None = None
+
+    def key(self, name: str, namespace: str) -> str:
+        return f"{self.prefix}:{name}:{namespace}"
+
+    async def run(self, script: Script, keys: Sequence[str], *arguments: Argument) -> Any:
+        return await self.send("EVALSHA", script.sha, len(keys), *keys, *arguments, script=script)
+
+    def send(self, *command: Argument, script: Script | None = None) -> asyncio.Future[Any]:
+        """Send a command with the others of this turn of the loop; return its reply to come."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # each loop needs a connection of its own
+            self._loop, self._connection, self._sender, self._waiting = loop, None, None, []
+        reply: asyncio.Future[Any] = loop.create_future()
+        reply.add_done_callback(_retrieved)
+        self._waiting.append(_Command(command, reply, script))
+        if self._sender is None:
+            self._sender = loop.create_task(self._send_all())
+        return reply
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.disconnect()
+
+    async def _send_all(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                await self._send_batch(batch)
+        finally:
+            self._sender = None
+
+    async def _send_batch(self, batch: "list[_Command]") -> None:
+        from redis.exceptions import NoScriptError, RedisError
+
+        try:
+            if self.lost:
+                await self._reopen()
+            replies = await self._exchanged([each.words for each in batch])
+            again = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+            if again:  # Redis was restarted: these scripts did not run
+                await self._reopen()
+                texts = dict.fromkeys(each.script.text for at in again if (each := batch[at]).script is not None)
+                await self._exchanged([("SCRIPT", "LOAD", text) for text in texts])
+                for at, reply in zip(again, await self._exchanged([batch[at].words for at in again]), strict=True):
+                    replies[at] = reply
+        except (RedisError, OSError, EOFError, StateLostError) as error:
+            if self._connection is not None:
+                await self._connection.disconnect(nowait=True)
+            replies = [error] * len(batch)
+        refused = next((reply for reply in replies if isinstance(reply, Exception)), None)
+        if refused is not None:
+            self._note_lost(refused)
+        elif self.lost and any(each.script is not None for each in batch):  # what only reads says little
+            self._note_back(anew=False)
+        for each, reply in zip(batch, replies, strict=True):
+            if not each.reply.done():
+                if isinstance(reply, Exception):
+                    each.reply.set_exception(StateLostError(_why(reply)))
+                else:
+                    each.reply.set_result(reply)
+
+    async def _exchanged(self, commands: Sequence[Sequence[Argument]]) -> list[Any]:
+        """Send commands at once and read their replies; one that Redis refuses has an exception."""
+        from redis.exceptions import ResponseError
+
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = self._connect()
+        await connection.connect()  # type: ignore[no-untyped-call]
+        self.trips += 1
+        await connection.send_packed_command(connection.pack_commands(commands))
+        replies = list[Any]()
+        for _ in commands:
+            try:
+                replies.append(await connection.read_response())
+            except ResponseError as error:
+                replies.append(error)
+        return replies
+
+    async def _reopen(self) -> None:
+        """Look whether this is still the state that was there before. Raises StateLostError."""
+        keys = (f"{self.prefix}:schema", f"{self.prefix}:epoch")
+        (found,) = await self._exchanged([("EVAL", OPEN.text, len(keys), *keys, SCHEMA, token())])
+        if isinstance(found, Exception):
+            raise found
+        schema, epoch = found
+        if (why := other_schema(schema)) is not None:
+            raise StateLostError(why)
+        if epoch != self.epoch:
+            self.epoch = epoch
+            self._note_back(anew=True)
+
+    def _note_lost(self, error: Exception) -> None:
+        if not self.lost:
+            self.lost = True
+            log.error("state lost: %s; what counts gets a 503 until it is back", _why(error))
+            for each in self.on_lost:
+                each()
+
+    def _note_back(self, *, anew: bool) -> None:
+        self.lost = False
+        log.warning("state back" + (", but Redis had lost it: everything begins anew" if anew else ""))
+        for each in self.on_back:
+            each(anew)
+
+
+class _Command(Struct, frozen=True):
+    words: tuple[Argument, ...]
+    reply: asyncio.Future[Any]
+    script: Script | None
+
+
+def other_schema(found: bytes) -> str | None:
+    """Why a state of this schema is not ours."""
+    if found == SCHEMA.encode():
+        return None
+    theirs = found.decode("utf-8", "replace")
+    return (
+        f"it holds the state of another release (schema {theirs}, this one has {SCHEMA});"
+        " give this one a place of its own with ?prefix=NAME"
+    )
+
+
+def _retrieved(reply: asyncio.Future[Any]) -> None:
+    """Nobody may wait for a reply, such as that to a released slot: its error is no news then."""
+    if not reply.cancelled():
+        reply.exception()
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__

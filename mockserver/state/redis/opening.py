@@ -1,0 +1,154 @@
+"""The URL of a shared state: what it says, how to connect, and whether what listens there can keep the state."""
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from msgspec import Struct
+
+from mockserver.core.seed import token
+from mockserver.core.text import hiding
+from mockserver.state.redis.line import OPEN, SCHEMA, RedisLine, other_schema
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.asyncio import Connection
+
+PREFIX = "mockserver"
+SCHEMES = ("redis", "rediss", "unix", "sentinel")
+OLDEST = (6, 2)
+CONNECT_WITHIN, REPLY_WITHIN = 2.0, 1.0  # seconds
+
+
+class UnusableStateError(Exception):
+    """A URL that cannot be read, or a server that cannot keep the state: what is wrong, and what to do."""
+
+
+class Address(Struct, frozen=True):
+    """Where a state is. `shown` is the URL without its password and options."""
+
+    url: str
+    prefix: str
+    shown: str
+
+    __repr__, __rich_repr__ = hiding("url")
+
+    def connection(self) -> "Connection":
+        """Return an asynchronous connection that is not connected yet. It repeats no command."""
+        from redis import asyncio
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+
+        made: Connection = _client(self.url, asyncio, Retry(NoBackoff(), 0)).connection_pool.make_connection()
+        return made
+
+    def client(self) -> "Redis":
+        """Return a synchronous client."""
+        import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        made: Redis = _client(self.url, redis, Retry(NoBackoff(), 0))
+        return made
+
+
+def address(url: str) -> Address:
+    """Read a URL. Raises UnusableStateError."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError as error:
+        raise UnusableStateError(f"this is not a URL: {error}") from None
+    if parts.scheme not in SCHEMES or not (host or parts.path.strip("/")):
+        raise UnusableStateError("must be memory, redis://HOST:6379/0, rediss://, unix:// or sentinel://")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    prefix = options.pop("prefix", PREFIX)
+    if not re.fullmatch(r"[\w.-]{1,50}", prefix):
+        raise UnusableStateError("?prefix= takes up to 50 letters, digits, dots, dashes and underscores")
+    query = f"?{urlencode(options)}" if options else ""
+    whole = f"{parts.scheme}://{parts.netloc}{parts.path}{query}"
+    return Address(whole, prefix, f"{parts.scheme}://{host}{parts.path}")
+
+
+def _client(url: str, module: Any, retry: Any) -> Any:
+    options = {
+        "socket_connect_timeout": CONNECT_WITHIN,
+        "socket_timeout": REPLY_WITHIN,
+        "retry": retry,
+        "protocol": 2,
+    }
+    parts = urlsplit(url)
+    if parts.scheme != "sentinel":
+        return module.Redis.from_url(url, **options)
+    user, _, hosts = parts.netloc.rpartition("@")
+    username, _, password = user.partition(":")
+    name, _, number = parts.path.strip("/").partition("/")
+    sentinels = [(host, int(port or 26379)) for host, _, port in (each.partition(":") for each in hosts.split(","))]
+    known = import_module(f"{module.__name__}.sentinel").Sentinel(sentinels, sentinel_kwargs=options, **options)
+    login = {"username": unquote(username) or None, "password": unquote(password) or None}
+    return known.master_for(name or "mymaster", db=int(number or 0), **login)
+
+
+def opened(where: Address) -> RedisLine:
+    """Check what listens there, take part in its state, and return the line to it. Raises UnusableStateError."""
+    from redis import exceptions
+
+    try:
+        with where.client() as client:
+            info: Mapping[str, Any] = client.info()
+            if (why := unusable(info)) is not None:
+                raise UnusableStateError(why)
+            keys = [f"{where.prefix}:{name}" for name in ("schema", "epoch")]
+            schema, epoch = client.eval(OPEN.text, 2, *keys, SCHEMA, token())
+    except (exceptions.RedisError, OSError, TypeError, ValueError) as error:
+        raise UnusableStateError(_reason(error)) from None
+    if (why := other_schema(schema)) is not None:
+        raise UnusableStateError(why)
+    line = RedisLine(where.connection, where.prefix, epoch)
+    line.warnings = tuple(_warnings(info))
+    return line
+
+
+def unusable(info: Mapping[str, Any]) -> str | None:
+    """Why a server with this INFO cannot keep the state."""
+    version = str(info.get("redis_version", "0"))
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
+        return f"Redis {version} listens there; 6.2 or newer is needed"
+    if info.get("cluster_enabled"):
+        return "a Redis Cluster listens there; give the URL of a single server, or of Sentinel"
+    return None
+
+
+def _warnings(info: Mapping[str, Any]) -> list[str]:
+    policy = info.get("maxmemory_policy", "noeviction")
+    if not info.get("maxmemory") or policy == "noeviction":
+        return []
+    return [f"counts may vanish: Redis evicts keys when it is full (maxmemory-policy {policy}); set noeviction"]
+
+
+def _reason(error: Exception) -> str:
+    """What a failed start means; no message of redis-py, which may hold the password."""
+    from redis import exceptions
+
+    text = str(error)
+    for kinds, pattern, reason in (
+        (exceptions.AuthenticationError | exceptions.NoPermissionError, "", _LOGIN),
+        (exceptions.ResponseError, "WRONGPASS|NOAUTH|NOPERM|invalid username|AUTH", _LOGIN),
+        (exceptions.InvalidResponse, "", "what listens there does not speak Redis"),
+        (exceptions.RedisError, "(?i)protocol error", "what listens there does not speak Redis"),
+        (exceptions.TimeoutError | TimeoutError, "", f"no answer within {CONNECT_WITHIN:.0f} s; {_START}"),
+        (exceptions.ConnectionError | OSError, "(?i)refused", f"connection refused; {_START}"),
+        (exceptions.ConnectionError | OSError, "(?i)name or service|getaddrinfo|nodename|name resol", "unknown host"),
+        (exceptions.ConnectionError | OSError, "(?i)no such file", f"there is no such socket; {_START}"),
+        (exceptions.ConnectionError, "(?i)no master", f"Sentinel knows no primary of this name; {_START}"),
+        (TypeError | ValueError, "", "the URL has an option or a part that Redis clients do not know"),
+    ):
+        if isinstance(error, kinds) and re.search(pattern, text):
+            return reason
+    return f"{type(error).__name__} while connecting; {_START}"
+
+
+_START = "start Redis there, or leave --state out"
+_LOGIN = "the user or the password is wrong; give them as redis://USER:PASSWORD@HOST"

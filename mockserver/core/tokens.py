@@ -210,16 +210,18 @@ _OTHER_SCRIPTS = rf"""
     | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}}"""
 # Every repetition is bounded, so that any text takes linear time.
 _PATTERN = r"""
-    # Most words are short, and one token in any language.
-      [ ]?[a-z]{{1,4}}(?![{latin}{marks}'])
+    # Most words are one token: short ones in any language, longer ones unless they end as few English words do.
+      [ ][a-z]{{1,12}}+(?![{latin}{marks}'])(?:(?<![aiou])(?<!en)|(?<=[ ][a-z])|(?<=[ ][a-z]{{2}})|(?<=[ ][a-z]{{3}})
+      |(?<=[ ][a-z]{{4}}))
+    | [a-z]{{1,4}}+(?![{latin}{marks}'])
     # Punctuation: with the name that follows it, as rulers, in clusters. Digits in threes.
     | [_.(\#?&<][A-Za-z][a-z]{{0,5}} | [/-][a-z]{{1,4}}
     | [ ]?(?:-{{4,16}}|={{4,16}}|\*{{4,16}}|\#{{4,16}}|_{{4,16}}|\.{{4,16}})
-    | [ ]?[!-/:-@\[-`{{-~]{{1,3}}[\r\n]{{0,4}}
+    | [ ]?+[!-/:-@\[-`{{-~]{{1,3}}+[\r\n]{{0,4}}+
     | [0-9]{{1,3}}
     # Words of Latin letters. Those that are not English get shorter pieces: by their letters, or by how they end.
     | (?=[ ]?[{latin}]) (?:{accented}
-          [ ]?(?=[A-Z]?[a-z]{{3,24}}(?:(?<=[aiou])|(?<=en))(?![A-Za-z])) [A-Za-z]{{1,5}}
+          [ ]?(?=[A-Z]?[a-z]{{3,24}}+(?:(?<=[aiou])|(?<=en))(?![A-Za-z])) [A-Za-z]{{1,5}}
         | (?<=[a-z])[a-z]{{1,4}}
         | (?:[ ](?:[a-z]{{1,12}}|[A-Z][a-z]{{1,7}}) | [A-Z]?[a-z]{{1,7}}) (?:'[a-z]{{1,2}}(?![a-z]))?
         | [ ]?[A-Z]{{1,3}}(?![a-z]) | [ ]?[A-Z]

@@ -14,7 +14,7 @@ from mockserver.model.arguments import mentions
 from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.prose.choices import decided
 from mockserver.model.prose.closing import closing
-from mockserver.model.prose.form import Request, finished, plain_orders, shaped
+from mockserver.model.prose.form import Request, finished, may_order, plain_orders, shaped
 from mockserver.model.prose.formats import in_format
 from mockserver.model.prose.generators import (
     less_reasoning,
@@ -25,6 +25,7 @@ from mockserver.model.prose.generators import (
     topic_of,
 )
 from mockserver.model.prose.passages import citation, facts, passage, results_text
+from mockserver.model.prose.topic import ENGLISH
 from mockserver.model.structured import enum, json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent
 from mockserver.model.tools import (
@@ -77,6 +78,8 @@ def _of_agent(agent: TextAgent, seed: Seed, options: Mapping[str, Json]) -> str:
 
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
+    if not options and _orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
+        return DraftChoice((Text(passage(call, about) or text_on(about, call, seed.stream("prose"), options)),))
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
     if (speaker := next_speaker(call)) is not None:
@@ -86,6 +89,14 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
         return DraftChoice((Text(word),))
     end = closing(call)
     return DraftChoice((Text(end.of(_answered(end.call, seed, options))),))
+
+
+def _orders_nothing(call: Call) -> bool:
+    """Whether none of the readers below would find an order, so that they need not look."""
+    if call.prompts or call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
+        return False
+    last, first = call.messages[-1].text, next(message.text for message in call.messages if message.role == "user")
+    return not (may_order(last) or may_order(system(call), ruling=True) or (first is not last and may_order(first)))
 
 
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:

@@ -17,7 +17,7 @@ from mockserver.model.fillers import capitalized, english, note, pick, word_list
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.lists import items, material_of, separated, written
 from mockserver.model.prose.topic import SENTENCE, Topic
-from mockserver.model.vocabulary import NUMBER_WORDS, number_of, singular
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, number_of, singular
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 
@@ -59,6 +59,38 @@ _UNUSUAL = ("nothing", "anything", "should", "must", "has to", "have to", "will 
 @cache
 def _plain_orders() -> Sequence[tuple[re.Pattern[str], str]]:
     return [(re.compile(f"(?i){unusual}"), plain) for unusual, plain in word_lists("patterns")["plain_orders"]]
+
+
+def may_order(text: str, *, ruling: bool = False) -> bool:
+    """Whether a text may order anything of its answer: False only if all readers of orders would find none.
+
+    `ruling`: it is the system prompt, in which fewer words order something.
+    """
+    return len(text) > _LONGEST_PLAIN or _may_order(text, ruling)
+
+
+@lru_cache(maxsize=256)
+def _may_order(text: str, ruling: bool) -> bool:
+    order = plain_orders(excerpt(text))
+    words, ordering = trigger_words(order), _ordering_words(ruling)
+    return (
+        not (words.isdisjoint(ordering) and (order == text or trigger_words(text).isdisjoint(ordering)))
+        or _ORDERING_SIGNS.search(order) is not None
+        or label_in(order) is not None
+    )
+
+
+@cache
+def _ordering_words(ruling: bool) -> frozenset[str]:
+    return frozenset({"json"}).union(*map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
+
+
+_LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts
+_OF_ANY = (
+    *("notations", "cases", "closing", "next_speaker", "of_rules", "measured", "listed", "number_alone"),
+    *("letter_case", "enclosed"),
+)
+_OF_PROMPTS = ("greeted", "dictated", "transformed", "coded", "chosen", "summed", "rated", "valued")
 
 
 class Length(Struct, frozen=True):
@@ -218,6 +250,8 @@ _COUNTED = lazy_pattern(
     (?:(?:of\ the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{{2,20}})\s+){{0,3}}?
     (?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s|people|children|fish)\b"""
 )
+# What no order of JSON, tags or a number of things lacks; and letters that patterns take for `s` and `i`.
+_ORDERING_SIGNS = lazy_pattern(rf"[{{<ſıİ]|(?i:\b(?!(?:a|an|one|single)\b){NUMBER}\s+[a-z-])")
 _LIST = lazy_pattern(
     r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short |brief )?list of"
     r"|as a list|in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list"

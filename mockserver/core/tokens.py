@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from itertools import repeat
+from itertools import chain, repeat
 from struct import unpack
 from typing import Protocol
 
@@ -245,9 +245,24 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
 
 
 def _tokens_of(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text: those of its words, as a blank between two words always begins a token."""
+    first, *rest = text.split(" ")
+    if not rest or max(map(len, rest)) > _LONGEST_WORD or _AFTER_BLANK.search(text) is not None:
+        return _matched(text)
+    return (*_matched(first), *chain.from_iterable(map(_of_word, rest)))
+
+
+def _matched(text: str) -> tuple[str, ...]:
     return tuple(_token(is_ascii=text.isascii()).findall(text))
 
 
+@lru_cache(maxsize=4096)
+def _of_word(word: str) -> tuple[str, ...]:
+    return _matched(f" {word}")
+
+
+_LONGEST_WORD = 64  # characters of a word whose tokens are cached
+_AFTER_BLANK = re.compile(r"\s ")
 _remembered, _remembered_long = lru_cache(maxsize=1024)(_tokens_of), lru_cache(maxsize=16)(_tokens_of)
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image

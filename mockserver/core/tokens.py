@@ -247,22 +247,34 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
 def _tokens_of(text: str) -> tuple[str, ...]:
     """Return the tokens of a text: those of its words, as a blank between two words always begins a token."""
     first, *rest = text.split(" ")
-    if not rest or max(map(len, rest)) > _LONGEST_WORD or _AFTER_BLANK.search(text) is not None:
+    if not rest or first[-1:].isspace():
         return _matched(text)
-    return (*_matched(first), *chain.from_iterable(map(_of_word, rest)))
+    try:
+        return (*_matched(first), *chain.from_iterable(map(_OF_WORDS.__getitem__, rest)))
+    except KeyError:
+        return _matched(text)
 
 
 def _matched(text: str) -> tuple[str, ...]:
     return tuple(_token(is_ascii=text.isascii()).findall(text))
 
 
-@lru_cache(maxsize=4096)
-def _of_word(word: str) -> tuple[str, ...]:
-    return _matched(f" {word}")
+class _OfWords(dict[str, tuple[str, ...]]):
+    """The tokens of words that follow a blank. Raises KeyError for one that ends with white space, or is empty."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if not word[-1:].strip():
+            raise KeyError(word)
+        found = _matched(f" {word}")
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = found
+        return found
 
 
-_LONGEST_WORD = 64  # characters of a word whose tokens are cached
-_AFTER_BLANK = re.compile(r"\s ")
+_LONGEST_WORD, _MOST_WORDS = 32, 8_192
+_OF_WORDS = _OfWords()
 _remembered, _remembered_long = lru_cache(maxsize=1024)(_tokens_of), lru_cache(maxsize=16)(_tokens_of)
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image

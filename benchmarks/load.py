@@ -59,9 +59,9 @@ def free_port() -> int:
 
 def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int) -> Cost:
     """Send `count` requests, cycling through the given ones; every answer must be a 200."""
-    _run(port, requests, min(count, 500))  # warm up
+    ask(port, requests, min(count, 500))  # warm up
     cpu, wall = cpu_seconds(pid), time.perf_counter()
-    _run(port, requests, count)
+    ask(port, requests, count)
     return Cost((cpu_seconds(pid) - cpu) / count, (time.perf_counter() - wall) / count)
 
 
@@ -71,7 +71,8 @@ def cpu_seconds(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
-def _run(port: int, requests: Sequence[bytes], count: int) -> None:
+def ask(port: int, requests: Sequence[bytes], count: int) -> None:
+    """Send so many requests, cycling through the given ones; every answer must be a 200."""
     selector = selectors.DefaultSelector()
     sent = done = 0
     for _ in range(min(CONNECTIONS, count)):

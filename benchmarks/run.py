@@ -15,6 +15,7 @@ from held import holding
 from hostile import hostile
 from large import large, seconds_to_load
 from load import Cost, free_port, measure, post, server
+from open_streams import open_streams
 from options import options
 from paced import paced
 from relay import relaying
@@ -24,6 +25,7 @@ from soak import soak
 from startup import startup
 from streams import timing
 from suite import suites
+from workers import workers
 
 HERE = Path(__file__).parent
 COUNT = 8_000
@@ -129,6 +131,8 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "soak": lambda: soak(chat),
     "options": options,
     "endurance": endurance,
+    "open": lambda: {f"workers {n}: {what}": value for n in (1, 2) for what, value in open_streams(workers=n).items()},
+    "workers": workers,
     "held": holding,
     "relay": relaying,
     "replay": lambda: replaying(chat),

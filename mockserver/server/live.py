@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mockserver.config.errors import MockserverError
+from mockserver.config.errors import Mistake, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
 from mockserver.config.yaml_reader import collector_at_rest
@@ -184,6 +184,7 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     made_token: str = field(default_factory=token)  # for control paths that need one if none is set
+    problem: tuple[Mistake, ...] = ()  # of the last reload
     worker: Worker | None = None  # if there are several
     check_reload: Callable[[Settings, Engine], None] | None = None  # raises ConfigError for what cannot be swapped in
     _limiter: Limiter = field(default_factory=Limiter)
@@ -332,9 +333,14 @@ AT_START = (
 async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
     async with live.changing:
-        settings, engine = await on_thread(partial(compose, sources, live.counters, live))
-        if live.check_reload is not None:
-            live.check_reload(settings, engine)
+        try:
+            settings, engine = await on_thread(partial(compose, sources, live.counters, live))
+            if live.check_reload is not None:
+                live.check_reload(settings, engine)
+        except MockserverError as error:
+            live.problem = error.mistakes
+            raise
+        live.problem = ()
         kept = {name: getattr(live.settings, name) for name in AT_START}
         live.settings, live.engine = settings.model_copy(update=kept), engine
         return tuple(name for name in AT_START if getattr(settings, name) != kept[name])

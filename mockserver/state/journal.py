@@ -132,6 +132,16 @@ class Journal:
         if not self.keeps_calls:
             exchange.call = None
 
+    @property
+    def last(self) -> int:
+        """The number of the newest call."""
+        return self._last
+
+    def first(self, namespace: str) -> int | None:
+        """The number of the oldest call that is kept."""
+        page = self._pages.get(namespace)
+        return page.rows[0].seq if page is not None and page.rows else None
+
     def rows(self, namespace: str) -> tuple[Exchange, ...]:
         page = self._pages.get(namespace)
         return () if page is None else tuple(page.rows)

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.server.access import fields_of
-from mockserver.server.control import calls, state
+from mockserver.server.control import calls, feed, state
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
 from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
@@ -98,6 +98,7 @@ _SHARE_NOTHING = (
 VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/health": {"GET": state.health},
     "/api/ready": {"GET": state.ready},
+    "/api/feed": {"GET": feed.feed},
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
     "/api/rules": {"GET": state.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},

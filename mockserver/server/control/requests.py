@@ -16,6 +16,7 @@ from mockserver.state.journal import Journal
 class Looks(Struct):
     """What was worked out for requests before, as long as the journal is the same."""
 
+    feeds: int = 0  # that are open
     _rows: Rows | None = None
 
     def rows(self, journal: Journal) -> Rows:

@@ -192,6 +192,11 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         else:
             self.close()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the server stops, so that an answer without an end should end."""
+        return self._stopping
+
     def _drained(self) -> None:
         if self._running is None:
             self.close()

@@ -1,0 +1,168 @@
+"""The feed: server-sent events that say what has changed. While it is open it looks into the journal every 100 ms.
+
+Nothing on the way of a call knows of it, and nothing is queued: who reads slowly gets the state of then.
+"""
+
+from asyncio import create_task, wait
+from bisect import bisect_right
+from collections.abc import Iterator
+from operator import attrgetter
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from mockserver import __version__
+from mockserver.config.errors import Mistake
+from mockserver.core.exchange import Exchange
+from mockserver.core.json import Json
+from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import WIRE
+from mockserver.server.control.requests import ControlRequest, RefusedError
+from mockserver.server.control.rows import Rows, encode
+from mockserver.server.masking import known_secrets
+
+LOOK, QUIET = 0.1, 15.0  # seconds between looks, and until a comment keeps the connection open
+MOST_FEEDS, MOST_ROWS = 16, 40
+MOST_CHANGED = 20  # of the rows of a look: calls that were open before
+
+
+async def feed(asked: ControlRequest) -> Response:
+    since = asked.number("since") or 0
+    if asked.looks.feeds >= MOST_FEEDS:
+        raise RefusedError(429, f"{MOST_FEEDS} feeds are open already; close one of the pages")
+    return FeedResponse(Feed(asked, since), asked)
+
+
+class FeedResponse(Response):
+    """Sends the events of a feed until the client leaves or the server stops."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, feed: "Feed", asked: ControlRequest) -> None:
+        super().__init__(headers={"x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._feed, self._looks = feed, asked.looks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection, gone = scope.get("extensions", {}).get(WIRE), create_task(_left(receive))
+        self._looks.feeds += 1
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            sent = monotonic()
+            while not (gone.done() or _is_over(connection)):
+                events = b"".join(self._feed.look())
+                if not events and monotonic() - sent > QUIET:
+                    events = b": nothing new\n\n"
+                if events:
+                    await send({"type": "http.response.body", "body": events, "more_body": True})
+                    sent = monotonic()
+                await wait((gone,), timeout=LOOK)
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._looks.feeds -= 1
+            gone.cancel()
+
+
+def _is_over(connection: object) -> bool:
+    """Whether the server stops, or the client has closed its side, which it does only when it leaves."""
+    return any(getattr(connection, name, False) for name in ("stopping", "half"))
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Feed:
+    """What a feed has told, compared with what there is. `since`: the last call that is known already, or 0."""
+
+    def __init__(self, asked: ControlRequest, since: int) -> None:
+        self._asked, self._since = asked, since
+        self._rows: Rows | None = None
+        self._last = 0  # the number of the newest call that was told
+        self._open: dict[int, tuple[Exchange, tuple[int, int]]] = {}  # with its size and status as they were told
+        self._first: dict[str, int] = {}  # the oldest call of each namespace; 0 if it has none
+        self._rules: tuple[object, ...] = ()
+        self._problem: tuple[Mistake, ...] = ()
+
+    def look(self) -> Iterator[bytes]:
+        rows = self._asked.rows
+        if rows is not self._rows:  # this is the first look, or the server has begun anew
+            yield self._hello(rows)
+        yield from self._gone()
+        yield from self._calls(rows)
+        yield from self._changes()
+
+    def _hello(self, rows: Rows) -> bytes:
+        last = rows.journal.last
+        since = self._since if self._rows is None and 0 < self._since <= last else last
+        self._rows, self._last = rows, since
+        kept = [row for row in rows.of(self._asked.namespaces) if row.seq <= since]
+        self._open = {row.seq: (row, _state(row)) for row in kept if not row.ended}
+        self._first = {} if since == last else dict.fromkeys(self._asked.namespaces, 1)
+        self._rules, self._problem = self._all_rules(), self._asked.live.problem
+        content = {"boot": rows.boot, "version": __version__, "since": since, "last": last}
+        return _event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
+
+    def _gone(self) -> Iterator[bytes]:
+        """Which calls are no longer kept: those before the oldest one of their namespace."""
+        journal, before = self._asked.live.journal, self._first
+        self._first = {name: journal.first(name) or 0 for name in self._asked.namespaces}
+        for name, first in before.items():
+            now = self._first.get(name) or journal.last + 1
+            if first and now > first:
+                yield _event("gone", {"namespace": name, "before": now})
+
+    def _calls(self, rows: Rows) -> Iterator[bytes]:
+        changed = [row for row, told in self._open.values() if row.ended or _state(row) != told]
+        changed = sorted(changed, key=lambda row: not row.ended)[:MOST_CHANGED]
+        fresh = list[Exchange]()
+        if rows.journal.last > self._last:
+            every = rows.of(self._asked.namespaces)
+            fresh = every[bisect_right(every, self._last, key=attrgetter("seq")) :]
+            self._last = rows.journal.last
+        for row in (*changed, *fresh):
+            if row.ended or not row.kept:
+                self._open.pop(row.seq, None)
+            else:
+                self._open[row.seq] = row, _state(row)
+        if changed or fresh:
+            room, known = MOST_ROWS - len(changed), known_secrets()
+            later = fresh[: max(0, len(fresh) - room)]
+            listed = b",".join([rows.listed(row, known).compact for row in (*changed, *fresh[len(later) :])])
+            more = b',"more":%b' % encode([later[0].seq, later[-1].seq]) if later else b""
+            yield b'event: calls\ndata: {"rows":[%b]%b}\n\n' % (listed, more)
+
+    def _changes(self) -> Iterator[bytes]:
+        rules, live = self._all_rules(), self._asked.live
+        if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
+            self._rules = rules
+            added = sum(len(live.namespaces.get(name).rules) for name in self._asked.namespaces)
+            yield _event("rules", {"count": len(live.engine.rules) + added})
+        if live.problem is not self._problem:
+            self._problem = live.problem
+            yield _event("problem", problem(live.problem))
+
+    def _all_rules(self) -> tuple[object, ...]:
+        live = self._asked.live
+        added = (live.namespaces.get(name).rules for name in self._asked.namespaces)
+        return live.engine, *filter(None, added)
+
+
+def _state(row: Exchange) -> tuple[int, int]:
+    return row.size, row.status
+
+
+def _event(name: str, content: Json) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), encode(content))
+
+
+def problem(mistakes: tuple[Mistake, ...]) -> Json:
+    """The mistakes of the last reload, as JSON; null if there are none."""
+    return {"mistakes": [mistake_as_json(mistake) for mistake in mistakes]} if mistakes else None
+
+
+def mistake_as_json(mistake: Mistake) -> dict[str, Json]:
+    place = mistake.place
+    where = {} if place is None or not place.line else {"file": place.file, "line": place.line, "column": place.column}
+    return {"message": mistake.message, "text": str(mistake), **where}

@@ -27,8 +27,9 @@ def error_frame(failed: Reply, frames: int) -> Frame:
 class Texts(Struct, frozen=True):
     """Where a request holds the texts that differ most from call to call: in the field `key` of its body.
 
-    `outline(value)` returns what else in that field matters (the roles of its messages), or None if it holds more than
-    texts. `call(sample, value)` returns the Call of a request whose body differs from that of `sample` in texts only.
+    Their own keys are `names`, those of ids `ids`. `outline(value)` returns what else in that field matters (the roles
+    of its messages), or None if it holds more than texts. `call(sample, value)` returns the Call of a request whose
+    body differs from that of `sample` in texts and ids only.
     `headers` returns the headers of a reply that name its request, `item_id` the id of a part of an answer that
     follows from the answer's own id.
     """
@@ -37,6 +38,8 @@ class Texts(Struct, frozen=True):
     outline: Callable[[Json], Hashable]
     call: Callable[[Call, Json], Call]
     headers: Callable[[HttpRequest, Call | None], Headers]
+    names: frozenset[str]
+    ids: frozenset[str] = frozenset()
     item_id: Callable[[str, int], str] | None = None
 
 

@@ -256,12 +256,13 @@ def _with_messages(sample: Call, messages: Json) -> Call:
     return sample.saying("messages", messages, tuple(map(_message, messages)), _without_ids(messages))
 
 
+_IDS = ("id", "tool_call_id")
 _SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
 _WITH_TOOLS = _SPEAKERS | {"tool"}
 
 
 def chat_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("messages", _outline, _with_messages, headers)
+    return Texts("messages", _outline, _with_messages, headers, frozenset(("content",)), frozenset(_IDS))
 
 
 def max_tokens(chat: Body) -> int | None:
@@ -418,7 +419,7 @@ def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
     return renamed
 
 
-def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = ("id", "tool_call_id")) -> Body:
+def with_ordinals(holder: Body, ordinals: dict[str, str], keys: Iterable[str] = _IDS) -> Body:
     """The same with each of its ids replaced by the place at which that id first occurred."""
     named = {key: holder[key] for key in keys if isinstance(holder.get(key), str)}
     return {**holder, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}

@@ -96,7 +96,7 @@ def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
 
 
 def prompt_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("prompt", _prompt_outline, _with_prompt, headers)
+    return Texts("prompt", _prompt_outline, _with_prompt, headers, frozenset(("prompt",)))
 
 
 def _prompt_outline(prompt: Json) -> str | None:

@@ -402,7 +402,7 @@ def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def response_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("input", _outline, _with_input, headers, item_id)
+    return Texts("input", _outline, _with_input, headers, frozenset(("input", "content")), item_id=item_id)
 
 
 def _outline(given: Json) -> tuple[str, ...] | None:

@@ -58,6 +58,7 @@ from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import ONLY_STUBS, Rule, answering
 from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex, nearness
+from mockserver.rules.match.fields import OF_BODY
 from mockserver.rules.nearest import Near, nearest, report
 
 FORWARDED = "forwarded"
@@ -101,12 +102,14 @@ class Engine:
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
+    reads_bodies: bool = field(init=False)  # whether a rule reads other fields of a body than those that Call has
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
         object.__setattr__(self, "_counts_attempts", "attempt" in uses)
         object.__setattr__(self, "stubs", "path" in uses)
+        object.__setattr__(self, "reads_bodies", not OF_BODY.isdisjoint(uses))
         object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
@@ -391,10 +394,15 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     """Return the engine with more rules in front; its own are not indexed again."""
     conditions = [rule.when for rule in rules]
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
-    index = JoinedIndex(front, len(rules), engine._index)
-    attempts = engine._counts_attempts or any("attempt" in condition.uses for condition in conditions)
-    stubs = engine.stubs or any("path" in condition.uses for condition in conditions)
-    return altered(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts, stubs=stubs)
+    uses = frozenset[str]().union(*[condition.uses for condition in conditions])
+    return altered(
+        engine,
+        rules=(*rules, *engine.rules),
+        _index=JoinedIndex(front, len(rules), engine._index),
+        _counts_attempts=engine._counts_attempts or "attempt" in uses,
+        stubs=engine.stubs or "path" in uses,
+        reads_bodies=engine.reads_bodies or not OF_BODY.isdisjoint(uses),
+    )
 
 
 def altered(engine: Engine, **other: object) -> Engine:

@@ -12,28 +12,27 @@ A template is used once the handler has sent a second request exactly the bytes 
 """
 
 import logging
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
-from math import inf
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import to_json
 
 from mockserver.core.call import Call
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Plan, Stored, Text, ToolUse
-from mockserver.core.seed import Seed
+from mockserver.core.plan import Answer, Plan, Stored, Text, ToolUse
+from mockserver.core.seed import Seed, monotonic, wall
 from mockserver.core.text import printable
 from mockserver.delivery.drive import COMPLETE, PacedStream, fits, header_lines
 from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import Operation, Texts
-from mockserver.dialects._parse import read_json
-from mockserver.engine.answer import drawn, with_tokenizer
+from mockserver.engine.answer import drawn
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
+from mockserver.server.body_shapes import Shapes
 from mockserver.server.live import Live, Prepared
 
 log = logging.getLogger("mockserver")
@@ -78,14 +77,13 @@ def parted(data: bytes) -> tuple[Head, bytes] | None:
 class ReadyAnswer(Struct, eq=False):
     """An answer that is ready to be sent.
 
-    `fields` are those of its row in the journal, `head` its header lines up to the number of the call, `rest` what
-    follows them if it is sent at once.
+    `row` becomes its row of the journal, `head` are its header lines up to the number of the call, if that is shown,
+    and `rest` is what follows them if it is sent at once.
     """
 
-    lane: "Lane"
     engine: Engine
     prepared: Prepared
-    fields: dict[str, Any]
+    row: Exchange
     head: bytes
     rest: bytes
 
@@ -93,14 +91,30 @@ class ReadyAnswer(Struct, eq=False):
 class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
-    `lines` are the header lines, with a `%s` for each of the headers `named`, which depend on the call, as does what
-    stands between the `pieces` of the body: the first mark.
+    `row` is that of the journal, as far as it is known. `lines` are the header lines, with a `%s` for each of the
+    headers that depend on the call; `named` has their places in the reply and among those that name a request. What
+    stands between the `pieces` of the body depends on the call, too: the first mark.
     """
 
     reply: Reply
+    row: Exchange
     lines: str
-    named: tuple[tuple[int, str], ...]
+    named: tuple[tuple[int, int], ...]
     pieces: list[bytes]
+    chunked: bool
+
+    def filled(self, template: "Template", call: Call) -> tuple[Reply, bytes]:
+        """Return the reply to a call, and its header lines."""
+        reply, own = self.reply, template.headers(template.sample.http, call)
+        marks = template.marks
+        body = marks[0][1](call).encode().join(self.pieces) if marks else reply.body
+        for old, mark in marks[1:]:
+            body = body.replace(old, mark(call).encode())
+        headers = list(reply.headers)
+        for at, which in self.named:
+            headers[at] = own[which]
+        lines = self.lines % tuple([own[which][1] for _, which in self.named])
+        return Reply(reply.status, tuple(headers), body, parts=reply.parts), lines.encode("latin-1")
 
 
 class Template(Struct, eq=False):
@@ -123,13 +137,16 @@ class Template(Struct, eq=False):
     confirmed: bool = False
     variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
-    def variant(self, tokens: int) -> Variant:
-        reply, own = self.again(tokens), dict(self.headers(self.sample.http, self.sample))
-        named = tuple([(at, name) for at, (name, _) in enumerate(reply.headers) if name in own])
+    def variant(self, tokens: int, lane: "Lane") -> Variant:
+        reply = self.again(tokens)
+        own = [name for name, _ in self.headers(self.sample.http, self.sample)]
+        named = tuple([(at, own.index(name)) for at, (name, _) in enumerate(reply.headers) if name in own])
         stated = [(name, "%s" if name in own else value.replace("%", "%%")) for name, value in reply.headers]
         lines = "".join([f"{name}: {value}\r\n" for name, value in stated])
         pieces = reply.body.split(self.marks[0][0]) if self.marks else [reply.body]
-        return Variant(reply, lines, named, pieces)
+        row = lane.row(Prepared(self.plan, reply, self.sample, prompt_tokens=tokens))
+        chunked = header_lines(reply.headers)[1] is None
+        return Variant(reply, row, lines + lane.shown(self.plan).replace("%", "%%"), named, pieces, chunked)
 
     def stored(self, call: Call, tokens: int, length: int) -> Stored | None:
         """Return what is kept of the answer to a call whose body has this length."""
@@ -140,85 +157,72 @@ class Template(Struct, eq=False):
         answer = replace(kept.answer, id=self.id(call), usage=usage)
         return replace(kept, call=asked, answer=answer, size=kept.size + length - len(self.sample.http.body))
 
-    def filled(self, variant: Variant, call: Call) -> tuple[Reply, bytes]:
-        """Return the reply to a call, and its header lines."""
-        own, reply = dict(self.headers(call.http, call)), variant.reply
-        values = [mark(call).encode() for _, mark in self.marks]
-        body = values[0].join(variant.pieces) if values else reply.body
-        for (old, _), value in zip(self.marks[1:], values[1:], strict=True):
-            body = body.replace(old, value)
-        headers = list(reply.headers)
-        for at, name in variant.named:
-            headers[at] = name, own[name]
-        lines = variant.lines % tuple([own[name] for _, name in variant.named])
-        return Reply(reply.status, tuple(headers), body, parts=reply.parts), lines.encode("latin-1")
 
+class Sized(Struct, eq=False):
+    """What requests of a lane share whose bodies have the same length."""
 
-class Shape(Struct, eq=False):
-    """What requests share whose bodies differ in their texts only.
+    lane: "Lane"
+    size: int
+    headers: Fields
 
-    `others` counts the prompt tokens besides those of the texts; with more than `most` the context window may matter.
-    """
-
-    sample: Call
-    others: int
-    most: float
-    templates: dict[int, Template | None] = {}  # by the id of a rule; None: it has no template
+    def row(self, row: Exchange, body: bytes, engine: Engine) -> Exchange:
+        """Return the row of a request with this body, made from what is known of it."""
+        size = self.size
+        return replace(row, headers=self.headers, body=body, received=size, unweighed=size, rules=engine.rules)
 
 
 class Lane(Struct, eq=False):
-    """What requests with the same head share: `fields` of the journal's row, headers before and after the length."""
+    """What requests with the same head share: its headers before and after the length, the shapes of their bodies."""
 
     request: HttpRequest
     dialect: str
-    fields: dict[str, Any]
+    query: bytes
+    operation: str
     before: Fields
     after: Fields
     texts: Texts | None
-    named: bool  # replies have headers that say what answered
-    shapes: dict[tuple[bytes, Hashable], Shape] = {}
+    shapes: Shapes | None
+    numbered: bool  # replies have headers that say what answered, and the number of the call
 
-    def outline(self, body: bytes) -> tuple[tuple[bytes, Hashable], Json] | None:
-        """Return what decides the shape of a body, and its texts; None if it holds more than texts."""
-        texts = self.texts
-        if texts is None:
-            return None
-        try:
-            raw = read_json(body)
-        except Failure:
-            return None
-        if type(raw) is not dict:
-            return None
-        value = raw.pop(texts.key, None)
-        outline = texts.outline(value)
-        return None if outline is None else ((to_json(raw), outline), value)
+    def headers(self, length: int) -> Fields:
+        return (*self.before, (b"content-length", b"%d" % length), *self.after)
 
-    def known(self, body: bytes, engine: Engine, prepared: Prepared, lines: bytes) -> ReadyAnswer:
-        """Return the answer to a request with this body, as it was prepared; `lines` are the header lines."""
-        reply, call, length = prepared.reply, prepared.call, len(body)
-        fields = {
-            **self.fields,
-            "headers": (*self.before, (b"content-length", b"%d" % length), *self.after),
-            "body": body,
-            "received": length,
-            "unweighed": length,
-            "model": "" if call is None else call.model,
-            "plan": prepared.plan,
-            "rules": engine.rules,
-            "status": reply.status,
-            "reply_headers": reply.headers,
-            "prompt_tokens": prepared.prompt_tokens,
-        }
-        if self.named:
-            lines += b"x-mockserver-source: %b\r\nx-mockserver-call: " % _source(prepared.plan.source)
-        return ReadyAnswer(self, engine, prepared, fields, lines, _framed(lines, reply.body))
+    def row(self, prepared: Prepared) -> Exchange:
+        """Return what the rows of all requests have that get this answer."""
+        request, reply, call = self.request, prepared.reply, prepared.call
+        return Exchange(
+            0,
+            request.method,
+            request.path,
+            self.dialect,
+            request.namespace,
+            query=self.query,
+            operation=self.operation,
+            model="" if call is None else call.model,
+            plan=prepared.plan,
+            status=reply.status,
+            reply_headers=reply.headers,
+            prompt_tokens=prepared.prompt_tokens,
+        )
+
+    def shown(self, plan: Plan) -> str:
+        """Return the header lines that say what answered, up to the number of the call."""
+        return f"x-mockserver-source: {_source(plan.source)}\r\nx-mockserver-call: " if self.numbered else ""
+
+    def known(self, body: bytes, engine: Engine, prepared: Prepared) -> ReadyAnswer:
+        """Return the answer to requests with this body, as it was prepared."""
+        lines, length = header_lines(prepared.reply.headers)
+        sized = Sized(self, len(body), self.headers(len(body)))
+        row = sized.row(self.row(prepared), body, engine)
+        lines += self.shown(prepared.plan).encode("latin-1")
+        return ReadyAnswer(engine, prepared, row, lines, framed(prepared.reply.body, chunked=length is None))
 
 
-def _framed(lines: bytes, body: bytes) -> bytes:
+def framed(body: bytes, *, chunked: bool) -> bytes:
     """Return what follows the header lines: without a content-length the body goes in one chunk."""
-    if b"content-length: " in lines:
-        return b"\r\n" + body
-    return b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    if chunked:
+        return b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    return b"\r\n" + body
 
 
 class FastPath:
@@ -229,10 +233,8 @@ class FastPath:
         self._settings = live.settings  # for which all below was learned
         self._known: dict[bytes, ReadyAnswer] = {}
         self._lanes: dict[Head, Lane] = {}
+        self._heads: dict[bytes, Sized] = {}
         self._learned = 0
-
-    def lane(self, head: Head) -> Lane | None:
-        return self._lanes.get(head)
 
     def answer(self, data: bytes, connection: Connection) -> bool:
         """Answer the request that `data` is, or return False: the handler has to."""
@@ -242,51 +244,72 @@ class FastPath:
         if live.limiter is not None or live.unsent.held > live.settings.max_unsent:
             return False
         known = self._known.get(data)
-        if known is None or known.engine is not live.engine_of(known.lane.request.namespace):
-            known = self._filled(data)
-        if known is None:
+        if known is not None and known.engine is live.engine_of(known.row.namespace):
+            self._send(known, replace(known.row, sent=[]), connection)
+            return True
+        filled = self._filled(data)
+        if filled is None:
             return False
-        self._send(known, connection)
+        self._send(filled, filled.row, connection)
         return True
 
     def _forget(self) -> None:
         self._known.clear()
         self._lanes.clear()
+        self._heads.clear()
         self._learned, self._settings = 0, self._live.settings
 
     def _filled(self, data: bytes) -> ReadyAnswer | None:
         """Return what a template gives, if there is one."""
+        end = data.find(b"\r\n\r\n") + 4
+        sized = self._heads.get(data[:end]) or self._sized(data, end)
+        if sized is None or len(data) - end != sized.size:
+            return None
+        request = sized.lane.request
+        try:
+            return self._from_template(sized, data[end:], self._live.engine_of(request.namespace))
+        except Exception:  # a bug, for which the client shall still get its answer
+            log.exception("a fault of mockserver itself, on the fast path of %s", ascii(request.path))
+            return None
+
+    def _sized(self, data: bytes, end: int) -> Sized | None:
         request = parted(data)
-        lane = None if request is None else self.lane(request[0])
+        lane = None if request is None else self._lanes.get(request[0])
         if request is None or lane is None:
             return None
-        try:
-            return self._from_template(lane, request[1], self._live.engine_of(lane.request.namespace))
-        except Exception:  # a bug, for which the client shall still get its answer
-            log.exception("a fault of mockserver itself, on the fast path of %s", ascii(lane.request.path))
-            return None
+        size = len(request[1])
+        sized = self._heads[data[:end]] = Sized(lane, size, lane.headers(size))
+        self._keep(end)
+        return sized
 
-    def _from_template(self, lane: Lane, body: bytes, engine: Engine) -> ReadyAnswer | None:
-        seen = lane.outline(body)
-        shape = None if seen is None else lane.shapes.get(seen[0])
-        if seen is None or shape is None or lane.texts is None:
+    def _from_template(self, sized: Sized, body: bytes, engine: Engine) -> ReadyAnswer | None:
+        shapes = sized.lane.shapes
+        try:
+            found = None if shapes is None else shapes.find(body)
+            if found is None:
+                return None
+            shape, texts = found
+            call, tokens = shape.call(body, texts, whole=engine.reads_bodies)
+        except ValueError:  # the handler says what is wrong
             return None
-        call = lane.texts.call(shape.sample, seen[1])
         rule = engine.constant_rule(call)
-        template = None if rule is None else shape.templates.get(id(rule))
-        tokens = shape.others + _text_tokens(call)
+        template: Template | None = None if rule is None else shape.templates.get(id(rule))
         if template is None or template.rule is not rule or not template.confirmed or tokens > shape.most:
             return None
-        reply, lines = template.filled(self._variant(template, tokens), call)
-        kept = None if template.kept is None else template.stored(call, tokens, len(body))
-        pace, timed = template.pace, template.timed
-        prepared = Prepared(template.plan, reply, call, pace, timed, kept, prompt_tokens=tokens)
-        return lane.known(body, engine, prepared, lines)
+        variant = self._variant(template, tokens, sized.lane)
+        reply, lines = variant.filled(template, call)
+        if template.kept is not None or self._live.journal.keeps_calls:
+            call, _ = shape.call(body, texts, whole=True)
+        kept = template.stored(call, tokens, len(body))
+        prepared = Prepared(template.plan, reply, call, template.pace, template.timed, kept, prompt_tokens=tokens)
+        row = sized.row(variant.row, body, engine)
+        row.reply_headers, row.sent = reply.headers, []
+        return ReadyAnswer(engine, prepared, row, lines, framed(reply.body, chunked=variant.chunked))
 
-    def _variant(self, template: Template, tokens: int) -> Variant:
+    def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant:
         variant = template.variants.get(tokens)
         if variant is None:
-            variant = template.variants[tokens] = template.variant(tokens)
+            variant = template.variants[tokens] = template.variant(tokens, lane)
             self._keep(len(variant.reply.body))
         return variant
 
@@ -295,28 +318,30 @@ class FastPath:
         if self._learned > MAX_LEARNED:
             self._forget()
 
-    def _send(self, known: ReadyAnswer, connection: Connection) -> None:
-        live, lane, prepared = self._live, known.lane, known.prepared
-        journal, request, reply = live.journal, lane.request, prepared.reply
-        exchange = journal.open(request.method, request.path, lane.dialect, request.namespace, **known.fields)
-        exchange.asked = exchange.began
+    def _send(self, ready: ReadyAnswer, row: Exchange, connection: Connection) -> None:
+        live, prepared, head = self._live, ready.prepared, ready.head
+        journal, reply = live.journal, prepared.reply
+        row.at, row.began = wall(), monotonic()
+        row.asked = row.began
+        journal.enter(row)
         if prepared.kept is not None:
-            known.engine.memory.put(prepared.kept)
+            ready.engine.memory.put(prepared.kept)
         if journal.keeps_calls and prepared.call is not None:
-            http = replace(prepared.call.http, body=exchange.body, headers=exchange.headers)
-            exchange.call = replace(prepared.call, http=http)
-        head = b"%b%d\r\n" % (known.head, exchange.seq) if lane.named else known.head
-        if prepared.pace is not AT_ONCE and live.pace_of(prepared, request.namespace) is not AT_ONCE:
-            on_end = partial(journal.close, exchange)
-            connection.write_paced(reply.status, head, PacedStream(reply, exchange.began, exchange.note, on_end))
+            http = replace(prepared.call.http, body=row.body, headers=row.headers)
+            row.call = replace(prepared.call, http=http)
+        if self._settings.source_headers:
+            head = b"%b%d\r\n" % (head, row.seq)
+        if prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE:
+            on_end = partial(journal.close, row)
+            connection.write_paced(reply.status, head, PacedStream(reply, row.began, row.note, on_end))
             return
-        exchange.note(reply.body)
-        connection.write_whole(reply.status, head, known.rest)
-        journal.close(exchange, COMPLETE)
+        row.note(reply.body)
+        connection.write_whole(reply.status, head, ready.rest)
+        journal.close(row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
         """Return the lane of a head; `origin` is the dialect, operation, query and texts of the request that had it."""
-        lane = self.lane(head)
+        lane = self._lanes.get(head)
         if lane is None:
             self._keep(len(head[0]) + len(head[1]))
             dialect, operation, query, texts = origin
@@ -325,35 +350,42 @@ class FastPath:
             lane = self._lanes[head] = Lane(
                 replace(request, body=b""),
                 dialect,
-                {"query": query, "operation": operation},
+                query,
+                operation,
                 request.headers[:at],
                 request.headers[at + 1 :],
                 texts,
-                named=self._settings.source_headers,
+                None if texts is None else Shapes(texts),
+                numbered=self._settings.source_headers,
             )
         return lane
 
     def learn_answer(self, lane: Lane, body: bytes, prepared: Prepared, engine: Engine) -> None:
         """Learn from the handler's answer to a request of this lane: make a template of it, or confirm the one made."""
-        call, seen = prepared.call, lane.outline(body)
-        if call is None or seen is None or lane.texts is None:
+        call, shapes = prepared.call, lane.shapes
+        rule = None if call is None else engine.constant_rule(call)
+        if call is None or shapes is None or rule is None:
             return
-        rule, shape = engine.constant_rule(call), lane.shapes.get(seen[0])
-        if rule is None or rule.source != prepared.plan.source or prepared.plan.remarks:
+        if rule.source != prepared.plan.source or prepared.plan.remarks:
             return
-        if shape is None:
+        found = shapes.find(body)
+        if found is None:
             self._keep(2 * len(body))
-            shape = lane.shapes[seen[0]] = _shape(call, engine)
-        template = shape.templates.get(id(rule))
+            shapes.learn(body, call, engine)
+            found = shapes.find(body)
+        if found is None or lane.texts is None:
+            return
+        shape, texts = found
+        template: Template | None = shape.templates.get(id(rule))
         if template is None:
             if id(rule) not in shape.templates:
                 self._keep(len(body) + len(prepared.reply.body))
                 shape.templates[id(rule)] = _template(rule, prepared, lane.texts, engine.policy.seed)
         elif not template.confirmed and template.sample.fingerprint != call.fingerprint:
-            made = lane.texts.call(shape.sample, seen[1])
+            shape.check(call, texts)
+            made, tokens = shape.call(body, texts, whole=True)
             same = (made.meaning, made.messages, made.raw) == (call.meaning, call.messages, call.raw)
-            tokens = shape.others + _text_tokens(made)
-            filled = template.filled(self._variant(template, tokens), call)
+            filled = self._variant(template, tokens, lane).filled(template, call)
             kept = template.stored(made, tokens, len(body))
             template.confirmed = same and kept == prepared.kept and _same(filled, prepared.reply)
             if not template.confirmed:
@@ -378,27 +410,14 @@ def _is_simple(prepared: Prepared) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _source(source: str) -> bytes:
-    return printable(source).encode("latin-1")
+def _source(source: str) -> str:
+    return printable(source)
 
 
 def _same(filled: tuple[Reply, bytes], other: Reply) -> bool:
     reply, lines = filled
     same = (reply.status, reply.headers, reply.body) == (other.status, other.headers, other.body)
-    return same and reply.parts == other.parts and lines == header_lines(other.headers)[0]
-
-
-def _shape(call: Call, engine: Engine) -> Shape:
-    sample = with_tokenizer(call, engine.policy.tokenizer(call.model))
-    known, asked = engine.policy.models.find(call.model), call.options.max_tokens or 0
-    window = known.refusing.context_window
-    most = inf if window is None else -1 if known.stated.context_window is not None else window - asked - 1
-    return Shape(sample, sample.prompt_tokens - _text_tokens(sample), most)
-
-
-def _text_tokens(call: Call) -> int:
-    count = call.tokenizer.count
-    return sum([count(message.text) for message in call.messages])
+    return same and reply.parts == other.parts and lines.startswith(header_lines(other.headers)[0])
 
 
 def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Template | None:
@@ -454,7 +473,7 @@ class Lesson(Struct, frozen=True, eq=False):
         origin = (prepared.call.dialect, operation.name, self.query, operation.texts)
         lane = self.fast_path.learn(request[0], http, origin)
         if prepared.made is not None:
-            self.fast_path.learn_answer(lane, http.body, prepared, engine)
-        lines = header_lines(prepared.reply.headers)[0]
-        self.fast_path.learn_bytes(self.data, lane.known(http.body, engine, prepared, lines))
+            with suppress(ValueError):  # the body came compressed, for one
+                self.fast_path.learn_answer(lane, http.body, prepared, engine)
+        self.fast_path.learn_bytes(self.data, lane.known(http.body, engine, prepared))
         return True

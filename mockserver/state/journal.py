@@ -6,7 +6,6 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -105,20 +104,27 @@ class Journal:
         self.on_close, self.keeps_calls = on_close, False
         self.tally = Tally()
 
-    def open(self, method: str, path: str, dialect: str, namespace: str, **known: Any) -> Exchange:
-        """Return a new row; `known` are the fields that are known already."""
-        self._last += 1
+    def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
+        """Return a new row."""
+        exchange = Exchange(0, method, path, dialect, namespace)
+        self.enter(exchange)
+        return exchange
+
+    def enter(self, exchange: Exchange) -> None:
+        """Number a row and add it."""
+        namespace = exchange.namespace
+        exchange.seq = self._last = self._last + 1
         self.tally.open += 1
         page = self._pages.get(namespace)
         if page is None:
             page = self._new_page(namespace)
         elif len(self._pages) > 1:
             self._pages.move_to_end(namespace)
-        exchange = Exchange(self._last, method, path, dialect, namespace, page, **known)
-        page.rows.append(exchange)
-        if len(page.rows) > self.count:
+        exchange.book = page
+        rows = page.rows
+        rows.append(exchange)
+        if len(rows) > self.count:
             page.drop()
-        return exchange
 
     def close(self, exchange: Exchange, ended: str) -> None:
         exchange.ended = ended

@@ -176,6 +176,16 @@ def test_pieces_join_to_the_text(text: str, chunks: Chunks) -> None:
     assert all(pieces)
 
 
+WORDS = ("hello", "A", "don't", "HTTPServer", "12345", "x=1,", "---", "é", "Straße", "हिन्दी", "我们", "e\u0301", "👋🏽")
+SPACES = (" ", " ", " ", "  ", "\n", "\n\n    ", "\t", "\xa0", "\u2003", "\x1c", "")
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES))))
+def test_words_are_counted_as_the_text_is_split(words: list[tuple[str, str]]) -> None:
+    text = "".join(map("".join, words))
+    assert count(text) == len(split(text))
+
+
 @given(st.text())
 def test_count_is_the_number_of_pieces(text: str) -> None:
     assert count(text) == len(split(text))

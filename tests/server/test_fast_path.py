@@ -265,6 +265,23 @@ def test_both_ways_give_the_same(
     assert sum(answered) >= ANSWERED.get((dialect, options), ANSWERED["any", options])
 
 
+@pytest.mark.parametrize("dialect", MOUNTS)
+def test_rules_that_read_the_body_get_the_same(
+    dialect: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [request(MOUNTS[dialect], text, "", BODIES.get(dialect, CHAT)) for text in TEXTS]
+    named = b"[{when: {body: \"contains(to_string(@), 'there, 2')\"}, then: {text: Named.}}]"
+    both = list[object]()
+    for way in ("fast", "slow"):
+        if way == "slow":
+            monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
+        with serving(rules_file) as running:
+            running.live.namespaces.touch("default").rules = compiled([read(b"rules: " + named, "named")], None)
+            both.append(exchanged(running, requests))
+    assert both[0] == both[1]
+    assert sum(answered) >= 6
+
+
 def test_responses_are_kept_and_continued_the_same_on_both_ways(
     rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -470,8 +487,8 @@ def test_a_request_behind_a_paced_stream_waits_for_its_end(rules_file: Path, ans
 def test_what_is_learned_takes_little_memory(rules_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_path, "MAX_LEARNED", 50_000)
     known = list[int]()
-    lane = FastPath.lane
-    monkeypatch.setattr(FastPath, "lane", lambda self, head: known.append(self._learned) or lane(self, head))
+    learn = FastPath.learn
+    monkeypatch.setattr(FastPath, "learn", lambda self, *given: known.append(self._learned) or learn(self, *given))
     with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
         for number in range(60):
             assert raw.send(request(f"/openai/v1/chat/completions?n={number}", "hello", "")).receive().status == 200

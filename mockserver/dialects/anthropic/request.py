@@ -94,7 +94,7 @@ def _call(http: HttpRequest, body: Body, *, strict: bool) -> Call:
 
 
 def texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("messages", _roles, _with_messages, headers)
+    return Texts("messages", _roles, _with_messages, headers, frozenset(("content",)))
 
 
 def _roles(messages: Json) -> tuple[str, ...] | None:

@@ -159,7 +159,7 @@ def _with_contents(sample: Call, contents: Json) -> Call:
 
 
 _SPEAKERS = {"user": "user", "model": "assistant"}
-TEXTS = Texts("contents", _roles, _with_contents, lambda http, call: ())
+TEXTS = Texts("contents", _roles, _with_contents, lambda http, call: (), frozenset(("text",)))
 
 
 def _part_tokens(part: Mapping[str, Json]) -> int:

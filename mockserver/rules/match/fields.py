@@ -302,5 +302,7 @@ FIELDS: Mapping[str, Field | Family] = {
     ),
 }
 
+OF_BODY = frozenset(("param", "metadata", "body"))  # the families that read `Call.raw`
+
 # A condition on the key of this table may also hold for the other field.
 ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", path_without_mount, "")}

@@ -133,6 +133,7 @@ class DeadlineWatch:
         self.refuse, self.deadlines = refuse, deadlines
         self._passed = 0.0  # seconds, when last looked
         self._looked = 0.0  # the loop's time then
+        self.idle_until = inf  # when a connection is due that is idle from now on, roughly
         self._inside: set[RequestParser] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -164,6 +165,7 @@ class DeadlineWatch:
         loop = asyncio.get_running_loop()
         self._passed, self._looked = self.time, loop.time()
         now = self._passed
+        self.idle_until = now + self.deadlines.look + self.deadlines.idle
         for one in [one for one in self._inside if one.due <= now]:
             one.due = inf
             one.late(now)

@@ -81,6 +81,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     _leaving = False  # nothing more is to be written
     _waiting = 0  # bytes that the client had not taken when last looked at
 
+    _dated: tuple[Any, bytes] = (None, b"")  # the headers that every answer has, and their lines
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
     def __init__(
@@ -144,11 +145,14 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
     def write_whole(self, status: int, head: bytes, rest: bytes) -> None:
         """Write an answer; `head`: its header lines."""
-        date = [b"%b: %b\r\n" % field for field in self.server_state.default_headers]
-        self.transport.write(b"".join((STATUS_LINE[status], *date, head, rest)))
+        state = self.server_state
+        if state.default_headers is not self._dated[0]:  # which changes each second
+            date = b"".join([b"%b: %b\r\n" % field for field in state.default_headers])
+            self._dated = state.default_headers, date
+        self.write(b"".join((STATUS_LINE[status], self._dated[1], head, rest)))
         self.silent = False
-        self.server_state.total_requests += 1
-        self.due = self.deadline_watch.time + self.deadline_watch.deadlines.idle
+        state.total_requests += 1
+        self.due = self.deadline_watch.idle_until
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD

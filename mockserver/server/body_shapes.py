@@ -1,0 +1,227 @@
+"""Recognises the bodies of requests that differ in their texts only, without reading all of their JSON again.
+
+Such bodies have one **shape**: they are the same bytes between the strings that hold texts, and ids, which only name
+other parts of the same body. From a shape and the texts follows what its requests ask.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from json.encoder import encode_basestring_ascii as quoted
+from math import inf
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.call import Call, Message, Prompt
+from mockserver.core.json import Json, canonical
+from mockserver.dialects import Texts
+from mockserver.dialects._parse import parse_json
+from mockserver.engine.answer import with_tokenizer
+from mockserver.engine.engine import Engine
+
+MAX_LAYOUTS = 8  # of the bodies of an operation that have the same number of strings
+
+
+class CallMaker(Struct, eq=False):
+    """How calls follow from their texts, but for `raw` and `meaning`, which stay those of the `sample`.
+
+    `places` are those of the texts among the messages; `around` is the JSON around them whose hash is the fingerprint.
+    What follows from all texts but the last is kept, as it is mostly the same next time: messages, tokens and hash.
+    """
+
+    sample: Call
+    places: tuple[int, ...]
+    around: tuple[str, ...]
+    earlier: Sequence[bytes] | None = None
+    messages: tuple[Message, ...] = ()
+    tokens: int = 0
+    hashed: Any = None
+
+    def call(self, texts: Sequence[bytes]) -> tuple[Call, int]:
+        """Return the call with these texts, and how many tokens they have. Raises ValueError."""
+        *earlier, last = texts
+        if earlier != self.earlier:
+            self._begin(earlier)
+        text, at, messages = _text(last), self.places[-1], self.messages
+        said = (*messages[:at], replace(messages[at], text=text), *messages[at + 1 :])
+        call = replace(self.sample, messages=said, prompts=(Prompt(text),) if self.sample.prompts else ())
+        hashed = self.hashed.copy()
+        hashed.update(f"{quoted(text)}{self.around[-1]}".encode("ascii"))
+        vars(call)["fingerprint"] = hashed.hexdigest()
+        return call, self.tokens + call.tokenizer.count(text)
+
+    def _begin(self, earlier: Sequence[bytes]) -> None:
+        texts, messages = list(map(_text, earlier)), list(self.sample.messages)
+        for at, text in zip(self.places, texts, strict=False):
+            messages[at] = replace(messages[at], text=text)
+        json = [f"{around}{quoted(text)}" for around, text in zip(self.around, texts, strict=False)]
+        self.hashed = blake2b("".join((*json, self.around[-2])).encode("ascii"), digest_size=16)
+        self.messages, self.earlier = tuple(messages), earlier
+        del messages[self.places[-1]]
+        self.tokens = _tokens(self.sample, messages)
+
+
+def _text(json: bytes) -> str:
+    """Return the text of a JSON string without its quotes. Raises ValueError if it is none, or blank."""
+    text: str = parse_json(b'"%b"' % json)
+    if not text.strip():
+        raise ValueError("blank")
+    return text
+
+
+def _tokens(call: Call, messages: Sequence[Message]) -> int:
+    count = call.tokenizer.count
+    return sum([count(message.text) for message in messages])
+
+
+class Shape(Struct, eq=False):
+    """What requests share whose bodies differ in their texts only.
+
+    `others` counts the prompt tokens besides those of the texts; with more than `most` the context window may matter.
+    """
+
+    texts: Texts
+    outline: Hashable
+    sample: Call
+    others: int
+    most: float
+    maker: CallMaker | None
+    templates: dict[int, Any] = {}  # what the fast path learned of their answers, by the id of a rule
+
+    def call(self, body: bytes, texts: Sequence[bytes], *, whole: bool) -> tuple[Call, int]:
+        """Return the call of a body with these texts, and its prompt tokens; `whole`: `raw` and `meaning` are needed.
+
+        Raises ValueError if the body has another shape after all.
+        """
+        if self.maker is not None and not whole:
+            call, tokens = self.maker.call(texts)
+            return call, self.others + tokens
+        value = parse_json(body)[self.texts.key]
+        if self.texts.outline(value) != self.outline:
+            raise ValueError("another shape")
+        call = self.texts.call(self.sample, value)
+        return call, self.others + _tokens(call, call.messages)
+
+    def check(self, call: Call, texts: Sequence[bytes]) -> None:
+        """Do without the maker if it would not make this call, which has these texts."""
+        if self.maker is not None:
+            made, _ = self.maker.call(texts)
+            if (made.messages, made.prompts, made.fingerprint) != (call.messages, call.prompts, call.fingerprint):
+                self.maker = None
+
+
+class BodyLayout(Struct, eq=False):
+    """Where bodies hold texts and ids among their `strings`."""
+
+    texts: tuple[int, ...]
+    ids: tuple[int, ...]
+    shapes: dict[bytes, Shape] = {}  # by what the bodies hold besides
+
+    def outline(self, found: list[bytes]) -> bytes:
+        return b'"'.join(self.marked(found, [b""] * len(self.texts)))
+
+    def marked(self, found: list[bytes], texts: Sequence[bytes]) -> list[bytes]:
+        """Return the strings with these texts, and ordinals for ids. Raises ValueError for an escaped id."""
+        marked, ordinals = found.copy(), dict[bytes, bytes]()
+        for at, text in zip(self.texts, texts, strict=True):
+            marked[at] = text
+        for at in self.ids:
+            if b"\\" in marked[at]:
+                raise ValueError("an id of several spellings")
+            marked[at] = ordinals.setdefault(marked[at], b"#%d" % len(ordinals))
+        return marked
+
+
+class Shapes:
+    """The shapes of the bodies that one operation reads; `texts`: where these hold them."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._layouts: dict[int, list[BodyLayout]] = {}  # by the number of strings
+
+    def find(self, body: bytes) -> tuple[Shape, list[bytes]] | None:
+        """Return the shape of a body and its texts, as JSON has them. Raises ValueError."""
+        found = strings(body)
+        for layout in self._layouts.get(len(found), ()):
+            shape = layout.shapes.get(layout.outline(found))
+            if shape is not None:
+                return shape, [found[at] for at in layout.texts]
+        return None
+
+    def learn(self, body: bytes, call: Call, engine: Engine) -> None:
+        """Learn the shape of a body that asks for this call, unless it holds more than texts. Raises ValueError."""
+        texts, raw, found = self._texts, parse_json(body), strings(body)
+        outline = texts.outline(raw.get(texts.key)) if isinstance(raw, dict) else None
+        if outline is None:
+            return
+        layout = self._layout(raw, len(found))
+        marks = [f"mockserver text {number}" for number in range(len(layout.texts))]
+        value = parse_json(b'"'.join(layout.marked(found, [mark.encode() for mark in marks])))[texts.key]
+        if texts.outline(value) != outline:  # something else has such keys, too
+            return
+        sample = with_tokenizer(call, engine.policy.tokenizer(call.model))
+        others = sample.prompt_tokens - _tokens(sample, sample.messages)
+        maker = None if layout.ids else _call_maker(sample, texts.call(sample, value), marks)
+        shape = Shape(texts, outline, sample, others, _most_tokens(call, engine), maker)
+        layout.shapes[layout.outline(found)] = shape
+
+    def _layout(self, raw: Mapping[str, Json], size: int) -> BodyLayout:
+        """Return the layout of a body with so many strings."""
+        texts, kinds = self._texts, list[str]()
+        names = {**dict.fromkeys(texts.ids, "id"), **dict.fromkeys(texts.names, "text")}
+        for key, value in raw.items():
+            kinds += ["", *_kinds(value, names if key == texts.key else {}, key)]
+        if size != 2 * len(kinds) + 1:
+            raise ValueError("strings are missing")
+        at = {kind: tuple([2 * i + 1 for i, one in enumerate(kinds) if one == kind]) for kind in ("text", "id")}
+        layouts = self._layouts.setdefault(size, [])
+        for layout in layouts:
+            if (layout.texts, layout.ids) == (at["text"], at["id"]):
+                return layout
+        layout = BodyLayout(at["text"], at["id"])
+        if len(layouts) < MAX_LAYOUTS:
+            layouts.append(layout)
+        return layout
+
+
+def strings(body: bytes) -> list[bytes]:
+    """Split JSON at the quotes around its strings: every second piece is what one holds."""
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"\\u005c").replace(b'\\"', b"\\u0022")
+    return body.split(b'"')
+
+
+def _kinds(value: Json, names: Mapping[str, str], name: str = "") -> Iterator[str]:
+    """Yield what each string of a JSON value is, by the name of its key; blank ones and keys are nothing special."""
+    match value:
+        case str():
+            yield names.get(name, "") if value.strip() or names.get(name) == "id" else ""
+        case dict():
+            for key, inner in value.items():
+                yield ""
+                yield from _kinds(inner, names, key)
+        case list():
+            for inner in value:
+                yield from _kinds(inner, names)
+
+
+def _call_maker(sample: Call, marked: Call, marks: Sequence[str]) -> CallMaker | None:
+    """Return how calls follow from their texts, if that is simple; `marked` is the call with these."""
+    said = [message.text for message in marked.messages]
+    rest, around = canonical((marked.dialect, marked.operation, marked.meaning)), list[str]()
+    for mark in marks:
+        before, found, rest = rest.partition(f'"{mark}"')
+        if not found or mark not in said:
+            return None
+        around.append(before)
+    return CallMaker(sample, tuple(map(said.index, marks)), (*around, rest))
+
+
+def _most_tokens(call: Call, engine: Engine) -> float:
+    """Return how many tokens a prompt may have before the context window matters."""
+    known, asked = engine.policy.models.find(call.model), call.options.max_tokens or 0
+    window = known.refusing.context_window
+    if window is None:
+        return inf
+    return -1 if known.stated.context_window is not None else window - asked - 1

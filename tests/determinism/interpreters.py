@@ -1,10 +1,14 @@
-"""Other Python versions on this machine, each with the project's own dependencies in a cached environment."""
+"""The Python versions on this machine, each with the project's own dependencies in a cached environment."""
 
+import fcntl
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import requires
@@ -29,14 +33,27 @@ def environment(version: str) -> Path:
     """The Python of `.venv-<version>`, made from the pinned versions and kept until those change."""
     folder = ROOT / f".venv-{version}"
     pinned, mark = _pinned(), folder / "pinned"
-    if not mark.exists() or mark.read_text() != sha256(pinned.encode()).hexdigest():
-        _run(others()[version], "-m", "venv", "--clear", "--without-pip", folder)
-        listed = folder / "pinned.txt"
-        listed.write_text(pinned)
-        pip = (sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check")
-        _run(*pip, "install", "--quiet", "--no-deps", "--no-compile", "--require-hashes", "--requirement", listed)
-        mark.write_text(sha256(pinned.encode()).hexdigest())
+    with _alone():
+        if not mark.exists() or mark.read_text() != sha256(pinned.encode()).hexdigest():
+            interpreter = Path(sys.executable) if version == RUNNING else others()[version]
+            _run(interpreter, "-m", "venv", "--clear", "--without-pip", folder)
+            listed = folder / "pinned.txt"
+            listed.write_text(pinned)
+            pip = (sys.executable, "-m", "pip", "--python", folder / "bin/python", "--disable-pip-version-check")
+            _run(*pip, "install", "--quiet", "--no-deps", "--no-compile", "--require-hashes", "--requirement", listed)
+            mark.write_text(sha256(pinned.encode()).hexdigest())
     return folder / "bin/python"
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait until no other process of the tests makes an environment."""
+    folder = os.open(ROOT, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _find(version: str) -> Path | None:
@@ -58,14 +75,14 @@ def _run(*command: str | Path) -> None:
 
 
 def _pinned() -> str:
-    """The lines of constraints.txt, hashes included, for what mockserver needs to run."""
+    """The lines of constraints.txt, hashes included, for what mockserver needs to run, and pytest."""
     needed = _needed()
     blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / "constraints.txt").read_text())
     return "\n".join(block for block in blocks if block.partition("==")[0] in needed) + "\n"
 
 
 def _needed() -> set[str]:
-    todo = list(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    todo = [*tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"], "pytest"]
     found: set[str] = set()
     while todo:
         requirement = Requirement(todo.pop())

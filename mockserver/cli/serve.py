@@ -39,7 +39,11 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
     You can also set each option as an environment variable (MOCKSERVER_PORT) or under `settings:` in a rules file.
     """
-    from mockserver.server.run import bind, serve  # uvicorn is slow to import; report mistakes in rules first
+    from mockserver.server.run import (  # uvicorn is slow to import; report mistakes in rules first
+        allow_open_files,
+        bind,
+        serve,
+    )
 
     given = sources(rules, flags)
     live = start(given)
@@ -48,6 +52,7 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
         check_stateless(live.settings.workers, live.settings, live.engine)
     say = log_server(live)
+    allow_open_files()
     listener = bind(live.settings.host, live.settings.port)
     text = banner(live, given, listener.getsockname()[1])
     if live.settings.workers > 1:

@@ -50,6 +50,18 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def allow_open_files() -> None:
+    """Let this process, and those that it starts, open as many files as the system permits: shells permit fewer.
+
+    Each connection is one, and a connection too many is closed without a word.
+    """
+    with suppress(ImportError, OSError, ValueError):  # no such limit on Windows; macOS permits fewer than it says
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 _REASONS = {
     errno.EADDRINUSE: "another program uses this port; stop it, or choose another with --port (0 picks a free one)",
     errno.EACCES: "this port needs more rights; choose one above 1023 with --port",

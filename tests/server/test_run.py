@@ -1,6 +1,7 @@
 """Running a server: the socket, signals, a server in a thread, and the variables that lead clients to it."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 from mockserver.config.errors import ConfigError
 from mockserver.server.client_environment import KEY, environment
-from mockserver.server.run import Running, bind
+from mockserver.server.run import Running, allow_open_files, bind
 from tests.kit.local import local
 from tests.kit.raw import STREAM, Raw, post
 
@@ -35,6 +36,16 @@ def test_a_port_in_use_and_invalid_hosts() -> None:
     for host in ("a..é", "a\0b"):
         with pytest.raises(ConfigError, match=":0: this is not the name of a host"):
             bind(host, 0)
+
+
+def test_a_server_may_open_as_many_files_as_the_system_permits() -> None:
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most // 2, most))
+    try:
+        allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -220,7 +220,7 @@ class Call(Struct, frozen=True, dict=True):
         """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
-        tokens = self.message_tokens + sum(_of_message(message, self) for message in self.messages)
+        tokens = self.message_tokens + sum([_of_message(message, self) for message in self.messages])
         if not self.tools:
             return tokens
         shared = _SHARED if any(message.role in ("system", "developer") for message in self.messages) else 0
@@ -262,7 +262,7 @@ _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 def _of_message(message: Message, call: Call) -> int:
     count = call.tokenizer.count
-    calls = sum(count(used.name) + count(used.arguments) for used in message.tool_calls)
+    calls = sum([count(used.name) + count(used.arguments) for used in message.tool_calls])
     name = _NAMED + count(message.name) if message.name else 0
     parts = sum(map(call.part_tokens, message.parts))
     role = count(message.role) if call.message_tokens and call.tokenizer.exact else 0  # the estimate ignores it

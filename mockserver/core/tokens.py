@@ -247,10 +247,8 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
 def _tokens_of(text: str) -> tuple[str, ...]:
     """Return the tokens of a text: those of its words, as a blank between two words always begins a token."""
     first, *rest = text.split(" ")
-    if not rest or first[-1:].isspace():
-        return _matched(text)
     try:
-        return (*_matched(first), *chain.from_iterable(map(_OF_WORDS.__getitem__, rest)))
+        return (*_OF_FIRST_WORDS[first], *chain.from_iterable(map(_OF_WORDS.__getitem__, rest)))
     except KeyError:
         return _matched(text)
 
@@ -260,12 +258,15 @@ def _matched(text: str) -> tuple[str, ...]:
 
 
 class _OfWords(dict[str, tuple[str, ...]]):
-    """The tokens of words that follow a blank. Raises KeyError for one that ends with white space, or is empty."""
+    """The tokens of words that begin a text or follow a blank. Raises KeyError for one that ends with white space."""
+
+    def __init__(self, before: str) -> None:
+        self._before = before
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        if not word[-1:].strip():
+        if word[-1:].isspace() or (self._before and not word):
             raise KeyError(word)
-        found = _matched(f" {word}")
+        found = _matched(self._before + word)
         if len(word) <= _LONGEST_WORD:
             if len(self) >= _MOST_WORDS:
                 self.clear()
@@ -274,7 +275,7 @@ class _OfWords(dict[str, tuple[str, ...]]):
 
 
 _LONGEST_WORD, _MOST_WORDS = 32, 8_192
-_OF_WORDS = _OfWords()
+_OF_FIRST_WORDS, _OF_WORDS = _OfWords(""), _OfWords(" ")
 _remembered, _remembered_long = lru_cache(maxsize=1024)(_tokens_of), lru_cache(maxsize=16)(_tokens_of)
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image

@@ -4,6 +4,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from operator import itemgetter
 
@@ -58,7 +59,7 @@ class Author(Struct, frozen=True):
 
 
 def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:
-    draw = {"alnum": seed.alnum, "base58": seed.base58, "hex": seed.hex}[shape.alphabet]
+    draw = seed.alnum if shape.alphabet == "alnum" else seed.hex if shape.alphabet == "hex" else seed.base58
     return shape.prefix + draw(shape.length, *labels)
 
 
@@ -66,21 +67,26 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
     identity = call.fingerprint + author.mark
     last = len(draft.choices) - 1
     limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.options.n)]
-    choices = tuple(_choice(call, each, author.seed, (identity, str(i))) for i, each in enumerate(limited))
+    choices = tuple([_choice(call, each, author.seed, (identity, str(i))) for i, each in enumerate(limited)])
     return Answer(
         id=call.id or author.sign(call.ids, identity),
         created=author.clock.now(),
         model=draft.model or call.model,
         choices=choices,
         usage=_usage(call, limited, draft),
-        system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
+        system_fingerprint=_system_fingerprint(author.seed, call.model),
         stated_fingerprint=draft.system_fingerprint,
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
         broken=draft.broken,
         tokenizer=call.tokenizer,
-        written=sum(each.tokens for each in limited),
+        written=sum([each.tokens for each in limited]),
     )
+
+
+@lru_cache(maxsize=64)
+def _system_fingerprint(seed: Seed, model: str) -> str:
+    return seed.hex(10, "system fingerprint", model)
 
 
 class _Limited(Struct, frozen=True):
@@ -96,13 +102,13 @@ class _Limited(Struct, frozen=True):
     def safety(self) -> Safety:
         """Return the filter verdicts; a filter that would have cut later has filtered nothing."""
         tripped = self.finish == "content_filter"
-        return self.draft.safety if tripped else tuple(seen for seen in self.draft.safety if not seen.filtered)
+        return self.draft.safety if tripped else tuple([seen for seen in self.draft.safety if not seen.filtered])
 
 
 def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]) -> Choice:
     draft = limited.draft
     shape = call.tool_call_ids
-    signed = tuple(_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
+    signed = tuple([_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(limited.parts)])
     asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
@@ -120,7 +126,7 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     whole = draft.parts
     if call.prompts:  # in a text completion a refusal is plain text
         whole = tuple(Text(part.text, part.chunks) if isinstance(part, Refusal) else part for part in whole)
-    whole = _few_items(whole, call.options.max_tool_calls)
+    whole = whole if call.options.max_tool_calls is None else _few_items(whole, call.options.max_tool_calls)
     whole = whole if call.options.parallel_tool_calls else _one_call(whole)
     whole = tuple(map(_bared, whole)) if call.options.bare_functions else whole
     parts, stop = _stopped(whole, call.options.stop) if call.options.stop else (whole, "")
@@ -144,9 +150,9 @@ def _one_call(parts: Parts) -> Parts:
     return tuple(part for at, part in enumerate(parts) if at not in calls[1:])
 
 
-def _few_items(parts: Parts, most: int | None) -> Parts:
+def _few_items(parts: Parts, most: int) -> Parts:
     items = [at for at, part in enumerate(parts) if isinstance(part, Item)]
-    return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
+    return tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
 
 def _stopped(parts: Parts, stops: tuple[str, ...]) -> tuple[Parts, str]:
@@ -214,7 +220,7 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
-    return sum(len(tokens_of(part, tokenizer)) for part in parts)
+    return sum([len(tokens_of(part, tokenizer)) for part in parts])
 
 
 def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -> Part:
@@ -272,13 +278,9 @@ def _weighed(call: Call, draft: DraftChoice, written: tuple[tuple[str, ...], str
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
-    counted = {
-        "prompt": call.prompt_tokens,
-        "completion": sum(choice.tokens for choice in choices),
-        "reasoning": weight(thoughts, call.tokenizer),
-    }
-    return Usage(**{**counted, **draft.usage})
+    thoughts = [part for choice in choices for part in choice.parts if isinstance(part, Reasoning)]
+    written, thought = sum([choice.tokens for choice in choices]), weight(thoughts, call.tokenizer)
+    return Usage(**{"prompt": call.prompt_tokens, "completion": written, "reasoning": thought, **draft.usage})
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:

@@ -42,7 +42,7 @@ async def on_thread(work: Callable[[], T]) -> T:
 
 def is_large(call: Call) -> bool:
     """Return whether work for a call may take long, by what it works on: of many prompts that is one at a time."""
-    if sum(len(message.text) for message in call.messages) > LARGE:
+    if sum([len(message.text) for message in call.messages]) > LARGE:
         return True
     if call.prompts:
         return len(call.prompts) > 1 and len(call.http.body) > LARGE

@@ -1,7 +1,5 @@
 """How much work an answer may take, counted in steps: the same for the same request on every machine."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 from msgspec import Struct
@@ -20,21 +18,22 @@ class RequestWork(Struct):
 class AnswerWork:
     """The steps of a request's answers; each of several choices has its own `STEPS`."""
 
-    __slots__ = ("left", "request", "spent")
+    __slots__ = ("_before", "left", "request", "spent")
 
     def __init__(self) -> None:
         self.left, self.spent = STEPS, 0
         self.request = REQUEST_WORK.get() or RequestWork()
 
-    @contextmanager
-    def renewed(self) -> Iterator[None]:
-        """Let the work of one choice spend from this budget."""
+    def renewed(self) -> "AnswerWork":
+        """Return what lets the work of one choice spend from this budget, within a `with` block."""
         self.left = STEPS
-        token = _CURRENT.set(self)
-        try:
-            yield
-        finally:
-            _CURRENT.reset(token)
+        return self
+
+    def __enter__(self) -> None:
+        self._before = _CURRENT.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        _CURRENT.reset(self._before)
 
 
 def spend(steps: int) -> bool:

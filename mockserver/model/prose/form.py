@@ -30,7 +30,10 @@ def trigger_set(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def trigger_words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%", text.lower()))
+    return frozenset(_TRIGGER.findall(text.lower()))
+
+
+_TRIGGER = lazy_pattern(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%")
 
 
 class Request(Struct, frozen=True):
@@ -48,7 +51,7 @@ class Request(Struct, frozen=True):
 
 def plain_orders(text: str) -> str:
     """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
-    for unusual, plain in _plain_orders() if any(word in text.lower() for word in _UNUSUAL) else ():
+    for unusual, plain in _plain_orders() if any(map(text.lower().__contains__, _UNUSUAL)) else ():
         text = unusual.sub(plain, text)
     return text
 
@@ -75,16 +78,19 @@ def _may_order(text: str, ruling: bool) -> bool:
     words, ordering = trigger_words(order), _ordering_words(ruling)
     return (
         not (words.isdisjoint(ordering) and (order == text or trigger_words(text).isdisjoint(ordering)))
-        or _ORDERING_SIGNS.search(order) is not None
-        or label_in(order) is not None
+        or ("{" in order or "<" in order or _COUNTING.search(order) is not None or label_in(order) is not None)
+        or not (order.isascii() or _FOLDED.isdisjoint(order))
     )
 
 
 @cache
 def _ordering_words(ruling: bool) -> frozenset[str]:
-    return frozenset({"json"}).union(*map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
+    numbers = {*NUMBER_WORDS.split("|")} - {"a", "an", "one", "single"}  # which no list counts with
+    return frozenset(numbers).union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
 
 
+_COUNTING = lazy_pattern(r"[0-9]\s+(?:-|[^\W\d])")
+_FOLDED = frozenset("ſıİ")  # which patterns take for `s` and `i`
 _LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts
 _OF_ANY = (
     *("notations", "cases", "closing", "next_speaker", "of_rules", "measured", "listed", "number_alone"),
@@ -250,8 +256,6 @@ _COUNTED = lazy_pattern(
     (?:(?:of\ the|(?!(?:of|in|to|and|or|for|from)\b)[a-z-]{{2,20}})\s+){{0,3}}?
     (?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s|people|children|fish)\b"""
 )
-# What no order of JSON, tags or a number of things lacks; and letters that patterns take for `s` and `i`.
-_ORDERING_SIGNS = lazy_pattern(rf"[{{<ſıİ]|(?i:\b(?!(?:a|an|one|single)\b){NUMBER}\s+[a-z-])")
 _LIST = lazy_pattern(
     r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short |brief )?list of"
     r"|as a list|in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list"

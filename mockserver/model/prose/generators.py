@@ -3,7 +3,7 @@
 English sentences come from templates, those of other languages are random words.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import accumulate, cycle, islice, takewhile
 from string import Formatter
@@ -206,7 +206,7 @@ class Speaker:
         if opened:
             yield self.opener()
         while True:
-            left = self._sayable(english("middles"))
+            left = [*self._sayable("middles")]
             while left:
                 yield self.filled(left.pop(int(self._rng.random() * len(left))))
 
@@ -220,10 +220,10 @@ class Speaker:
         if self._topic.language != ENGLISH:
             yield from self.sentences()
         while True:
-            yield from map(self.filled, self._sayable(english("thoughts")))
+            yield from map(self.filled, self._sayable("thoughts"))
 
     def opener(self) -> str:
-        openers = self._sayable(english(self._topic.kind, "openers")) or english("any", "openers")
+        openers = self._sayable(self._topic.kind, "openers") or english("any", "openers")
         return self.filled(pick(openers, self._rng))
 
     def filled(self, template: str) -> str:
@@ -231,8 +231,8 @@ class Speaker:
         word = pick(self._topic.words or ("this",), self._rng)
         return template.format(**self._filled, a=first, b=second, A=capitalized(first), word=word)
 
-    def _sayable(self, templates: Sequence[str]) -> list[str]:
-        return [template for template in templates if _gaps(template) <= self._filled.keys() | _ALWAYS]
+    def _sayable(self, name: str, group: str = "") -> tuple[str, ...]:
+        return _sayable(name, group, frozenset(self._filled))
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)
@@ -245,6 +245,11 @@ class Speaker:
 
 
 @cache
+def _sayable(name: str, group: str, filled: frozenset[str]) -> tuple[str, ...]:
+    """Return the sentences of a list whose gaps can be filled."""
+    return tuple(template for template in english(name, group) if _gaps(template) <= filled | _ALWAYS)
+
+
 def _gaps(template: str) -> frozenset[str]:
     return frozenset(gap for _, gap, _, _ in Formatter().parse(template) if gap)
 

@@ -43,7 +43,7 @@ def topic(text: str, rules: str = "") -> Topic:
 @lru_cache(maxsize=256)
 def _topic(text: str, rules: str) -> Topic:
     request, spoken = _request(text), language_of(text)
-    language = requested_language(text) or requested_language(rules) or spoken
+    language = requested_language(text) or _requested_by_rules(rules) or spoken
     kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
     words = content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
@@ -190,6 +190,9 @@ def requested_language(text: str) -> str | None:
         return None
     found = _language_request().search(lowered)
     return None if found is None else _codes_by_name()[found[1]]
+
+
+_requested_by_rules = lru_cache(maxsize=64)(requested_language)
 
 
 def _by_script(sample: str) -> str | None:

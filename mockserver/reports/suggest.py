@@ -67,21 +67,29 @@ def suggestion(call: Call, secrets: "Secrets", *, lost: bool = False) -> Suggest
 
 def change(near: Near, call: Call, secrets: "Secrets") -> str | None:
     """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
-    rule, failed, when = near.rule, [result for result in near.results if not result.ok], near.rule.spec.get("when")
-    if not failed and rule.times is not None:
+    rule = near.rule
+    if near.held == len(near.results) and rule.times is not None:
         return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
+    changed = one_change(near, call, secrets)
+    if changed is None:
+        return None
+    field, value = changed
+    if value is None:
+        return f"remove {one_line(field)} from {rule.where}"
+    written = field_in_python if rule.place is not None and rule.place.file.endswith(".py") else field_in_yaml
+    return f"change {rule.where} to {written(field, value)}"
+
+
+def one_change(near: Near, call: Call, secrets: "Secrets") -> tuple[str, Json] | None:
+    """The field of the one condition that misses, and with which value the rule would match; None: without it."""
+    failed, when = [result for result in near.results if not result.ok], near.rule.spec.get("when")
     if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
     [result] = failed
     value = None if is_secret(result) else _matching(result, when[result.field], secrets)
     changed = {name: inner for name, inner in when.items() if name != result.field}
     changed |= {} if value is None else {result.field: value}
-    if not _matches(changed, call):
-        return None
-    if value is None:
-        return f"remove {one_line(result.field)} from {rule.where}"
-    written = field_in_python if rule.place is not None and rule.place.file.endswith(".py") else field_in_yaml
-    return f"change {rule.where} to {written(result.field, value)}"
+    return (result.field, value) if _matches(changed, call) else None
 
 
 def _is_unrelated(result: ConditionResult) -> bool:

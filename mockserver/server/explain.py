@@ -238,15 +238,20 @@ async def explain_call(engine: Engine, call: Call) -> Explanation:
     """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
     entries = await engine.counters.entries(call.http.namespace)
     known = await whole(engine, call, entries)
-    try:
-        plan = await (await _copied(engine, call.http.namespace, entries)).plan(call)
-    except Failure as failed:
-        plan = Plan(failed, "invalid")
+    plan = await planned(engine, call, entries)
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = singles(known) if len(known.prompts) > 1 else (known,)
     prompts = [(shown(single.last_user), await _checked(engine.rules, single, entries)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
+
+
+async def planned(engine: Engine, call: Call, entries: Entries) -> Plan:
+    """The answer that a call would get now; nothing is counted or kept."""
+    try:
+        return await (await _copied(engine, call.http.namespace, entries)).plan(call)
+    except Failure as failed:
+        return Plan(failed, "invalid")
 
 
 async def _copied(engine: Engine, namespace: str, entries: Entries) -> Engine:

@@ -47,7 +47,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "engine": ({"core", "config", "rules", "model", "cassettes", "state"}, _TYPES),
     "reports": ({"core", "config", "rules", "engine", "cassettes"}, set()),
     "server": (
-        _SERVED,
+        _SERVED | {"reports"},
         _TYPES
         | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx2", "watchfiles"}
         | _CODINGS

@@ -98,8 +98,8 @@ _SHARE_NOTHING = (
 VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/health": {"GET": state.health},
     "/api/ready": {"GET": state.ready},
-    "/api/feed": {"GET": feed.feed},
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
+    "/api/feed": {"GET": feed.feed},
     "/api/rules": {"GET": state.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
     "/api/explain": {"POST": calls.explain},

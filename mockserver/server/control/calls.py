@@ -1,8 +1,8 @@
 """The journal as JSON, and explanations: why a request is answered as it is, without counting anything."""
 
+import re
 from asyncio import sleep
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,10 @@ from starlette.responses import Response
 
 from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
-from mockserver.core.call import OTHER, Call
-from mockserver.core.exchange import Exchange, frames
-from mockserver.core.json import Json, parsed
-from mockserver.core.text import truncate
+from mockserver.core.exchange import Exchange
+from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
-from mockserver.rules.load import Rule, answering
-from mockserver.rules.nearest import nearest
+from mockserver.server.control.detail import bodies, call_of, detail, reached_by
 from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
@@ -27,120 +24,21 @@ from mockserver.server.control.requests import (
     list_response,
     number,
 )
-from mockserver.server.control.rows import Digest, Rows, encode, milliseconds
+from mockserver.server.control.rows import Digest, Rows, encode
 from mockserver.server.explain import (
     Explanation,
     Reached,
     as_json,
     explain_call,
-    finding_as_json,
     is_unmatched,
-    place_of,
     reach,
     request_file,
     usual_path,
-    whole,
 )
-from mockserver.server.live import Live
-from mockserver.server.masking import known_secrets, masked, of_request, of_row, plain, request_of
-from mockserver.server.snapshot import query_from
+from mockserver.server.masking import known_secrets, masked, of_request, of_row
 
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
-
-_SAID = 1_001  # characters of a message that a summary shows
-
-
-def bodies(row: Exchange) -> dict[str, Json]:
-    """Request and reply without the credentials in their own places, and those that a stream has in pieces."""
-    secrets = of_row(row)
-    headers = secrets.headers(tuple(row.headers))
-    body = secrets.body(plain(request_of(row)).body).decode("utf-8", "replace")
-    request = {
-        "method": row.method,
-        "path": row.path,
-        "query": query_from(secrets.query(row.query)),
-        "headers": _headers((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers),
-        "body": parsed(body, body or None),
-        **_cut_off(len(row.body), row.received),
-    }
-    return {"request": request, "reply": _reply(row, secrets)}
-
-
-def reached_by(row: Exchange, live: Live) -> Reached | None:
-    """The operation that a row's request reached, and that request; None if it reached none or is not kept whole."""
-    found = place_of(row.method, row.path, live.settings.dialect, stubs=row.operation == OTHER)
-    if found is None or found[1] is None or row.received > len(row.body):
-        return None
-    return Reached(found[0], found[1], replace(plain(request_of(row)), path_params=found[2]))
-
-
-async def _detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
-    reached = reached_by(row, live)
-    if reached is None:
-        return {"asked": None}
-    try:
-        call = await on_thread(partial(reached.call, strict=live.settings.strict))
-    except ConfigError:
-        return {"asked": None}
-    call = replace(await whole(live.engine, call, {}), attempt=attempt)
-    return {"asked": _asked(call, of_row(row)), **await on_thread(partial(_why, row, call))}
-
-
-def _asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
-    def said(text: str) -> str:  # masked before it is cut, which could halve a key
-        return truncate(secrets.text(text), _SAID)
-
-    messages = list[Json]()
-    for message in call.messages:
-        used = {"tool_calls": [used.name for used in message.tool_calls]} if message.tool_calls else {}
-        messages.append({"role": message.role, "text": said(message.text), **used})
-    return {
-        "messages": messages,
-        **({"prompts": [said(prompt.text) for prompt in call.prompts]} if call.prompts else {}),
-        "tools": [tool.name for tool in call.tools],
-        "stream": call.stream,
-        "fingerprint": call.fingerprint,
-    }
-
-
-def _why(row: Exchange, call: Call) -> dict[str, Json]:
-    if row.source == "invalid":
-        return {}
-    tried = [rule for rule in row.rules if isinstance(rule, Rule)]
-    answered = next((rule for rule in tried if rule.source == row.source), None)
-    if answered is not None:
-        return {"findings": list(map(finding_as_json, answered.when.results(call)))}
-    return {
-        "nearest": [
-            {"name": near.rule.name, "where": near.rule.where, "findings": list(map(finding_as_json, near.results))}
-            for near in nearest(answering(tried, call), call)
-        ]
-    }
-
-
-def _reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
-    cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.size)
-    head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
-    if not row.streams:
-        (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
-        return {**head, "body": parsed(text, text or None), **cut_off}
-    left, sent = frames(row.sent), list[Json]()
-    for frame, text in zip(left, secrets.joined([frame.text for frame in left]), strict=True):
-        event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
-        sent.append({"at_ms": milliseconds(frame.at - row.began), **event, "data": parsed(text, text), **broken})
-    return {**head, "frames": sent, **cut_off}
-
-
-def _headers(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for name, value in pairs:
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
-
-
-def _cut_off(kept: int, whole: int) -> dict[str, Json]:
-    return {"cut_off": f"after {kept} of {whole} bytes"} if kept < whole else {}
 
 
 async def listed(asked: ControlRequest) -> Response:
@@ -201,10 +99,7 @@ async def digest_of(row: Exchange, asked: ControlRequest, known: tuple[str, ...]
 
 
 def _digested(row: Exchange, asked: ControlRequest, known: tuple[str, ...]) -> Digest:
-    reached, call = reached_by(row, asked.live), None
-    with suppress(ConfigError):
-        call = None if reached is None else reached.call(strict=asked.live.settings.strict)
-    return asked.rows.digest(row, call, of_row(row, known))
+    return asked.rows.digest(row, call_of(row, asked.live), of_row(row, known))
 
 
 async def _with_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
@@ -220,13 +115,46 @@ def _with_body(row: Exchange, known: Rows) -> Json:
 
 async def one(asked: ControlRequest) -> Response:
     row = kept(asked, number(asked.item, "the number of a call"))
-    asked.rows.of((row.namespace,))
+    rows = asked.rows.of((row.namespace,))
     whole = {
         **asked.rows.summary(row),
-        **await _detail(row, asked.rows.attempt(row)[0], asked.live),
+        **await detail(row, asked.rows.attempt(row)[0], asked.live),
+        "chain": {"conversation": await _conversation(row, rows, asked), "tries": asked.rows.tries(row)},
         **await on_thread(partial(bodies, row)),
     }
     return await on_thread(lambda: json_response(masked(whole, of_row(row))))
+
+
+async def _conversation(row: Exchange, rows: Sequence[Exchange], asked: ControlRequest) -> list[int]:
+    """The calls that begin as this one does, and those that continue them by the id of an answer."""
+    known, found = known_secrets(), {row.seq}
+    mine = await digest_of(row, asked, known)
+    if mine.conversation is not None:
+        near = (other for other in rows if (other.dialect, other.operation) == (row.dialect, row.operation))
+        for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MOST_COMPARED]:
+            if (await digest_of(other, asked, known)).conversation == mine.conversation:
+                found.add(other.seq)
+    return sorted(found | _linked(found, rows))
+
+
+def _linked(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
+    """The calls that continue others by `previous_response_id`, or are continued, over any number of steps."""
+    named = [(row.seq, said[1]) for row in rows if (said := _PREVIOUS.search(row.body)) is not None]
+    if not named:
+        return set(found)
+    heads = ((row.seq, _ID.search(b"".join([data for _, data in row.sent[:3]]))) for row in rows)
+    answers = {id[1]: seq for seq, id in heads if id is not None}
+    links = [(seq, answers[id]) for seq, id in named if id in answers]
+    linked, grown = set(found), True
+    while grown:
+        more = {seq for link in links if not linked.isdisjoint(link) for seq in link}
+        grown, linked = not more <= linked, linked | more
+    return linked
+
+
+_PREVIOUS = re.compile(rb'"previous_response_id"\s*:\s*"([\w-]{8,200})"')
+_ID = re.compile(rb'"id"\s*:\s*"([\w-]{8,200})"')
+_MOST_COMPARED = 300  # calls: the nearest ones
 
 
 async def forget(asked: ControlRequest) -> Response:

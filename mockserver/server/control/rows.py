@@ -124,6 +124,12 @@ class Rows:
     def is_listed(self, row: Exchange) -> bool:
         return row.seq in self._listed
 
+    def tries(self, row: Exchange) -> list[int]:
+        """The calls that are attempts of one, of which this is one."""
+        counted, first = self._attempts.get(row.namespace), self.attempt(row)[1] or row.seq
+        found = {} if counted is None else counted.found
+        return [seq for seq, (_, start) in found.items() if (seq if start is None else start) == first] or [row.seq]
+
     def listed(self, row: Exchange, known: tuple[str, ...]) -> Listed:
         """A call as JSON, without credentials; `known` are those of the environment."""
         kept, stamp = self._listed.get(row.seq), (row.recorded, row.unrecorded, self.attempt(row))

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.engine.counters import attempts
-from mockserver.server.control.calls import bodies
+from mockserver.server.control.detail import bodies
 from mockserver.server.control.rows import Attempts, Rows
 from mockserver.state.journal import Journal
 from tests.kit.asgi import App, app
@@ -143,18 +143,20 @@ def test_unmatched_and_invalid_calls(server: ControlledServer) -> None:
 def test_the_call_in_short(server: ControlledServer) -> None:
     used: Any = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
     messages: Any = [
-        {"role": "user", "content": "w" * 2_000},
+        {"role": "user", "content": "w" * 30_000},
         {"role": "assistant", "content": None, "tool_calls": [used]},
         {"role": "tool", "tool_call_id": "c", "content": "sunny"},
     ]
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
     server.app.ask(CHAT, {"model": "m", "messages": messages, "tools": [tool], "stream": True})
     asked = server.get("calls/7")["asked"]
-    assert (asked["tools"], asked["stream"], len(asked["fingerprint"])) == (["get_weather"], True, 32)
+    assert ([tool["name"] for tool in asked["tools"]], asked["stream"]) == (["get_weather"], True)
+    assert len(asked["fingerprint"]) == 32
+    calls = [{"id": "c", "name": "get_weather", "arguments": "{}"}]
     assert asked["messages"] == [
-        {"role": "user", "text": "w" * 1_000 + "…"},
-        {"role": "assistant", "text": "", "tool_calls": ["get_weather"]},
-        {"role": "tool", "text": "sunny"},
+        {"role": "user", "text": "w" * 20_000 + "…", "cut": True},
+        {"role": "assistant", "text": "", "tool_calls": ["get_weather"], "calls": calls},
+        {"role": "tool", "text": "sunny", "tool_call_id": "c"},
     ]
 
 

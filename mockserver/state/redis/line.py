@@ -35,7 +35,7 @@ def script(name: str) -> Script:
     return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
-OPEN = script("open")
+JOIN = script("join")
 
 
 class RedisLine:
@@ -61,7 +61,10 @@ class RedisLine:
         return f"{self.prefix}:{name}:{namespace}"
 
     async def run(self, script: Script, keys: Sequence[str], *arguments: Argument) -> Any:
-        return await self.send("EVALSHA", script.sha, len(keys), *keys, *arguments, script=script)
+        return await self.send_script(script, keys, *arguments)
+
+    def send_script(self, script: Script, keys: Sequence[str], *arguments: Argument) -> asyncio.Future[Any]:
+        return self.send("EVALSHA", script.sha, len(keys), *keys, *arguments, script=script)
 
     def send(self, *command: Argument, script: Script | None = None) -> asyncio.Future[Any]:
         """Send a command with the others of this turn of the loop; return its reply to come."""
@@ -138,7 +141,7 @@ class RedisLine:
     async def _reopen(self) -> None:
         """Look whether this is still the state that was there before. Raises StateLostError."""
         keys = (f"{self.prefix}:schema", f"{self.prefix}:epoch")
-        (found,) = await self._exchanged([("EVAL", OPEN.text, len(keys), *keys, SCHEMA, token())])
+        (found,) = await self._exchanged([("EVAL", JOIN.text, len(keys), *keys, SCHEMA, token())])
         if isinstance(found, Exception):
             raise found
         schema, epoch = found

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.core.seed import token
 from mockserver.core.text import hiding
-from mockserver.state.redis.line import OPEN, SCHEMA, RedisLine, other_schema
+from mockserver.state.redis.line import JOIN, SCHEMA, RedisLine, other_schema
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -101,7 +101,7 @@ def opened(where: Address) -> RedisLine:
             if (why := unusable(info)) is not None:
                 raise UnusableStateError(why)
             keys = [f"{where.prefix}:{name}" for name in ("schema", "epoch")]
-            schema, epoch = client.eval(OPEN.text, 2, *keys, SCHEMA, token())
+            schema, epoch = client.eval(JOIN.text, 2, *keys, SCHEMA, token())
     except (exceptions.RedisError, OSError, TypeError, ValueError) as error:
         raise UnusableStateError(_reason(error)) from None
     if (why := other_schema(schema)) is not None:

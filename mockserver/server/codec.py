@@ -1,0 +1,75 @@
+"""Kept answers as bytes and back: values of core only, so that what others write into a shared state runs nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from msgspec import Struct, msgpack
+
+from mockserver.core import call, episode, http, plan
+from mockserver.core.plan import Failure, Stored
+from mockserver.core.tokens import Tokenizer
+
+_LIST, _TUPLE, _SET = 0, 1, 2  # the first item of an array; that of an object is the name of its class
+_Codec = tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]
+
+
+def codec(tokenizer: Callable[[str], Tokenizer]) -> _Codec:
+    """Return how to write and read kept answers; `tokenizer` is that of a model, by name."""
+    return _write, lambda data: _value(msgpack.decode(data), tokenizer)
+
+
+def _write(stored: Stored) -> bytes:
+    return msgpack.encode(_plain(stored))
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bytes):
+        return value
+    if isinstance(value, Struct):
+        names = value.__struct_fields__
+    elif isinstance(value, Failure):
+        names = tuple(each.name for each in fields(value))
+    elif isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    elif isinstance(value, AbstractSet):
+        return [_SET, *map(_plain, value)]
+    elif isinstance(value, Sequence):
+        return [_LIST if isinstance(value, list) else _TUPLE, *map(_plain, value)]
+    else:
+        return f"{value.__module__}:{value.__qualname__}"  # how a dialect counts the tokens of a part
+    return [type(value).__name__, {name: _plain(getattr(value, name)) for name in names if name != "tokenizer"}]
+
+
+def _value(plain: Any, tokenizer: Callable[[str], Tokenizer]) -> Any:
+    if isinstance(plain, dict):
+        return {key: _value(each, tokenizer) for key, each in plain.items()}
+    if not isinstance(plain, list):
+        return plain
+    kind, *items = plain
+    if isinstance(kind, int):
+        return (list, tuple, frozenset)[kind](_value(each, tokenizer) for each in items)
+    known = {name: _value(each, tokenizer) for name, each in items[0].items()}
+    made = _classes()[kind]
+    if "tokenizer" in getattr(made, "__struct_fields__", ()):
+        known["tokenizer"] = tokenizer(known["model"])
+    if "part_tokens" in known:
+        known["part_tokens"] = _part_tokens(known["part_tokens"])
+    return made(**known)
+
+
+@cache
+def _classes() -> Mapping[str, Any]:
+    kinds = (each for module in (call, episode, http, plan) for each in vars(module).values())
+    return {each.__name__: each for each in kinds if isinstance(each, type) and issubclass(each, Struct | Failure)}
+
+
+@cache
+def _part_tokens(name: str) -> Any:
+    module, _, function = name.partition(":")
+    if not module.startswith(("mockserver.dialects.", "mockserver.core.")) or not function.endswith("part_tokens"):
+        raise ValueError(f"{name} is no way to count tokens")
+    return getattr(import_module(module), function)

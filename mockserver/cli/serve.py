@@ -51,6 +51,10 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
         from mockserver.server.workers import check_stateless, run_workers
 
         check_stateless(live.settings.workers, live.settings, live.engine)
+    elif live.settings.state != "memory":
+        from mockserver.server.shared_state import share
+
+        share(live)
     say = log_server(live)
     allow_open_files()
     listener = bind(live.settings.host, live.settings.port)
@@ -114,6 +118,7 @@ def warnings(live: Live) -> Iterator[str]:
     Only this and the inspector's address print a generated control token.
     """
     settings, record = live.settings, f"  record is {live.settings.record}, but"
+    yield from () if live.line is None else (f"  {warning}" for warning in live.line.warnings)
     if settings.record != "none" and settings.cassette is None:
         yield f"{record} there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:

@@ -15,7 +15,7 @@ from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
 from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
-from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, Token
+from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, StateUrl, Token
 from mockserver.config.validation_errors import AsTable, AsText, Table, TextOrNumber, Wording, complaints, either
 from mockserver.core.json import Json
 from mockserver.core.plan import Timing
@@ -104,6 +104,12 @@ class Settings(BaseModel):
     )
     stored_bytes: Size = Field(
         50_000_000, ge=1, description="How many bytes of answers each namespace stores; the oldest go first."
+    )
+    state: StateUrl = Field(
+        "memory",
+        repr=False,
+        description="Where counts, limits and kept answers are: memory, or a Redis that several servers share: "
+        "redis://HOST:6379/0. Needs the extra redis.",
     )
     background_polls: int = Field(
         1, ge=0, description="How many retrievals find a background response in progress before it is complete."

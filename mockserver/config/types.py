@@ -206,6 +206,13 @@ def _token(text: str | None) -> str | None:
     return text
 
 
+def _state(text: str) -> str:
+    """Where the state is. The error does not show the URL, which may hold a password."""
+    if text != "memory" and not text.startswith(("redis://", "rediss://", "unix://", "sentinel://")):
+        raise PydanticCustomError("refused", "must be memory, or a URL such as redis://HOST:6379/0")
+    return text
+
+
 def _several(value: Json) -> Json:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
 
@@ -219,6 +226,7 @@ Several = Annotated[
     BeforeValidator(_several),
     WithJsonSchema({"anyOf": [{"type": "string"}, TEXTS]}),
 ]
+StateUrl = Annotated[str, AfterValidator(_state)]
 Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "string"})]
 
 

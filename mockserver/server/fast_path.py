@@ -241,7 +241,7 @@ class FastPath:
         live = self._live
         if live.settings is not self._settings:
             self._forget()
-        if live.limiter is not None or live.unsent.held > live.settings.max_unsent:
+        if live.limiter is not None or live.unsent.held > live.settings.max_unsent or live.lost:
             return False
         known = self._known.get(data)
         if known is not None and known.engine is live.engine_of(known.row.namespace):

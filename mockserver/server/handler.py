@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
-from mockserver.config.settings import Settings
 from mockserver.core.action import Action
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
@@ -20,6 +19,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome, Success
+from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
 from mockserver.delivery.drive import (
@@ -202,18 +202,21 @@ class Handler(Struct, eq=False):
                 prepared.request = http
             elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
                 operation = self.operation(http.method)
-                if lesson is None or more or not lesson.learn(http, operation, prepared, engine):
+                shares = live.line is not None and prepared.kept is not None  # it is kept before it is sent
+                if lesson is None or more or shares or not lesson.learn(http, operation, prepared, engine):
                     live.memo.put(key, engine, prepared)
                 prepared.made = prepared.again = None
             return prepared
         await live.use(namespace)
-        if reservation is not None and prepared.charge is not None:
-            try:
+        try:
+            if reservation is not None and prepared.charge is not None:
                 await reservation.take(prepared.charge)
-            except Failure as failure:
-                return self._refused(snapshot(scope, body, namespace), failure, prepared.call)
-        if prepared.kept is not None and (kept := engine.memory.put(prepared.kept)) is not None:
-            await kept
+            if prepared.kept is not None and (kept := engine.memory.put(prepared.kept)) is not None:
+                await kept
+        except Failure as failure:
+            return self._refused(snapshot(scope, body, namespace), failure, prepared.call)
+        except StateLostError as lost:
+            return self._without_state(snapshot(scope, body, namespace), lost)
         return prepared
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:
@@ -221,6 +224,8 @@ class Handler(Struct, eq=False):
             return await self.respond(http, reservation, take)
         except ClientLeftError:
             raise
+        except StateLostError as lost:
+            return self._without_state(http, lost)
         except Exception as error:
             log.error("%s", crash(error, http))
             return self._refused(http, Failure("server_error", _BUG), None)
@@ -231,6 +236,10 @@ class Handler(Struct, eq=False):
             allowed = ", ".join(self.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
         return operation
+
+    def _without_state(self, http: HttpRequest, lost: StateLostError) -> Prepared:
+        failure = Failure("overloaded", _STATE_LOST.format(why=lost), retry_after=1.0)
+        return Prepared(Plan(RenderedOutcome(), "state lost"), self.dialect.fail(http, failure, None))
 
     def _refused(self, http: HttpRequest, failure: Failure, call: Call | None) -> Prepared:
         source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
@@ -243,7 +252,7 @@ class Handler(Struct, eq=False):
         _note(prepared, limits, exchange)
         if line.in_process is not None:
             return await line.in_process.perform(_actions(self, prepared, limits, exchange), exchange.note)
-        more = _with_source(limits, prepared, exchange, self.live.settings)
+        more = _with_source(limits, prepared, exchange, self.live)
         if self.live.pace_of(prepared, exchange.namespace) is not AT_ONCE:
             line.began = (reservation and reservation.waited_until) or exchange.asked
             if prepared.reply.parts and (ended := await hand_over_paced(prepared.reply, more, line, exchange.note)):
@@ -258,7 +267,7 @@ class Handler(Struct, eq=False):
         _note(prepared, (), exchange)
         relay = Relay(self.live, self.dialect, prepared, line, exchange, self.operation(exchange.method).own_urls)
         try:
-            return await relay.run(scope, _with_source((), prepared, exchange, self.live.settings))
+            return await relay.run(scope, _with_source((), prepared, exchange, self.live))
         except Failure as failure:
             reply = self.dialect.fail(snapshot(scope, b"", exchange.namespace), failure, prepared.call)
             failed = Prepared(Plan(RenderedOutcome(), prepared.plan.source), reply, prepared.call)
@@ -296,7 +305,7 @@ def elsewhere(handler: Handler, http: HttpRequest, call: Call | None = None, rep
 
 def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
     reply, faults, call = prepared.reply, prepared.plan.faults, prepared.call
-    more = _with_source(limits, prepared, exchange, handler.live.settings)
+    more = _with_source(limits, prepared, exchange, handler.live)
     actions = script(reply, handler.live.pace_of(prepared, exchange.namespace), more, apart=bool(faults))
     if not faults or call is None:
         return actions
@@ -416,11 +425,12 @@ def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
     return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)
 
 
-def _with_source(limits: Headers, prepared: Prepared, exchange: Exchange, settings: Settings) -> Headers:
-    if not settings.source_headers:
+def _with_source(limits: Headers, prepared: Prepared, exchange: Exchange, live: Live) -> Headers:
+    if not live.settings.source_headers:
         return limits
     source = _printable(prepared.plan.source)
-    return (*limits, ("x-mockserver-source", source), ("x-mockserver-call", str(exchange.seq)))
+    own = ("x-mockserver-source", source), ("x-mockserver-call", str(exchange.seq))
+    return (*limits, *own, ("x-mockserver-state", "lost")) if live.lost else (*limits, *own)
 
 
 def timed_by(http: HttpRequest) -> bool | None:
@@ -462,6 +472,7 @@ _printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold
 _NOTHING: Mapping[str, Any] = {}
 _NO_REPLY = Reply(0, ())
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}
+_STATE_LOST = "The shared state of mockserver is lost ({why}); this request may have been counted. Please try again."
 _BUG = "mockserver failed on this request; its log says how."
 _NO_RELAY = (
     "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Answer, Plan, Stored
-from mockserver.core.protocols import Counters, Shelf
+from mockserver.core.protocols import Counters, Shelf, Turnstile
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
 from mockserver.delivery.script import AT_ONCE, Pace
@@ -43,6 +43,9 @@ from mockserver.server.upstreams import UpstreamClient
 from mockserver.state.in_memory import MAX_NAMESPACES, MemoryCounters, MemoryShelf, MemoryTurnstile
 from mockserver.state.journal import Journal
 from mockserver.tokenizers import chosen
+
+if TYPE_CHECKING:
+    from mockserver.state.redis.line import RedisLine
 
 DEFAULT = "default"  # the namespace of a path that names none
 ALL = "*"
@@ -184,11 +187,22 @@ class Live(Struct):
     unsent: Unsent = field(default_factory=Unsent)
     planning: Semaphore = field(default_factory=lambda: Semaphore(PLANNED))  # of calls with many choices
     made_token: str = field(default_factory=token)  # for control paths that need one if none is set
+    line: "RedisLine | None" = None  # to the state that is shared with other servers
     problem: tuple[Mistake, ...] = ()  # of the last reload
     worker: Worker | None = None  # if there are several
     check_reload: Callable[[Settings, Engine], None] | None = None  # raises ConfigError for what cannot be swapped in
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
+
+    @property
+    def lost(self) -> bool:
+        """Whether the shared state is out of reach."""
+        return self.line is not None and self.line.lost
+
+    def share(self, line: "RedisLine", counters: Counters, shelf: Shelf[Stored], turnstile: Turnstile) -> None:
+        """Remember in a shared state from now on."""
+        self.line, self.counters, self._limiter = line, counters, Limiter(turnstile)
+        self.engine = altered(self.engine, counters=counters, memory=replace(self.engine.memory, shelf=shelf))
 
     @property
     def control_token(self) -> str | None:
@@ -236,7 +250,11 @@ class Live(Struct):
 
     async def forget_evicted(self) -> None:
         while self.namespaces.evicted:
-            await self.forget(self.namespaces.evicted.pop())
+            namespace = self.namespaces.evicted.pop()
+            if self.line is None:
+                await self.forget(namespace)
+            else:  # others may use what is shared; it goes when nobody has for a day
+                self.journal.clear(namespace)
 
     @property
     def limiter(self) -> Limiter | None:
@@ -325,7 +343,7 @@ log = logging.getLogger("mockserver")
 
 # Settings that a running server cannot change.
 AT_START = (
-    *("host", "port", "workers", "log", "reload", "cors"),
+    *("host", "port", "workers", "state", "log", "reload", "cors"),
     *("stored_answers", "stored_bytes", "journal_calls", "journal_bytes"),
 )
 

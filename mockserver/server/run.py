@@ -140,6 +140,8 @@ def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifesp
             with suppress(asyncio.CancelledError):
                 await task
         await live.upstreams.close()
+        if live.line is not None:
+            await live.line.close()
 
     return lifespan
 

@@ -10,6 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
+from mockserver.core.protocols import StateLostError
 from mockserver.server.access import fields_of
 from mockserver.server.control import calls, feed, state
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
@@ -29,6 +30,9 @@ class Control(Struct, frozen=True):
             response = await self._answer(scope, receive)
         except RefusedError as refused:
             response = refused.response
+        except StateLostError as lost:
+            words = f"state lost: {lost}; nothing may have changed, try again when it is back"
+            response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
         await response(scope, receive, send)

@@ -45,6 +45,7 @@ async def ready(asked: ControlRequest) -> Response:
             "unmatched": asked.live.engine.policy.unmatched,
             "files": [str(path) for path in asked.live.sources.files],
             "rules": len(asked.live.engine.rules),
+            "state": "memory" if asked.live.line is None else "lost" if asked.live.lost else "ok",
         }
     )
 

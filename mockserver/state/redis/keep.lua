@@ -7,7 +7,7 @@ local key, version, size = ARGV[1], ARGV[3], tonumber(ARGV[4])
 local function drop(key)
   local size = redis.call('HGET', sizes, key)
   if size then
-    redis.call('HINCRBY', sizes, ' all', -size)
+    redis.call('HINCRBY', sizes, ' all', 0 - size) -- not -size: Redis reads no -0
     redis.call('HDEL', sizes, key)
     redis.call('HDEL', values, key)
     redis.call('ZREM', order, key)

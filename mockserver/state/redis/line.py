@@ -73,7 +73,8 @@ class RedisLine:
             self._loop, self._connection, self._sender, self._waiting = loop, None, None, []
         reply: asyncio.Future[Any] = loop.create_future()
         reply.add_done_callback(_retrieved)
-        self._waiting.append(_Command(command, reply, script))
+        words = tuple([word.encode("utf-8", "surrogatepass") if isinstance(word, str) else word for word in command])
+        self._waiting.append(_Command(words, reply, script))
         if self._sender is None:
             self._sender = loop.create_task(self._send_all())
         return reply
@@ -91,7 +92,7 @@ class RedisLine:
             self._sender = None
 
     async def _send_batch(self, batch: "list[_Command]") -> None:
-        from redis.exceptions import NoScriptError, RedisError
+        from redis.exceptions import NoScriptError
 
         try:
             if self.lost:
@@ -104,7 +105,7 @@ class RedisLine:
                 await self._exchanged([("SCRIPT", "LOAD", text) for text in texts])
                 for at, reply in zip(again, await self._exchanged([batch[at].words for at in again]), strict=True):
                     replies[at] = reply
-        except (RedisError, OSError, EOFError, StateLostError) as error:
+        except Exception as error:
             if self._connection is not None:
                 await self._connection.disconnect(nowait=True)
             replies = [error] * len(batch)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Generic
+from typing import Generic, Literal
 
 from mockserver.core.protocols import STATE, Draw, Entry, Gate, StateLostError, Value
 from mockserver.core.rates import Limits
@@ -17,6 +17,12 @@ SLOT_LASTS, RENEWED_EVERY, LOOKED_EVERY = 2.0, 0.5, 0.02  # seconds
 
 _OPEN, _COUNT, _ENTRIES = script("open"), script("count"), script("entries")
 _KEEP, _VALUES, _TURNSTILE = script("keep"), script("values"), script("turnstile")
+_RESULTS: Mapping[bytes, Literal["entered", "queued", "no_room", "empty"]] = {
+    b"entered": "entered",
+    b"queued": "queued",
+    b"no_room": "no_room",
+    b"empty": "empty",
+}
 
 
 class RedisCounters:
@@ -37,7 +43,7 @@ class RedisCounters:
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
         words = await self._line.run(_ENTRIES, self._keys(namespace)[::-1])
-        texts = [word.decode() for word in words]
+        texts = [word.decode("utf-8", "surrogatepass") for word in words]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     async def set_state(self, namespace: str, state: str) -> None:
@@ -154,7 +160,7 @@ class RedisTurnstile:
             if place:
                 self._send("leave", namespace, limits, place)
             raise
-        entry = Entry(result.decode(), [float(wait) for wait in waits])
+        entry = Entry(_RESULTS[result], [float(wait) for wait in waits])
         if not place or entry.result not in ("entered", "queued"):
             return entry
         self._held[place] = namespace

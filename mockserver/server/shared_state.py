@@ -1,4 +1,7 @@
-"""Kept answers as bytes and back: values of core only, so that what others write into a shared state runs nothing."""
+"""What a server remembers, kept in a state that it shares with others.
+
+Kept answers are written as values of core only, so that what somebody else writes into a shared state runs nothing.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,17 +12,39 @@ from typing import Any
 
 from msgspec import Struct, msgpack
 
+from mockserver.config.errors import ConfigError
 from mockserver.core import call, episode, http, plan
 from mockserver.core.plan import Failure, Stored
 from mockserver.core.tokens import Tokenizer
+from mockserver.server.live import Live
+from mockserver.state.redis.opening import UnusableStateError, address, opened
+from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
 
-_LIST, _TUPLE, _SET = 0, 1, 2  # the first item of an array; that of an object is the name of its class
-_Codec = tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]
+
+def share(live: Live) -> None:
+    """Remember from now on in the state that the settings name. Raises ConfigError if it cannot be used."""
+    settings, shown = live.settings, "--state"
+    if settings.record != "none":
+        raise ConfigError(f"record is {settings.record}, but recording needs one process; leave --state out")
+    try:
+        where = address(settings.state)
+        shown = f"--state {where.shown}"
+        line = opened(where)
+    except UnusableStateError as error:
+        raise ConfigError(f"{shown}: {error}") from None
+    except ImportError:
+        raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver[redis]"') from None
+    answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
+    shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
+    live.share(line, RedisCounters(line), shelf, RedisTurnstile(line))
 
 
-def codec(tokenizer: Callable[[str], Tokenizer]) -> _Codec:
+def codec(tokenizer: Callable[[str], Tokenizer]) -> tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]:
     """Return how to write and read kept answers; `tokenizer` is that of a model, by name."""
     return _write, lambda data: _value(msgpack.decode(data), tokenizer)
+
+
+_LIST, _TUPLE, _SET, _INT, _TEXT = range(5)  # the first item of an array; that of an object is the name of its class
 
 
 def _write(stored: Stored) -> bytes:
@@ -27,6 +52,10 @@ def _write(stored: Stored) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        return [_INT, str(value)]
+    if isinstance(value, str) and not (value.isascii() or value.isprintable()):
+        return [_TEXT, value.encode("utf-8", "surrogatepass")]
     if value is None or isinstance(value, str | int | float | bytes):
         return value
     if isinstance(value, Struct):
@@ -50,6 +79,10 @@ def _value(plain: Any, tokenizer: Callable[[str], Tokenizer]) -> Any:
     if not isinstance(plain, list):
         return plain
     kind, *items = plain
+    if kind == _INT:
+        return int(items[0])
+    if kind == _TEXT:
+        return items[0].decode("utf-8", "surrogatepass")
     if isinstance(kind, int):
         return (list, tuple, frozenset)[kind](_value(each, tokenizer) for each in items)
     known = {name: _value(each, tokenizer) for name, each in items[0].items()}

@@ -1,0 +1,92 @@
+"""A real Redis on a socket in a temporary directory, one for each worker of the test run, emptied between tests."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.seed import monotonic
+from mockserver.state.redis.line import RedisLine
+from mockserver.state.redis.opening import address, opened
+
+
+class RedisServer:
+    """A `redis-server` or `valkey-server` in a folder; `more` are its options."""
+
+    def __init__(self, folder: Path, *more: str) -> None:
+        self.socket, self._folder, self._more = folder / "s", folder, more
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}"
+
+    def start(self) -> None:
+        program = shutil.which("redis-server") or shutil.which("valkey-server")
+        if program is None:
+            pytest.fail("tests of shared state need a Redis: apt-get install redis-server")
+        options = ("--unixsocket", str(self.socket), "--save", "", "--appendonly", "no", "--dir", str(self._folder))
+        more = self._more if "--port" in self._more else ("--port", "0", *self._more)
+        command = (program, *options, *more)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        began = monotonic()
+        while not self._answers():
+            assert self.process.poll() is None, f"{command} ended with {self.process.returncode}"
+            assert monotonic() < began + 20, f"{command} does not answer"
+
+    def command(self, *words: str) -> bytes:
+        """Run redis-cli's command by hand: the reply's first line."""
+        import redis
+
+        with redis.Redis(unix_socket_path=str(self.socket)) as client:
+            return client.execute_command(*words)  # type: ignore[no-untyped-call, no-any-return]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def _answers(self) -> bool:
+        import redis
+
+        try:
+            return self.command("PING") is not None
+        except redis.RedisError:
+            return False
+
+
+@pytest.fixture(scope="session")
+def running_redis() -> Iterator[RedisServer]:
+    folder = Path(tempfile.mkdtemp(prefix="redis-"))  # short: a socket's path has at most 107 characters
+    server = RedisServer(folder, "--maxmemory", "256mb", "--maxmemory-policy", "noeviction")
+    yield server
+    server.kill()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def shared(running_redis: RedisServer) -> RedisServer:
+    """The Redis of this test run, which is empty."""
+    running_redis.command("FLUSHALL")
+    return running_redis
+
+
+@pytest.fixture
+def start_redis() -> Iterator[Callable[..., RedisServer]]:
+    """Start a Redis of its own for a test; it is given options."""
+    started = list[RedisServer]()
+
+    def start(*options: str) -> RedisServer:
+        started.append(RedisServer(Path(tempfile.mkdtemp(prefix="redis-")), *options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        shutil.rmtree(each.socket.parent)
+
+
+def line_to(server: RedisServer, prefix: str = "mockserver") -> RedisLine:
+    return opened(address(f"{server.url}?prefix={prefix}"))

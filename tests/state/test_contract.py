@@ -1,0 +1,329 @@
+"""What counters, shelves and turnstiles promise, in memory and in Redis."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from hashlib import sha1
+from itertools import count
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.protocols import Counters, Draw, Gate, Shelf, Turnstile
+from mockserver.core.rates import Limits
+from mockserver.state.in_memory import MemoryCounters, MemoryShelf, MemoryTurnstile
+from mockserver.state.redis import stores
+from mockserver.state.redis.line import Script
+from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
+from tests.kit.shared import RedisServer, line_to
+
+TEXTS = (str.encode, bytes.decode)
+
+
+class Memory:
+    def counters(self) -> Counters:
+        return MemoryCounters()
+
+    def shelf(self, *, count: int = 9, size: int = 99) -> Shelf[str]:
+        return MemoryShelf(count=count, size=size)
+
+    def turnstile(self) -> Turnstile:
+        return MemoryTurnstile()
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class Shared:
+    def __init__(self, server: RedisServer) -> None:
+        self.line = line_to(server)
+
+    def counters(self) -> Counters:
+        return RedisCounters(self.line)
+
+    def shelf(self, *, count: int = 9, size: int = 99) -> Shelf[str]:
+        return RedisShelf(self.line, TEXTS, count=count, size=size)
+
+    def turnstile(self) -> Turnstile:
+        return RedisTurnstile(self.line)
+
+    async def close(self) -> None:
+        await self.line.close()
+
+
+Made = Memory | Shared
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def made(request: pytest.FixtureRequest, shared: RedisServer) -> AsyncIterator[Made]:
+    stores = Memory() if request.param == "memory" else Shared(shared)
+    yield stores
+    await stores.close()
+
+
+async def kept(shelf: Shelf[str], key: str, value: str, *, size: int = 1, namespace: str = "a") -> None:
+    if (done := shelf.put(namespace, key, value, size=size)) is not None:
+        await done
+
+
+# --- counters
+
+
+async def test_counters_and_the_state_belong_to_a_namespace(made: Made) -> None:
+    counters = made.counters()
+    assert await counters.entries("a") == {}
+    await counters.set_state("a", "paid\ud800")
+    assert [await counters.count("a", "ö\n"), await counters.count("a", "ö\n")] == [1, 2]
+    assert await counters.count("b", "ö\n") == 1
+    assert (await counters.entries("a"), await counters.entries("b")) == (
+        {"state": "paid\ud800", "ö\n": "2"},
+        {"ö\n": "1"},
+    )
+    await counters.clear("a")
+    assert (await counters.entries("a"), await counters.entries("b")) == ({}, {"ö\n": "1"})
+
+
+async def test_a_gate_opens_so_many_times(made: Made) -> None:
+    counters = made.counters()
+    gates = (Gate("x", 2), Gate("y", 1))
+    assert [await counters.open("a", gates, None) for _ in range(4)] == [0, 0, 1, None]
+    assert await counters.entries("a") == {"x": "4", "y": "2"}
+    await counters.forget("a", ["x", "never there"])
+    assert await counters.open("a", gates, None) == 0
+    assert await counters.entries("a") == {"x": "1", "y": "2"}
+
+
+async def test_a_gate_opens_in_its_state_and_may_change_it(made: Made) -> None:
+    counters = made.counters()
+    asks, answers = Gate("x", None, "start", "asked"), Gate("y", 1, "asked", "")
+    empty = Gate("z", 1, "", None)
+    assert [await counters.open("a", (answers, asks, empty), None) for _ in range(4)] == [1, 0, 2, None]
+    assert await counters.entries("a") == {"state": "", "y": "1", "z": "2"}
+
+
+async def test_a_request_may_go_by_the_state_that_it_found(made: Made) -> None:
+    counters = made.counters()
+    await counters.set_state("a", "b")
+    assert await counters.open("a", (Gate("x", None, "b", None),), "start") is None
+    assert await counters.open("a", (Gate("x", None, "start", "c"),), "start") == 0
+    assert await counters.entries("a") == {"state": "c"}
+
+
+# --- shelves
+
+
+async def test_values_have_versions(made: Made) -> None:
+    shelf = made.shelf()
+    assert (await shelf.get("a", "x"), await shelf.values("a"), await shelf.count("a")) == (None, (), 0)
+    await kept(shelf, "x", "1 ö")
+    found = await shelf.get("a", "x")
+    assert found is not None
+    assert found[0] == "1 ö"
+    assert await shelf.change("a", "x", ("2", found[1]), size=1)
+    assert not await shelf.change("a", "x", ("3", found[1]), size=1)
+    assert not await shelf.change("b", "x", ("3", found[1]), size=1)
+    assert (await shelf.values("a"), await shelf.count("a")) == (("2",), 1)
+    await shelf.clear("a")
+    assert (await shelf.get("a", "x"), await shelf.count("a")) == (None, 0)
+
+
+async def test_the_oldest_values_go_where_there_are_too_many_or_too_much(made: Made) -> None:
+    shelf = made.shelf(count=3, size=9)
+    for key in "wxyz":
+        await kept(shelf, key, key)
+    assert await shelf.values("a") == ("x", "y", "z")
+    await kept(shelf, "y", "Y", size=7)
+    assert await shelf.values("a") == ("x", "z", "Y")
+    await kept(shelf, "v", "too large", size=10)
+    assert await shelf.values("a") == ("x", "z", "Y")
+    await kept(shelf, "v", "v", size=2)
+    assert await shelf.values("a") == ("Y", "v")
+
+
+async def test_of_many_changes_at_once_one_wins(made: Made) -> None:
+    shelf = made.shelf()
+    await kept(shelf, "x", "0")
+    found = await shelf.get("a", "x")
+    assert found is not None
+    won = await asyncio.gather(*[shelf.change("a", "x", (str(n), found[1]), size=1) for n in range(20)])
+    assert sum(won) == 1
+
+
+# --- turnstiles
+
+ONE, TWO = Limits(concurrent=1), Limits(concurrent=1, queue=2)
+
+
+async def test_without_limits_nobody_gets_a_place(made: Made) -> None:
+    entry = await made.turnstile().enter("a", (), Limits())
+    assert (entry.result, list(entry.waits), entry.place) == ("entered", [], None)
+
+
+async def test_slots_are_taken_and_given_back(made: Made) -> None:
+    turnstile = made.turnstile()
+    first, second, other = [await turnstile.enter(name, (), ONE) for name in "aab"]
+    assert [first.result, second.result, other.result] == ["entered", "no_room", "entered"]
+    assert first.place is not None
+    turnstile.leave("a", first.place, ONE)
+    assert (await turnstile.enter("a", (), ONE)).result == "entered"
+
+
+async def test_those_that_wait_get_slots_in_order_of_arrival(made: Made) -> None:
+    turnstile, order = made.turnstile(), list[int]()
+    entries = [await turnstile.enter("a", (), TWO) for _ in range(4)]
+    assert [entry.result for entry in entries] == ["entered", "queued", "queued", "no_room"]
+
+    async def work(at: int) -> None:
+        place = entries[at].place
+        assert place is not None
+        await turnstile.wait("a", place, TWO)
+        order.append(at)
+        turnstile.leave("a", place, TWO)
+
+    waiting = [asyncio.create_task(work(at)) for at in (2, 1)]
+    await asyncio.sleep(0.05)
+    assert order == []
+    turnstile.leave("a", entries[0].place or "", TWO)
+    await asyncio.wait_for(asyncio.gather(*waiting), 5)
+    assert order == [1, 2]
+    assert (await turnstile.enter("a", (), ONE)).result == "entered"
+
+
+async def test_who_leaves_the_queue_is_passed_over(made: Made) -> None:
+    turnstile = made.turnstile()
+    first, second, third = [await turnstile.enter("a", (), TWO) for _ in range(3)]
+    turnstile.leave("a", second.place or "", TWO)
+    turnstile.leave("a", first.place or "", TWO)
+    await asyncio.wait_for(turnstile.wait("a", third.place or "", TWO), 5)
+    assert (await turnstile.enter("a", (), ONE)).result == "no_room"
+
+
+async def test_limits_that_are_lifted_let_all_in(made: Made) -> None:
+    turnstile = made.turnstile()
+    entries = [await turnstile.enter("a", (), TWO) for _ in range(3)]
+    turnstile.leave("a", entries[0].place or "", Limits())
+    for entry in entries[1:]:
+        await asyncio.wait_for(turnstile.wait("a", entry.place or "", Limits()), 5)
+
+
+async def test_a_refusal_for_an_empty_bucket_takes_no_slot(made: Made) -> None:
+    turnstile, greedy = made.turnstile(), Draw("x", 60.0, 61.0, 61.0)
+    entry = await turnstile.enter("a", (greedy, Draw("y", 60.0, 1.0, 1.0)), ONE)
+    assert (entry.result, list(entry.waits), entry.place) == ("empty", [0.0, 0.0], None)
+    assert (await turnstile.enter("a", (), ONE)).result == "entered"
+    assert (await turnstile.enter("a", (Draw("y", 60.0, 1.0, 1.0),), ONE)).result == "no_room"
+    assert list(await turnstile.take("a", (Draw("y", 60.0, -inf, 0.0),))) == [0.0]
+
+
+async def test_what_is_taken_is_taken_whatever_is_there(made: Made) -> None:
+    turnstile = made.turnstile()
+    taken = await turnstile.take("a", (Draw("x", 60.0, -inf, 90.0), Draw("y", 60.0, -inf, -5.0)))
+    assert taken == pytest.approx([90.0, -5.0], abs=0.1)
+    assert (await turnstile.enter("a", (Draw("x", 60.0, 1.0, 1.0),), Limits())).result == "empty"
+    await turnstile.clear("a")
+    assert (await turnstile.enter("a", (Draw("x", 60.0, 1.0, 1.0),), Limits())).result == "entered"
+
+
+# --- whatever happens, both do the same
+
+NAMES = st.sampled_from(["x", "y", "z"])
+STATES = st.one_of(st.none(), st.sampled_from(["start", "a", "b"]))
+GATES = st.lists(st.builds(Gate, NAMES, st.one_of(st.none(), st.integers(1, 3)), STATES, STATES), max_size=4)
+COUNTED = st.lists(
+    st.one_of(
+        st.tuples(st.just("open"), GATES, STATES),
+        st.tuples(st.just("count"), NAMES.map(str.upper)),
+        st.tuples(st.just("set_state"), st.sampled_from("ab")),
+        st.tuples(st.just("forget"), st.lists(NAMES)),
+        st.tuples(st.just("clear")),
+    ),
+    max_size=20,
+)
+SHELVED = st.lists(
+    st.tuples(st.sampled_from(["put", "change", "stale"]), NAMES, st.text(max_size=5), st.integers(0, 12)), max_size=20
+)
+AMOUNTS = st.sampled_from([0.0, 1.0, 20.0, 59.0, 60.0, 61.0]) | st.floats(0, 70)
+DRAWS = st.lists(
+    st.builds(Draw, NAMES, st.just(60.0), AMOUNTS, AMOUNTS | AMOUNTS.map(lambda amount: -amount)), max_size=3
+)
+DRAWN = st.lists(st.tuples(DRAWS, st.floats(0, 50), st.booleans()), max_size=15)
+_namespaces = count()
+
+
+def agree(server: RedisServer, work: Callable[[Made, str], Awaitable[Any]]) -> None:
+    namespace = f"n{next(_namespaces)}"
+
+    async def both() -> tuple[Any, Any]:
+        there = Shared(server)
+        try:
+            return await work(Memory(), namespace), await work(there, namespace)
+        finally:
+            await there.close()
+
+    in_memory, in_redis = asyncio.run(both())
+    assert in_redis == in_memory
+
+
+@given(COUNTED)
+@settings(max_examples=150)
+def test_counters_agree(running_redis: RedisServer, steps: list[Any]) -> None:
+    async def work(made: Made, namespace: str) -> Any:
+        counters, found = made.counters(), list[Any]()
+        for name, *words in steps:
+            found.append(await getattr(counters, name)(namespace, *words))
+        return found, await counters.entries(namespace)
+
+    agree(running_redis, work)
+
+
+@given(SHELVED)
+@settings(max_examples=150)
+def test_shelves_agree(running_redis: RedisServer, steps: list[Any]) -> None:
+    async def work(made: Made, namespace: str) -> Any:
+        shelf, found = made.shelf(count=2, size=10), list[Any]()
+        for name, key, value, size in steps:
+            if name == "put":
+                await kept(shelf, key, value, size=size, namespace=namespace)
+            else:
+                there = await shelf.get(namespace, key)
+                version = -1 if there is None else there[1] - (name == "stale")
+                found.append((there and there[0], await shelf.change(namespace, key, (value, version), size=size)))
+        return found, await shelf.values(namespace), await shelf.count(namespace)
+
+    agree(running_redis, work)
+
+
+@pytest.fixture
+def hand_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The turnstile of Redis goes by the time in the key `now`."""
+    text = stores._TURNSTILE.text.replace("redis.call('TIME')", "{redis.call('GET', 'now'), 0}")
+    assert text != stores._TURNSTILE.text
+    monkeypatch.setattr(stores, "_TURNSTILE", Script(text, sha1(text.encode()).hexdigest()))
+
+
+@pytest.mark.usefixtures("hand_clock")
+@given(DRAWN)
+@settings(max_examples=150)
+def test_buckets_agree(running_redis: RedisServer, steps: list[Any]) -> None:
+    namespace = f"n{next(_namespaces)}"
+
+    async def work() -> None:
+        line, now = line_to(running_redis), 1_700_000_000.0
+        shared, own = RedisTurnstile(line), MemoryTurnstile(lambda: now)
+        for draws, later, whatever in steps:
+            now += later
+            await line.send("SET", "now", repr(now))
+            if whatever:
+                taken = await shared.take(namespace, [draw._replace(needed=-inf) for draw in draws])
+                assert taken == pytest.approx(
+                    await own.take(namespace, [draw._replace(needed=-inf) for draw in draws]), abs=1e-6
+                )
+            else:
+                one, other = [await each.enter(namespace, draws, Limits()) for each in (shared, own)]
+                assert one.result == other.result
+                assert one.waits == pytest.approx(other.waits, abs=1e-6)
+        await line.close()
+
+    asyncio.run(work())

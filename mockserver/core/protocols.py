@@ -17,7 +17,7 @@ class StateLostError(Exception):
     """The shared state is out of reach or refuses to change; whether the step was made is not known."""
 
 
-class Gate(NamedTuple):
+class Precondition(NamedTuple):
     """What must hold for a rule to answer: fewer than `times` before, and this state, which then `becomes` another."""
 
     counter: str
@@ -29,7 +29,7 @@ class Gate(NamedTuple):
 class Counters(Protocol):
     """Counters and a scenario's state, separate for each namespace. Each method is one atomic step."""
 
-    async def open(self, namespace: str, gates: Sequence[Gate], found: str | None) -> int | None:
+    async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
         """Try gates in order; return the index of the first that opens, or None.
 
         A gate whose state holds counts, whether it opens or not. `found`: the state to go by, if not the current one.
@@ -92,7 +92,7 @@ class Draw(NamedTuple):
     taken: float
 
 
-class Entry(NamedTuple):
+class Admission(NamedTuple):
     """What a request got: a slot, a place in the queue, or nothing, as there is `no_room` or a bucket is `empty`."""
 
     result: Literal["entered", "queued", "no_room", "empty"]
@@ -103,7 +103,7 @@ class Entry(NamedTuple):
 class Turnstile(Protocol):
     """Buckets that start full and refill continuously, and slots with a queue, separate for each namespace."""
 
-    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Entry:
+    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         """Draw all and get a slot or a place in the queue, or change nothing: one atomic step."""
 
     async def wait(self, namespace: str, place: str, limits: Limits) -> None:

@@ -12,7 +12,7 @@ from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Timing
-from mockserver.core.protocols import Counters, Gate
+from mockserver.core.protocols import Counters, Precondition
 from mockserver.core.seed import Seed
 from mockserver.rules.load import Rule
 
@@ -63,12 +63,12 @@ class ScenarioState(Struct):
         return index
 
 
-def _gate(rule: Rule) -> Gate:
+def _gate(rule: Rule) -> Precondition:
     state = rule.state
     if state is None:
-        return Gate(times_counter(rule.name), rule.times)
+        return Precondition(times_counter(rule.name), rule.times)
     becomes = None if state.becomes == state.is_ else state.becomes
-    return Gate(times_counter(rule.name), rule.times, state.is_, becomes)
+    return Precondition(times_counter(rule.name), rule.times, state.is_, becomes)
 
 
 RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
@@ -99,7 +99,7 @@ class FaultSelection(Struct, frozen=True):
             return False
         if spec.times is None:
             return True
-        gate = Gate(fault_counter(rule, spec.label), spec.times)
+        gate = Precondition(fault_counter(rule, spec.label), spec.times)
         return await self.counters.open(call.http.namespace, (gate,), None) is not None
 
 

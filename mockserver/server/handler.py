@@ -209,23 +209,17 @@ class Handler(Struct, eq=False):
             return prepared
         await live.use(namespace)
         try:
-            if reservation is not None and prepared.charge is not None:
-                await reservation.take(prepared.charge)
-            if prepared.kept is not None and (kept := engine.memory.put(prepared.kept)) is not None:
-                await kept
+            return await _counted_again(prepared, reservation, engine)
         except Failure as failure:
             return self._refused(snapshot(scope, body, namespace), failure, prepared.call)
-        except StateLostError as lost:
-            return self._without_state(snapshot(scope, body, namespace), lost)
-        return prepared
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:
         try:
             return await self.respond(http, reservation, take)
         except ClientLeftError:
             raise
-        except StateLostError as lost:
-            return self._without_state(http, lost)
+        except StateLostError:
+            return self._refused(http, _STATE_LOST, None)
         except Exception as error:
             log.error("%s", crash(error, http))
             return self._refused(http, Failure("server_error", _BUG), None)
@@ -237,13 +231,10 @@ class Handler(Struct, eq=False):
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
         return operation
 
-    def _without_state(self, http: HttpRequest, lost: StateLostError) -> Prepared:
-        failure = Failure("overloaded", _STATE_LOST.format(why=lost), retry_after=1.0)
-        return Prepared(Plan(RenderedOutcome(), "state lost"), self.dialect.fail(http, failure, None))
-
     def _refused(self, http: HttpRequest, failure: Failure, call: Call | None) -> Prepared:
         source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
-        return Prepared(Plan(RenderedOutcome(), source), self.dialect.fail(http, failure, call), call)
+        plan = Plan(RenderedOutcome(), "state lost" if failure == _STATE_LOST else source)
+        return Prepared(plan, self.dialect.fail(http, failure, call), call)
 
     async def _delivered(
         self, prepared: Prepared, line: Line, exchange: Exchange, reservation: Reservation | None
@@ -320,6 +311,18 @@ def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Ex
         exchange.unaffected = True
 
     return apply_faults(actions, faults, error, streamed=streamed, head=head, on_unchanged=note_unchanged)
+
+
+async def _counted_again(prepared: Prepared, reservation: Reservation | None, engine: Engine) -> Prepared:
+    """Draw and keep what a cached answer draws and keeps each time. Raises Failure, ClientLeftError."""
+    try:
+        if reservation is not None and prepared.charge is not None:
+            await reservation.take(prepared.charge)
+        if prepared.kept is not None and (kept := engine.memory.put(prepared.kept)) is not None:
+            await kept
+        return prepared
+    except StateLostError:
+        raise _STATE_LOST.changed() from None
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:
@@ -472,7 +475,11 @@ _printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold
 _NOTHING: Mapping[str, Any] = {}
 _NO_REPLY = Reply(0, ())
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}
-_STATE_LOST = "The shared state of mockserver is lost ({why}); this request may have been counted. Please try again."
+_STATE_LOST = Failure(
+    "overloaded",
+    "The shared state of mockserver is out of reach; this request may have been counted. Please try again.",
+    retry_after=1.0,
+)
 _BUG = "mockserver failed on this request; its log says how."
 _NO_RELAY = (
     "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"

@@ -8,7 +8,7 @@ from typing import Generic
 
 from msgspec import Struct, field
 
-from mockserver.core.protocols import START, STATE, Draw, Entry, Gate, Value
+from mockserver.core.protocols import START, STATE, Admission, Draw, Precondition, Value
 from mockserver.core.rates import Limits
 from mockserver.core.seed import monotonic
 
@@ -23,7 +23,7 @@ class MemoryCounters:
         self._spaces: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
         self._max_namespaces, self._max_keys = max_namespaces, max_keys
 
-    async def open(self, namespace: str, gates: Sequence[Gate], found: str | None) -> int | None:
+    async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
         space = self._space(namespace)
         for index, (counter, times, state, becomes) in enumerate(gates):
             if state is not None and (found or space.get(STATE, START)) != state:
@@ -96,24 +96,24 @@ class MemoryTurnstile:
         self._queues: dict[str, dict[str, Future[None]]] = {}  # in order of arrival
         self._places = 0
 
-    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Entry:
+    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         if limits.concurrent is None:
             drawn, waits = self._drawn(namespace, draws)
-            return Entry("entered" if drawn else "empty", waits)
+            return Admission("entered" if drawn else "empty", waits)
         queue, active = self._queues.get(namespace, _NOBODY), self._active.get(namespace, 0)
         free = active < limits.concurrent and not queue
         if not free and len(queue) >= limits.queue:
-            return Entry("no_room")
+            return Admission("no_room")
         drawn, waits = self._drawn(namespace, draws)
         if not drawn:
-            return Entry("empty", waits)
+            return Admission("empty", waits)
         self._places += 1
         place = str(self._places)
         if free:
             self._active[namespace] = active + 1
-            return Entry("entered", waits, place)
+            return Admission("entered", waits, place)
         self._queues.setdefault(namespace, {})[place] = get_running_loop().create_future()
-        return Entry("queued", waits, place)
+        return Admission("queued", waits, place)
 
     async def wait(self, namespace: str, place: str, limits: Limits) -> None:
         slot = self._queues.get(namespace, _NOBODY).get(place)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.protocols import Counters, Draw, Gate, Shelf, Turnstile
+from mockserver.core.protocols import Counters, Draw, Precondition, Shelf, Turnstile
 from mockserver.core.rates import Limits
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf, MemoryTurnstile
 from mockserver.state.redis import stores
@@ -63,8 +63,9 @@ async def made(request: pytest.FixtureRequest, shared: RedisServer) -> AsyncIter
     await stores.close()
 
 
-async def kept(shelf: Shelf[str], key: str, value: str, *, size: int = 1, namespace: str = "a") -> None:
-    if (done := shelf.put(namespace, key, value, size=size)) is not None:
+async def kept(shelf: Shelf[str], key: str, value: str, size: int = 1) -> None:
+    """`key` may have its namespace in front, as in `a:x`."""
+    if (done := shelf.put(key.rpartition(":")[0] or "a", key[-1:], value, size=size)) is not None:
         await done
 
 
@@ -87,7 +88,7 @@ async def test_counters_and_the_state_belong_to_a_namespace(made: Made) -> None:
 
 async def test_a_gate_opens_so_many_times(made: Made) -> None:
     counters = made.counters()
-    gates = (Gate("x", 2), Gate("y", 1))
+    gates = (Precondition("x", 2), Precondition("y", 1))
     assert [await counters.open("a", gates, None) for _ in range(4)] == [0, 0, 1, None]
     assert await counters.entries("a") == {"x": "4", "y": "2"}
     await counters.forget("a", ["x", "never there"])
@@ -97,8 +98,8 @@ async def test_a_gate_opens_so_many_times(made: Made) -> None:
 
 async def test_a_gate_opens_in_its_state_and_may_change_it(made: Made) -> None:
     counters = made.counters()
-    asks, answers = Gate("x", None, "start", "asked"), Gate("y", 1, "asked", "")
-    empty = Gate("z", 1, "", None)
+    asks, answers = Precondition("x", None, "start", "asked"), Precondition("y", 1, "asked", "")
+    empty = Precondition("z", 1, "", None)
     assert [await counters.open("a", (answers, asks, empty), None) for _ in range(4)] == [1, 0, 2, None]
     assert await counters.entries("a") == {"state": "", "y": "1", "z": "2"}
 
@@ -106,8 +107,8 @@ async def test_a_gate_opens_in_its_state_and_may_change_it(made: Made) -> None:
 async def test_a_request_may_go_by_the_state_that_it_found(made: Made) -> None:
     counters = made.counters()
     await counters.set_state("a", "b")
-    assert await counters.open("a", (Gate("x", None, "b", None),), "start") is None
-    assert await counters.open("a", (Gate("x", None, "start", "c"),), "start") == 0
+    assert await counters.open("a", (Precondition("x", None, "b", None),), "start") is None
+    assert await counters.open("a", (Precondition("x", None, "start", "c"),), "start") == 0
     assert await counters.entries("a") == {"state": "c"}
 
 
@@ -230,7 +231,7 @@ async def test_what_is_taken_is_taken_whatever_is_there(made: Made) -> None:
 
 NAMES = st.sampled_from(["x", "y", "z"])
 STATES = st.one_of(st.none(), st.sampled_from(["start", "a", "b"]))
-GATES = st.lists(st.builds(Gate, NAMES, st.one_of(st.none(), st.integers(1, 3)), STATES, STATES), max_size=4)
+GATES = st.lists(st.builds(Precondition, NAMES, st.one_of(st.none(), st.integers(1, 3)), STATES, STATES), max_size=4)
 COUNTED = st.lists(
     st.one_of(
         st.tuples(st.just("open"), GATES, STATES),
@@ -285,7 +286,7 @@ def test_shelves_agree(running_redis: RedisServer, steps: list[Any]) -> None:
         shelf, found = made.shelf(count=2, size=10), list[Any]()
         for name, key, value, size in steps:
             if name == "put":
-                await kept(shelf, key, value, size=size, namespace=namespace)
+                await kept(shelf, f"{namespace}:{key}", value, size)
             else:
                 there = await shelf.get(namespace, key)
                 version = -1 if there is None else there[1] - (name == "stale")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Generic, Literal
 
-from mockserver.core.protocols import STATE, Draw, Entry, Gate, StateLostError, Value
+from mockserver.core.protocols import STATE, Admission, Draw, Precondition, StateLostError, Value
 from mockserver.core.rates import Limits
 from mockserver.core.seed import token
 from mockserver.state.redis.line import Argument, RedisLine, script
@@ -31,7 +31,7 @@ class RedisCounters:
     def __init__(self, line: RedisLine, *, recent: int = MAX_RECENT) -> None:
         self._line, self._recent = line, recent
 
-    async def open(self, namespace: str, gates: Sequence[Gate], found: str | None) -> int | None:
+    async def open(self, namespace: str, gates: Sequence[Precondition], found: str | None) -> int | None:
         words = list[Argument]([_state(found)])
         for counter, times, state, becomes in gates:
             words += counter, "" if times is None else times, _state(state), _state(becomes)
@@ -122,7 +122,7 @@ class RedisTurnstile:
         self._held = dict[str, str]()  # place: namespace
         self._renewing: asyncio.Task[None] | None = None
 
-    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Entry:
+    async def enter(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         entry = await self._entered(namespace, draws, limits)
         if entry.result == "no_room":  # the client's own call before may be about to leave
             await asyncio.sleep(LOOKED_EVERY)
@@ -149,7 +149,7 @@ class RedisTurnstile:
     async def clear(self, namespace: str) -> None:
         await self._line.send("DEL", self._line.key("b", namespace))
 
-    async def _entered(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Entry:
+    async def _entered(self, namespace: str, draws: Sequence[Draw], limits: Limits) -> Admission:
         place = ""
         if limits.concurrent is not None:
             self._places += 1
@@ -160,7 +160,7 @@ class RedisTurnstile:
             if place:
                 self._send("leave", namespace, limits, place)
             raise
-        entry = Entry(_RESULTS[result], [float(wait) for wait in waits])
+        entry = Admission(_RESULTS[result], [float(wait) for wait in waits])
         if not place or entry.result not in ("entered", "queued"):
             return entry
         self._held[place] = namespace

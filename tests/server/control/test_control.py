@@ -134,6 +134,7 @@ def test_ready_says_with_what(server: ControlledServer, tmp_path: Path) -> None:
         "unmatched": "generate",
         "files": [str(tmp_path / "rules.yaml")],
         "rules": 5,
+        "state": "memory",
     }
 
 

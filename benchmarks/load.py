@@ -71,11 +71,11 @@ def cpu_seconds(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
-def ask(port: int, requests: Sequence[bytes], count: int) -> None:
+def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = CONNECTIONS) -> None:
     """Send so many requests, cycling through the given ones; every answer must be a 200."""
     selector = selectors.DefaultSelector()
     sent = done = 0
-    for _ in range(min(CONNECTIONS, count)):
+    for _ in range(min(connections, count)):
         sock = socket.create_connection(("127.0.0.1", port))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.sendall(requests[sent % len(requests)])

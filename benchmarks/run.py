@@ -25,7 +25,6 @@ from soak import soak
 from startup import startup
 from streams import timing
 from suite import suites
-from workers import workers
 
 HERE = Path(__file__).parent
 COUNT = 8_000
@@ -131,8 +130,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "soak": lambda: soak(chat),
     "options": options,
     "endurance": endurance,
-    "open": lambda: {f"workers {n}: {what}": value for n in (1, 2) for what, value in open_streams(workers=n).items()},
-    "workers": workers,
+    "open": open_streams,
     "held": holding,
     "relay": relaying,
     "replay": lambda: replaying(chat),

@@ -8,7 +8,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def test_all_can_be_imported() -> None:
-    ran(sys.executable, "-c", "import run, servers, heavy, idle, compare")
+    ran(sys.executable, "-c", "import run, servers, heavy, idle, compare, scale")
 
 
 def test_suites_of_each_kind_pass() -> None:

@@ -1,0 +1,192 @@
+export type Dialect =
+  | "anthropic"
+  | "azure"
+  | "azure_openai"
+  | "crazyrouter"
+  | "fireworks"
+  | "gemini"
+  | "openai"
+  | "skytells"
+  | "tzafon";
+
+/** A condition on text: a pattern with `*`, or predicates such as `{ contains: "weather" }`. */
+export type Condition = string | number | boolean | null | { [predicate: string]: unknown } | Condition[];
+
+/** Conditions of a rule, as under `when:` in a rules file. */
+export interface When {
+  last_user?: Condition;
+  system?: Condition;
+  model?: Condition;
+  operation?: Condition;
+  attempt?: Condition;
+  state?: Condition;
+  [field: string]: unknown;
+}
+
+/** An answer, as under `then:` in a rules file. */
+export interface Then {
+  text?: string;
+  tool_calls?: unknown[];
+  json?: unknown;
+  error?: number | string | { [field: string]: unknown };
+  retry_after?: number | string;
+  faults?: unknown[];
+  steps?: Then[];
+  [field: string]: unknown;
+}
+
+export interface Rule {
+  name?: string;
+  when?: When;
+  then: Then;
+  times?: number;
+  [field: string]: unknown;
+}
+
+export interface ListedRule {
+  name: string | null;
+  source: string;
+  added: boolean;
+  hits: number;
+  counts: boolean;
+  spec: Rule;
+}
+
+export interface Call {
+  call: number;
+  at: string;
+  namespace: string;
+  method: string;
+  path: string;
+  dialect: string;
+  operation: string | null;
+  model: string | null;
+  attempt: number;
+  retry_of?: number;
+  /** What answered: `rule rules.yaml:4 weather`, `generated`, `cassette chat.yaml#3`, ... */
+  source: string | null;
+  unmatched?: true;
+  status: number | null;
+  faults: string[];
+  /** `complete`, `open`, `client left after 3 frames`, ... */
+  ended: string;
+  first_byte_ms: number | null;
+  elapsed_ms: number | null;
+  streamed: boolean;
+  bytes: number;
+  frames?: number;
+  usage: { prompt_tokens: number; completion_tokens: number } | null;
+  [field: string]: unknown;
+}
+
+export interface CallDetail extends Call {
+  request: {
+    method: string;
+    path: string;
+    query: Record<string, string>;
+    headers: Record<string, string>;
+    body: any;
+  };
+  reply: { status: number | null; headers: Record<string, string>; body?: any; frames?: { at_ms: number; data: any }[] };
+}
+
+/** Filters of `GET calls`; `since` and `before` are numbers of calls. */
+export interface CallFilters {
+  model?: string;
+  operation?: string;
+  dialect?: string;
+  status?: number;
+  source?: string;
+  rule?: string;
+  unmatched?: boolean;
+  ended?: string;
+  contains?: string;
+  since?: number;
+  before?: number;
+  limit?: number;
+  bodies?: boolean;
+  digest?: boolean;
+}
+
+export interface Ready {
+  status: "ready";
+  version: string;
+  dialect: string;
+  files: string[];
+  rules: number;
+  [field: string]: unknown;
+}
+
+export interface State {
+  namespace: string;
+  state: string;
+  times: Record<string, number>;
+  attempts: Record<string, number>;
+  hits: Record<string, number>;
+  rules_added: number;
+  timing: boolean;
+  calls: number;
+  open: number;
+  stored_answers: number;
+}
+
+export type RecordMode = "none" | "once" | "new_episodes" | "all";
+
+/** What clients take as base URL, below the server's address or a namespace of it. */
+export declare const PATHS: Readonly<Record<Dialect, string>>;
+
+export declare class MockserverError extends Error {
+  /** The control API's status; undefined if the server did not answer or did not start. */
+  readonly status: number | undefined;
+  /** All mistakes of a rule, each with its place. */
+  readonly mistakes: string[];
+}
+
+export declare class Mockserver {
+  readonly address: string;
+  /** Default: the variable MOCKSERVER_URL, else http://127.0.0.1:8000. */
+  constructor(address?: string, options?: { token?: string });
+  /** Rules, counters and calls of their own: one for each test. Without a name, a new one. */
+  namespace(name?: string): Namespace;
+  /** Clear all namespaces. */
+  reset(): Promise<void>;
+  /** Wait until the server answers; `timeout` in milliseconds. */
+  ready(options?: { timeout?: number }): Promise<Ready>;
+  /** A request to the control API; resolves to its JSON. */
+  control(
+    method: string,
+    path: string,
+    options?: { query?: Record<string, string | number | boolean | undefined>; body?: unknown },
+  ): Promise<any>;
+}
+
+export declare class Namespace {
+  readonly name: string;
+  readonly address: string;
+  constructor(server: Mockserver, name: string);
+  baseURL(dialect?: Dialect): string;
+  /** The variables that the clients of OpenAI, Azure OpenAI, Anthropic and Google read. */
+  environment(key?: string): Record<string, string>;
+  /** Add a rule before all others. Returns its name. */
+  rule(when: When, then: Then, more?: Partial<Rule>): Promise<string>;
+  /** Add rules before all others, the first before the second. Returns their names. */
+  addRules(rules: Rule[], options?: { replace?: boolean }): Promise<string[]>;
+  /** Remove one of the added rules, or all of them. Returns the names of those that are gone. */
+  removeRules(name?: string): Promise<string[]>;
+  rules(): Promise<ListedRule[]>;
+  /** The calls so far, the oldest first. */
+  calls(filters?: CallFilters): Promise<Call[]>;
+  /** One call with its request, its answer and the rules that were near. */
+  call(number: number): Promise<CallDetail>;
+  /** Wait until at least `count` answers have been sent or broken off; `timeout` in milliseconds (default: 5,000). */
+  waitForCalls(count?: number, options?: CallFilters & { timeout?: number }): Promise<Call[]>;
+  forgetCalls(): Promise<void>;
+  state(): Promise<State>;
+  setState(state: string): Promise<void>;
+  /** Play another cassette; null plays none. */
+  playCassette(name: string | null, record?: RecordMode): Promise<any>;
+  /** Send answers at once (false), or as they are timed. */
+  setTiming(on: boolean): Promise<void>;
+  /** Forget rules, counters, state, stored answers and calls. */
+  reset(): Promise<void>;
+}

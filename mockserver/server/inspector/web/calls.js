@@ -96,7 +96,7 @@ function Row(row) {
       <div class="two">${isOpen(row) && row.bytes ? bytes(row.bytes) : usage}</div></div>`;
 }
 
-const said = (row) => row.said || (row.path ? `${row.method} ${row.path}` : "said" in row ? row.answered || "no text" : "…");
+const said = (row) => row.said || (row.path ? `${row.method} ${row.path}` : "said" in row ? "no text" : "…");
 const tries = (row) =>
   row.attempt > 1 && html` · <span class="tries">try ${row.attempt}${row.retry_of ? ` of #${row.retry_of}` : ""}</span>`;
 

@@ -129,14 +129,14 @@ function Save({ yaml, instead }) {
   };
   if (!asking) return html`<button onClick=${() => ask(true)}>Save…</button>`;
   return html`<span class="saving"><pre class="wire difference">${item(instead).trimEnd().split("\n").map((line, at) =>
-      html`<del key=${`a${at}`}>- ${visible(line)}\n</del>`)}${yaml.trimEnd().split("\n").map((line, at) => html`<ins key=${`b${at}`}>+ ${visible(line)}\n</ins>`)}</pre>
+      html`<del key=${`a${at}`}>- ${visible(line)}${"\n"}</del>`)}${yaml.trimEnd().split("\n").map((line, at) => html`<ins key=${`b${at}`}>+ ${visible(line)}${"\n"}</ins>`)}</pre>
     <${Action} label=${`Save to ${where.file}`} className="main" run=${save} /><button onClick=${() => ask(false)}>Do not save</button></span>`;
 }
 
 function Effect({ checked, yaml, instead, from, namespace }) {
   const { looked_at: looked, of, answers = [], lost = [], hidden = [] } = checked.data ?? {};
   const [chosen, choose] = useState(from ? Number(from) : null);
-  return html`<section class="effect" aria-label="What the draft would do"><header class="title"><h2>${checked.data ? plural(answers.length, "call") : "Checking…"}</h2><p>${
+  return html`<section class="effect" aria-label="What the draft would do"><header class="title"><h2>${checked.data ? plural(answers.length, "call") : checked.error ? "Not checked" : "Checking…"}</h2><p>${
       checked.data && `of the latest ${plural(looked ?? 0, "call")}${of > looked ? ` (of ${of})` : ""} it would answer`}</p></header>
     ${answers.length === 0 && checked.data && html`<p class="aside">No kept call would get its answer from this draft.</p>`}
     <ul class="changes">${answers.slice(0, 100).map((each) => html`<${Change} key=${each.call} each=${each} choose=${choose} chosen=${chosen} />`)}</ul>

@@ -23,9 +23,8 @@ function Message({ of, call, title, first, part }) {
   return html`<section class="message"><h3>${title} <span class="switch"><button aria-pressed=${indented && found !== undefined}
       disabled=${found === undefined} onClick=${() => setIndented(true)}>Indented</button><button aria-pressed=${!indented || found === undefined}
       onClick=${() => setIndented(false)}>Exact</button><button disabled=${!data} onClick=${() => copy(data, `the ${of}`)}>Copy</button></span></h3>
-    <pre class="wire"><b><bdi>${visible(first)}</bdi></b>
-${Object.entries(part.headers ?? {}).map(([name, value]) => html`<span key=${name}><bdi class="key">${visible(name)}</bdi>: <bdi>${
-  visible(value)}</bdi>\n</span>`)}</pre>
+    <pre class="wire"><b><bdi>${visible(first)}</bdi></b>${"\n"}${Object.entries(part.headers ?? {}).map(([name, value]) => html`<span key=${name}><bdi class="key">${visible(name)}</bdi>: <bdi>${
+  visible(value)}</bdi>${"\n"}</span>`)}</pre>
     <${Wrong} error=${error} />
     ${data !== undefined && (data ? html`<pre class="wire body"><${Text} key=${indented} value=${body} /></pre>` : html`<p class="aside">no body</p>`)}
     ${part.cut_off && html`<p class="torn">The journal keeps this body only ${visible(part.cut_off)}.</p>`}</section>`;

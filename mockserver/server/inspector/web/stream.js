@@ -67,5 +67,5 @@ function facts(call, frames) {
 
 function Data({ value }) {
   const found = typeof value === "string" ? jsonIn(value) : value;
-  return found === undefined || found === null ? html`<${Text} value=${String(value)} />` : html`<${Json} value=${found} />`;
+  return found === undefined || found === null ? html`<${Text} value=${String(value)} />` : html`<${Json} value=${found} depth=${-3} />`;
 }

@@ -11,7 +11,7 @@ export function Why({ call }) {
   const missed = unmatched(call);
   return html`<${Verdict} call=${call} missed=${missed} />
     ${call.findings && html`<div class="rule-found"><${Findings} findings=${call.findings} /></div>`}
-    ${(call.through?.length || call.bent_by?.length || call.faults?.length) && html`<${Details} call=${call} />`}
+    ${[call.through, call.bent_by, call.faults].some((list) => list?.length) && html`<${Details} call=${call} />`}
     ${call.before?.length > 0 && html`<h3>Matched, but did not answer</h3><ul class="plain">${call.before.map((each, at) =>
       html`<li key=${at}><${RuleName} rule=${each} />${each.why && html`: ${visible(each.why)}`}</li>`)}</ul>`}
     ${(call.remarks ?? []).map((remark, at) => html`<p class="remark" key=${at}>${visible(remark)}</p>`)}

@@ -11,7 +11,9 @@ from mockserver.server.inspector import ASSETS, FOLDER
 
 MODULES = sorted(FOLDER.glob("*.js"))
 VENDOR = FOLDER / "vendor"
-LIBRARIES = re.findall(r"^\| (\S+\.m?js) \| .* \| ([0-9a-f]{64}) \|$", (VENDOR / "LICENSES.md").read_text(), re.MULTILINE)
+LIBRARIES = re.findall(
+    r"^\| (\S+\.m?js) \| .* \| ([0-9a-f]{64}) \|$", (VENDOR / "LICENSES.md").read_text(), re.MULTILINE
+)
 # What makes elements, addresses or scripts of text.
 SINKS = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|createContextualFragment|document\.write|DOMParser"

@@ -29,34 +29,34 @@ export function Calls() {
   useEffect(() => {
     if (number !== null) state.active.value = number;
   }, [number]);
-  const at = rows.findIndex((row) => row.call === state.active.value);
-  const move = (to) => {
-    const row = state.shown.value[Math.max(0, Math.min(to, state.shown.value.length - 1))];
-    if (!row) return;
-    if (openCall() === null) state.active.value = row.call;
-    else show(row.call);
-  };
-  useEffect(
-    () =>
-      bind({
-        j: () => move(at + 1),
-        k: () => move(at < 0 ? rows.length - 1 : at - 1),
-        ArrowDown: () => move(at + 1),
-        ArrowUp: () => move(at < 0 ? rows.length - 1 : at - 1),
-        g: () => move(0),
-        G: () => move(Infinity),
-        f: () => (state.follow.value = !state.follow.value),
-        "/": () => document.getElementById("filter").focus(),
-        Enter: () => (openCall() === null ? at >= 0 && show(rows[at].call) : document.getElementById("call")?.focus()),
-        Escape: back,
-      }),
-    [at, rows],
-  );
+  useEffect(() => bind({
+    j: () => move(index() + 1),
+    k: () => move(index() < 0 ? Infinity : index() - 1),
+    ArrowDown: () => move(index() + 1),
+    ArrowUp: () => move(index() < 0 ? Infinity : index() - 1),
+    g: () => move(0),
+    G: () => move(Infinity),
+    f: () => (state.follow.value = !state.follow.value),
+    "/": () => document.getElementById("filter").focus(),
+    Enter: () => (openCall() === null ? open(index()) : document.getElementById("call")?.focus()),
+    Escape: back,
+  }), []);
   return html`<${Filter} /><div class=${`panes ${number === null ? "" : "split"}`}>
     <section class="calls-pane" aria-label="Calls">
-      ${rows.length ? html`<${Rows} rows=${rows} at=${at} move=${move} />` : html`<${Nothing} />`}
+      ${rows.length ? html`<${Rows} rows=${rows} />` : html`<${Nothing} />`}
       <${Sums} rows=${rows} /></section>
     ${number !== null && html`<${Call} number=${number} key="call" />`}</div>`;
+}
+
+const index = () => state.shown.value.findIndex((row) => row.call === state.active.value);
+const open = (at) => at >= 0 && show(state.shown.value[at].call);
+
+/** Make a row the active one; if a call is open, open this one. */
+function move(to) {
+  const { length } = state.shown.value;
+  const row = state.shown.value[Math.max(0, Math.min(to, length - 1))];
+  if (row && openCall() !== null) show(row.call);
+  else if (row) state.active.value = row.call;
 }
 
 function back() {
@@ -65,12 +65,12 @@ function back() {
   else if (openCall() !== null) go(["calls"]);
 }
 
-const Rows = ({ rows, at, move }) =>
+const Rows = ({ rows }) =>
   html`<div class="columns calls-columns" aria-hidden="true"><span># status</span><span>asked</span><span class="answered">answered</span><span
       class="from">by</span><span class="took">took, tokens</span></div>
-  <${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${at} columns=${5}
+  <${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${index()} columns=${5}
     follow=${state.follow.value && openCall() === null} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
-    onOpen=${(index) => show(rows[index].call)} onView=${later} render=${Row} />`;
+    onOpen=${open} onView=${later} render=${Row} />`;
 
 let timer = 0;
 function later(rows) {

@@ -62,7 +62,7 @@ def test_every_field_is_shown_as_text(backend: Backend, tab: Inspector) -> None:
     body = {"model": f"gpt-4o{BAD}", "messages": messages, "tools": [tool], "user": BAD, "stop": [BAD[:60]]}
     backend.post("/v1/chat/completions", body)
     backend.client.get(f"{backend.base}/ns/%3Cb%3Ebold/v1/<b>bold", params={"__proto__": BAD})
-    rule = {"name": f"n {BAD}", "when": {"last_user": "*rule*"}, "then": {"text": BAD}}
+    rule = {"name": f"n {BAD}"[:118], "when": {"last_user": "*rule*"}, "then": {"text": BAD}}
     assert backend.api("rules", rule)["names"] == [rule["name"]]
     backend.chat("rule")
     backend.chat("rule", stream=True)

@@ -5,7 +5,7 @@ import { get, post, text } from "./api.js";
 import { show } from "./calls.js";
 import { Conversation } from "./conversation.js";
 import { bind } from "./keys.js";
-import { Action, CallLink, Wrong, copy, html, ms, source, tokens, useLoaded, visible } from "./parts.js";
+import { Action, CallLink, Wrong, bdi, copy, count, html, ms, source, tokens, useLoaded, visible } from "./parts.js";
 import { Raw } from "./raw.js";
 import * as state from "./state.js";
 import { Stream } from "./stream.js";
@@ -76,18 +76,22 @@ export function Call({ number }) {
       y: () => copyAs(number, "curl").catch((refused) => state.say(refused.message)),
     });
   }, [number, data]);
+  const loaded = data && html`<${Chains} data=${data} /><${Tabs} tabs=${tabs} tab=${tab} choose=${choose} data=${data} />
+    <div class=${`panel ${tab}`} role="tabpanel" id="panel" tabindex="0" aria-labelledby=${`tab-${tab}`}
+      key=${`${tab}${number}`}><${View} call=${data} /></div>`;
   return html`<article class="call-pane" id="call" tabindex="-1" aria-label=${`Call ${number}`}>
     <${Head} number=${number} data=${data} />
-    ${data && html`<${Chains} data=${data} />`}
     <${Wrong} error=${error && (error.status === 404 ? forgotten(error) : error)} />
-    ${data && html`<div class="tabs" role="tablist" aria-label="What to show" onKeyDown=${(event) => arrows(event, tabs, tab, choose)}>${tabs.map(
-      ([name, title]) => html`<button key=${name} role="tab" id=${`tab-${name}`} aria-selected=${name === tab} aria-controls="panel"
-        tabindex=${name === tab ? 0 : -1} onClick=${() => choose(name)}>${title}${
-          name === "stream" && html` <span class="count">${data.reply.frames.length}</span>`}</button>`,
-    )}</div><div class=${`panel ${tab}`} role="tabpanel" id="panel" tabindex="0" aria-labelledby=${`tab-${tab}`} key=${`${tab}${number}`}
-      ><${View} call=${data} /></div>`}
-    ${!data && !error && html`<p class="loading">Loading…</p>`}</article>`;
+    ${loaded || (!error && html`<p class="loading">Loading…</p>`)}</article>`;
 }
+
+const Tabs = ({ tabs, tab, choose, data }) =>
+  html`<div class="tabs" role="tablist" aria-label="What to show"
+    onKeyDown=${(event) => arrows(event, tabs, tab, choose)}>${tabs.map(
+    ([name, title]) => html`<button key=${name} role="tab" id=${`tab-${name}`} aria-selected=${name === tab}
+      aria-controls="panel" tabindex=${name === tab ? 0 : -1} onClick=${() => choose(name)}>${title}${
+        name === "stream" && html` <span class="count">${count(data.reply.frames.length)}</span>`}</button>`,
+  )}</div>`;
 
 const forgotten = (error) => ({ message: `${error.message} (settings: journal_calls, journal_bytes)` });
 
@@ -107,16 +111,27 @@ function Head({ number, data }) {
   const times = [row.first_byte_ms && `first byte ${ms(row.first_byte_ms)}`, row.elapsed_ms && ms(row.elapsed_ms)];
   const facts = [row.dialect, row.operation, row.model].filter(Boolean).join(" · ") || `${row.method ?? ""} ${row.path ?? ""}`;
   const bad = row.status >= 400 ? "is-failed" : "";
-  return html`<header class="head"><a class="close" href=${address(["calls"])} aria-label="Close the call" title="Close (Esc)">✕</a>
-    <h2>#${number} <span class=${`status ${bad}`}>${row.status ?? (row.ended === "open" ? "open" : "")}</span></h2>
-    <p class="what"><b><bdi>${visible(from.name)}</bdi></b>${from.place && html` <bdi class="place">${visible(from.place)}</bdi>`}</p>
-    <p class="facts"><bdi>${visible(facts)}</bdi>${row.usage && html` · ${tokens(row.usage)} tokens`}${times.filter(Boolean).map(
-      (time) => ` · ${time}`)} · <span class=${row.ended === "complete" ? "" : "ended"}><bdi>${visible(row.ended ?? "")}</bdi></span></p>
-    <div class="actions"><${CopyMenu} number=${number} /><a class="button" href=${address(["draft"], { from: number })}>Draft a rule</a>
-      <${Action} label="Send again" title="Send the request again (r)" run=${() => sendAgain(number)} />
-      <button aria-pressed=${state.marked.value === number} title="Compare with another call (c)"
-        onClick=${() => compareWith(number)}>${state.marked.value && state.marked.value !== number ? `Compare with #${state.marked.value}` : "Compare"}</button></div>
-  </header>`;
+  const shown = row.status ?? (row.ended === "open" ? "open" : "");
+  return html`<header class="head"><a class="close" href=${address(["calls"])} aria-label="Close the call" title="Esc">✕</a>
+    <h2>#${number} <span class=${`status ${bad}`}>${shown}</span></h2>
+    <p class="what"><b>${bdi(from.name)}</b> ${bdi(from.place, "place")}</p>
+    <p class="facts">${bdi(facts)}${row.usage && ` · ${tokens(row.usage)} tokens`}${times.filter(Boolean).map(
+      (time) => ` · ${time}`,
+    )} · <span class=${row.ended === "complete" ? "" : "ended"}>${bdi(row.ended)}</span></p>
+    <${Actions} number=${number} /></header>`;
+}
+
+const FORMS = ["curl", "pytest", "rule", "request"];
+
+function Actions({ number }) {
+  const other = state.marked.value;
+  return html`<div class="actions"><span class="copies" role="group" aria-label="Copy as">Copy ${FORMS.map(
+      (form) => html`<${Action} key=${form} label=${form} title=${`Copy as ${form}`} run=${() => copyAs(number, form)} />`,
+    )}</span>
+    <a class="button" href=${address(["draft"], { from: number })} title="e">Draft a rule</a>
+    <${Action} label="Send again" title="Send the request again (r)" run=${() => sendAgain(number)} />
+    <button aria-pressed=${other === number} title="Compare with another call (c)" onClick=${() => compareWith(number)}>${
+      other && other !== number ? `Compare with #${other}` : "Compare"}</button></div>`;
 }
 
 /** Send a call again; one that would go upstream is sent only after the button says so and is pressed once more. */
@@ -133,13 +148,6 @@ async function sendAgain(number) {
   }
 }
 
-const FORMS = { curl: "curl", pytest: "pytest", rule: "rule", request: "request" };
-
-const CopyMenu = ({ number }) =>
-  html`<span class="copies" role="group" aria-label="Copy as">Copy ${Object.entries(FORMS).map(
-    ([form, label]) => html`<${Action} key=${form} label=${label} title=${`Copy the call as ${label}`} run=${() => copyAs(number, form)} />`,
-  )}</span>`;
-
 function Chains({ data }) {
   const { conversation = [], tries = [] } = data.chain ?? {};
   if (conversation.length < 2 && tries.length < 2) return null;
@@ -151,9 +159,8 @@ function Chain({ name, numbers, here }) {
   if (numbers.length < 2) return null;
   const at = numbers.indexOf(here);
   const near = numbers.slice(Math.max(0, at - 6), at + 7);
-  return html`<nav aria-label=${name}><b>${name}</b>${near[0] !== numbers[0] && " …"}${near.map((number) => {
-    const { status } = state.row(number) ?? {};
-    return html` <span key=${number} class=${number === here ? "here" : ""} aria-current=${number === here ? "true" : undefined}><${CallLink} number=${number} />${
-      name === "Tries" && status && html` <small>${status}</small>`}</span>`;
-  })}${near.at(-1) !== numbers.at(-1) && " …"}</nav>`;
+  return html`<nav aria-label=${name}><b>${name}</b>${near[0] !== numbers[0] && " …"}${near.map(
+    (number) => html` <span key=${number} class=${number === here ? "here" : ""}><${CallLink} number=${number} />${
+      name === "Tries" && html` <small>${state.row(number)?.status}</small>`}</span>`,
+  )}${near.at(-1) !== numbers.at(-1) && " …"}</nav>`;
 }

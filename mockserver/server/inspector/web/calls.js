@@ -6,7 +6,7 @@ import { Call } from "./call.js";
 import { digest } from "./feed.js";
 import { bind } from "./keys.js";
 import { List } from "./list.js";
-import { Action, Copyable, bytes, count, html, ms, plural, source, tokens, visible } from "./parts.js";
+import { Action, Copyable, bdi, bytes, count, html, ms, plural, source, tokens, visible } from "./parts.js";
 import { failed, isOpen, known, toggled, unmatched } from "./query.js";
 import * as state from "./state.js";
 import { address, go, openCall, route } from "./url.js";
@@ -66,8 +66,8 @@ function back() {
 }
 
 const Rows = ({ rows }) =>
-  html`<div class="columns calls-columns" aria-hidden="true"><span># status</span><span>asked</span><span class="answered">answered</span><span
-      class="from">by</span><span class="took">took, tokens</span></div>
+  html`<div class="columns calls-columns" aria-hidden="true"><span># status</span><span>asked</span>
+    <span class="answered">answered</span><span class="from">by</span><span class="took">took, tokens</span></div>
   <${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${index()} columns=${5}
     follow=${state.follow.value && openCall() === null} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
     onOpen=${open} onView=${later} render=${Row} />`;
@@ -85,14 +85,15 @@ function Row(row) {
   const usage = tokens(row.usage);
   return html`<div class=${`cell status ${kind}`} role="gridcell"><span class="number">${row.call}</span>
       <b>${row.status ?? "…"}</b></div>
-    <div class="cell said" role="gridcell"><div class="one"><bdi>${visible(said(row))}</bdi></div>
-      <div class="two"><bdi>${visible(meta.filter(Boolean).join(" · "))}</bdi>${tries(row)}${
-        row.namespace !== "default" && html` · <bdi class="ns">${visible(row.namespace)}</bdi>`}</div></div>
-    <div class="cell answered" role="gridcell"><div class="one"><bdi>${visible(row.answered ?? "")}</bdi></div></div>
+    <div class="cell said" role="gridcell"><div class="one">${bdi(said(row))}</div>
+      <div class="two">${bdi(meta.filter(Boolean).join(" · "))}${tries(row)}${
+        row.namespace !== "default" && html` · ${bdi(row.namespace, "ns")}`}</div></div>
+    <div class="cell answered" role="gridcell"><div class="one">${bdi(row.answered)}</div></div>
     <div class="cell from" role="gridcell"><div class="one">${unmatched(row) && html`<span class="flag">unmatched</span> `}${
-      row.source !== "unmatched" && html`<bdi>${visible(from.name)}</bdi>`}</div><div class="two">${ended(row) && html`<span class="ended">${
-      visible(row.ended)}</span>`}<bdi>${visible(notes(row) || (ended(row) ? "" : from.place))}</bdi></div></div>
-    <div class="cell took" role="gridcell"><div class="one">${isOpen(row) ? html`<span class="pulse">open</span>` : ms(row.elapsed_ms)}</div>
+      row.source !== "unmatched" && html`${bdi(from.name)}`}</div><div class="two">${ended(row) && html`<span class="ended">${
+      visible(row.ended)}</span>`}${bdi(notes(row) || (ended(row) ? "" : from.place))}</div></div>
+    <div class="cell took" role="gridcell"><div class="one">${
+      isOpen(row) ? html`<span class="pulse">open</span>` : ms(row.elapsed_ms)}</div>
       <div class="two">${isOpen(row) && row.bytes ? bytes(row.bytes) : usage}</div></div>`;
 }
 
@@ -159,7 +160,8 @@ function Nothing() {
   if (state.total.value && (terms.length || state.namespace.value)) {
     return html`<div class="nothing"><h2>No call fits</h2><ul>${terms.map((term) => {
       const rest = terms.filter((each) => each !== term).map((each) => each.word).join(" ");
-      return html`<li key=${term.word}><code>${visible(term.word)}</code> <button onClick=${() => setFilter(rest)}>drop</button></li>`;
+      return html`<li key=${term.word}><code>${visible(term.word)}</code> <button
+        onClick=${() => setFilter(rest)}>drop</button></li>`;
     })}</ul><a href=${address(["calls"], { q: "", ns: "" })}>Show all ${plural(state.total.value, "call")}</a></div>`;
   }
   if (!state.complete.value) return html`<div class="nothing"><p>Loading…</p></div>`;

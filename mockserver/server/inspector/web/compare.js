@@ -1,6 +1,6 @@
 // Two calls side by side: what differs in what was asked, and in what was answered.
 import { post } from "./api.js";
-import { CallLink, Wrong, html, ms, plural, useLoaded, visible } from "./parts.js";
+import { CallLink, Wrong, bdi, html, ms, plural, useLoaded, visible } from "./parts.js";
 import { address, route } from "./url.js";
 
 const PARTS = [
@@ -47,8 +47,8 @@ function Side({ value, spans }) {
   let at = 0;
   for (const span of [spans ?? []].flat()) {
     const [from, size] = Array.isArray(span) ? [span[0], span[1] - span[0]] : [span.at, span.size];
-    pieces.push(html`<bdi>${visible(signs.slice(at, from).join(""))}</bdi>`, html`<mark>${visible(signs.slice(from, from + size).join(""))}</mark>`);
+    pieces.push(html`${bdi(signs.slice(at, from).join(""))}`, html`<mark>${visible(signs.slice(from, from + size).join(""))}</mark>`);
     at = from + size;
   }
-  return html`${pieces}<bdi>${visible(signs.slice(at, at + 4000).join(""))}</bdi>`;
+  return html`${pieces}${bdi(signs.slice(at, at + 4000).join(""))}`;
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 
 import { get } from "./api.js";
-import { CallLink, Json, Text, bytes, html, jsonIn, plural, useLoaded, visible } from "./parts.js";
+import { CallLink, Text, bdi, bytes, html, json, jsonIn, plural, useLoaded, visible } from "./parts.js";
 
 export function Conversation({ call }) {
   const { asked, answer } = call;
@@ -22,11 +22,9 @@ export function Conversation({ call }) {
     ${messages.slice(folded).map((message, at) => html`<${Message} key=${at + folded} message=${message} results=${results}
       known=${callsIn(messages)} />`)}
     ${(asked?.prompts ?? []).map((prompt, at) => html`<${Turn} key=${`prompt${at}`} who=${`prompt ${at}`}
-      ><${Text} value=${textOf(prompt)} /><//>`)}
+      ><${Text} value=${prompt} /><//>`)}
     ${!refused && html`<${Answer} answer=${answer} call=${call} />`}`;
 }
-
-const textOf = (said) => (typeof said === "string" ? said : (said.text ?? JSON.stringify(said)));
 
 function earlier(call) {
   const chain = call.chain?.conversation ?? [];
@@ -43,14 +41,16 @@ function alike(before, now) {
 const callsIn = (messages) => new Set(messages.flatMap((message) => (message.calls ?? []).map((each) => each.id)));
 
 const Turn = ({ who, children, kind = "", note }) =>
-  html`<section class=${`turn ${kind}`}><h3>${visible(who)}${note && html` <small>${note}</small>`}</h3><div class="words">${children}</div></section>`;
+  html`<section class=${`turn ${kind}`}><h3>${visible(who)}${note && html` <small>${note}</small>`}</h3>
+    <div class="words">${children}</div></section>`;
 
 function Options({ asked }) {
   const tools = asked?.tools ?? [];
   const options = Object.entries(asked?.options ?? {});
-  return html`${options.length > 0 && html`<${Turn} who="options" kind="quiet"><span class="options">${options.map(
-      ([name, value]) => html`<span key=${name}><b>${visible(name)}</b> <bdi>${visible(JSON.stringify(value))}</bdi></span>`)}</span><//>`}
-    ${tools.length > 0 && html`<${Turn} who="tools" kind="quiet"><${Tools} tools=${tools} /><//>`}`;
+  return html`${options.length > 0 && html`<${Turn} who="options"><span class="options">${options.map(
+      ([name, value]) => html`<span key=${name}><b>${visible(name)}</b> ${bdi(JSON.stringify(value))}</span>`,
+    )}</span><//>`}
+    ${tools.length > 0 && html`<${Turn} who="tools"><${Tools} tools=${tools} /><//>`}`;
 }
 
 const MOST = 20;
@@ -62,17 +62,17 @@ function Tools({ tools }) {
 }
 
 function Tool({ tool }) {
-  const { name, description, parameters } = typeof tool === "string" ? { name: tool } : tool;
+  const { name, description, parameters } = tool;
   const schema = parameters?.properties ?? {};
   const types = Object.entries(schema).map(([each, { type } = {}]) => `${each}: ${type ?? "any"}`);
-  const head = html`<b><bdi>${visible(name)}</bdi></b><bdi class="muted">(${visible(types.join(", "))})</bdi>`;
+  const head = html`<b>${bdi(name)}</b>${bdi(`(${types.join(", ")})`, "muted")}`;
   if (!description && !parameters) return html`<div class="tool">${head}</div>`;
   return html`<details class="tool"><summary>${head}</summary>${description && html`<p><${Text} value=${description} /></p>`}
-    ${parameters && html`<div class="json"><${Json} value=${parameters} /></div>`}</details>`;
+    ${parameters && json(parameters)}</details>`;
 }
 
 function Message({ message, results, known }) {
-  const calls = message.calls ?? (message.tool_calls ?? []).map((name) => ({ name }));
+  const calls = message.calls ?? [];
   const id = message.tool_call_id;
   if (id && known.has(id)) return null; // shown beside its call
   const note = id ? `result of ${visible(id)}, which no message calls` : message.name && visible(message.name);
@@ -88,15 +88,16 @@ const Media = ({ part }) =>
   html`<span class="media">${[part.kind, part.type, part.size !== undefined && part.size !== null && bytes(part.size)]
     .filter(Boolean).map(visible).join(" · ")}</span>`;
 
+const jsonOr = (text) => {
+  const found = jsonIn(text);
+  return found === undefined ? html`<div class="json"><${Text} value=${text} /></div>` : json(found);
+};
+
 /** A call of a tool with its arguments and, where the next request sent it, the result. */
-export function ToolCall({ call, result, awaited = true }) {
-  const found = jsonIn(call.arguments ?? "");
-  return html`<div class="tool-call"><div class="tool-name"><b><bdi>${visible(call.name)}</bdi></b> <bdi class="muted">${
-      visible(call.id ?? "")}</bdi></div>
-    ${call.arguments !== undefined && html`<div class="json">${found === undefined
-      ? html`<${Text} value=${call.arguments} />` : html`<${Json} value=${found} />`}</div>`}
-    ${result && html`<div class="result"><span class="arrow">→</span><div class="json">${jsonIn(result.text) === undefined
-      ? html`<${Text} value=${result.text} />` : html`<${Json} value=${jsonIn(result.text)} />`}</div></div>`}
+function ToolCall({ call, result, awaited = true }) {
+  return html`<div class="tool-call"><div class="tool-name"><b>${bdi(call.name)}</b> ${bdi(call.id, "muted")}</div>
+    ${call.arguments !== undefined && jsonOr(call.arguments)}
+    ${result && html`<div class="result"><span class="arrow">→</span>${jsonOr(result.text)}</div>`}
     ${!result && awaited && call.id && html`<p class="muted">no result was sent</p>`}</div>`;
 }
 
@@ -106,7 +107,7 @@ function Answer({ answer, call }) {
   const broke = !open && call.ended !== "complete";
   const end = broke && html`<p class="torn">${visible(call.ended)}</p>`;
   if (answer?.error) {
-    return html`<${Turn} who="error" kind="answer failed" note=${call.status}><div class="json"><${Json} value=${answer.error} /></div>${end}<//>`;
+    return html`<${Turn} who="error" kind="answer failed" note=${call.status}>${json(answer.error)}${end}<//>`;
   }
   if (!choices.length) {
     return html`<${Turn} who="answer" kind="answer">${broke ? end : html`<span class="muted">${
@@ -114,18 +115,17 @@ function Answer({ answer, call }) {
   }
   const used = call.usage?.completion_tokens;
   return choices.map((choice, at) => html`<${Turn} key=${at} who=${choices.length > 1 ? `answer ${at}` : "answer"} kind="answer"
-    note=${[choice.finish, at === 0 && used !== undefined && plural(used, "token")].filter(Boolean).map(visible).join(" · ")}>
+    note=${[choice.finish, at === 0 && used !== undefined && plural(used, "token")].filter(Boolean).map(visible).join("\n")}>
     ${(choice.parts ?? []).map((part, index) => html`<${Part} key=${index} part=${part} />`)}
     ${["annotations", "filters", "logprobs"].filter((name) => choice[name] && Object.keys(choice[name]).length).map((name) =>
-      html`<details key=${name}><summary>${name}</summary><div class="json"><${Json} value=${choice[name]} /></div></details>`)}
+      html`<details key=${name}><summary>${name}</summary>${json(choice[name])}</details>`)}
     ${open && html`<span class="pulse">open</span>`}${end}<//>`);
 }
 
-function Part({ part }) {
-  const call = part.call ?? (part.name !== undefined && part.arguments !== undefined ? part : null);
-  if (call) return html`<${ToolCall} call=${{ arguments: call.text, ...call }} awaited=${false} />`;
-  if (part.item) return html`<details open><summary>${visible(part.item.type ?? "item")}</summary><div class="json"><${Json} value=${part.item} /></div></details>`;
-  const found = jsonIn(part.text ?? "");
-  return html`<div class=${`text ${part.kind === "text" ? "" : "special"}`}>${part.kind !== "text" && html`<span class="label">${visible(part.kind ?? "")}</span> `}${
-    found === undefined ? html`<${Text} value=${part.text ?? ""} />` : html`<span class="json"><${Json} value=${found} /></span>`}</div>`;
+function Part({ part: { kind, text = "", call, item } }) {
+  if (call) return html`<${ToolCall} call=${call} awaited=${false} />`;
+  if (item) return html`<details open><summary>${visible(item.type ?? kind)}</summary>${json(item)}</details>`;
+  const [found, special] = [jsonIn(text), kind !== "text"];
+  return html`<div class=${special ? "text special" : "text"}>${special && html`<span class="label">${visible(kind)}</span> `}${
+    found === undefined ? html`<${Text} value=${text} />` : json(found)}</div>`;
 }

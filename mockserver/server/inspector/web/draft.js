@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { get, post, postYaml, put, text } from "./api.js";
-import { Action, CallLink, Text, Wrong, copy, html, plural, useLoaded, visible } from "./parts.js";
+import { Action, CallLink, Text, Wrong, bdi, copy, count, html, plural, useLoaded, visible } from "./parts.js";
 import { allRules, whereOf } from "./rules.js";
 import * as state from "./state.js";
 import { address, go, route } from "./url.js";
@@ -41,8 +41,9 @@ function kept() {
 export function Draft() {
   const { params } = route.value;
   const namespace = state.namespace.value || "default";
-  const key = ["from", "rule", "change"].map((name) => params.get(name)).join();
-  const { data, error } = useLoaded(async () => (await begin(params, namespace)) ?? kept() ?? { yaml: EMPTY }, [key, namespace]);
+  const key = ["from", "rule", "change", "blank"].map((name) => params.get(name)).join();
+  const start = async () => (await begin(params, namespace)) ?? kept() ?? { yaml: EMPTY };
+  const { data, error } = useLoaded(start, [key, namespace]);
   if (error) return html`<div class="draft-view"><${Wrong} error=${error} /></div>`;
   return data && html`<${Editor} start=${data} namespace=${namespace} key=${key} />`;
 }
@@ -53,17 +54,23 @@ function Editor({ start, namespace }) {
   const checked = useChecked(yaml, instead, namespace);
   useEffect(() => sessionStorage.setItem(STORE, JSON.stringify({ yaml, instead, from })), [yaml]);
   const mistakes = checked.data?.mistakes ?? [];
-  return html`<div class="draft-view"><section class="editing" aria-label="Draft"><header class="title"><h2>Draft</h2><p>${instead
-        ? html`instead of <bdi>${visible(whereOf(instead))}</bdi> <b><bdi>${visible(instead.name)}</bdi></b>`
+  const empty = () => {
+    sessionStorage.removeItem(STORE);
+    go(["draft"], { blank: "1" }, { replace: true });
+  };
+  return html`<div class="draft-view"><section class="editing" aria-label="Draft">
+      <header class="title"><h2>Draft</h2><p>${instead
+        ? html`instead of ${bdi(whereOf(instead), "place")} <b>${bdi(instead.name)}</b>`
         : "a new rule, before all others"}</p></header>
       <${Yaml} value=${yaml} onInput=${setYaml} mistakes=${mistakes} />
-      ${mistakes.map((mistake, at) => html`<p class="mistake" key=${at}><b>${mistake.line ? `line ${mistake.line}` : ""}${
-        mistake.column ? `:${mistake.column}` : ""}</b> <bdi>${visible(mistake.message ?? mistake)}</bdi></p>`)}
+      ${mistakes.map(({ line, message }, at) => html`<p class="mistake" key=${at}>${line && html`<b>line ${line}</b> `}${
+        bdi(message)}</p>`)}
       <${Wrong} error=${checked.error} />
-      <div class="actions"><${Action} label="Use" className="main" title="Add the draft in memory, before the rules of the files" run=${() => use(yaml, namespace)} />
+      <div class="actions"><${Action} label="Use" className="main" title="Add the draft in memory, before the rules of files"
+          run=${() => use(yaml, namespace)} />
         <button onClick=${() => copy(yaml, "the draft")}>Copy</button>
         <${Save} yaml=${yaml} instead=${instead} />
-        <button onClick=${() => (sessionStorage.removeItem(STORE), go(["draft"], { blank: "1" }), setYaml(EMPTY))}>Empty</button></div></section>
+        <button onClick=${empty}>Empty</button></div></section>
     <${Effect} checked=${checked} yaml=${yaml} instead=${instead} from=${from} namespace=${namespace} /></div>`;
 }
 
@@ -75,11 +82,12 @@ function useChecked(yaml, instead, namespace) {
     return () => clearTimeout(timer);
   }, [yaml]);
   const body = { rules: settled, calls: CALLS, ...(instead && { instead_of: instead.name }) };
-  return useLoaded((stop) => post("rules/try", body, { namespace }, stop), [settled, namespace, Math.floor(state.total.value / 10)]);
+  const calls = Math.floor(state.total.value / 10);
+  return useLoaded((stop) => post("rules/try", body, { namespace }, stop), [settled, namespace, calls]);
 }
 
 function Yaml({ value, onInput, mistakes }) {
-  const [area, gutter] = [useRef(null), useRef(null)];
+  const gutter = useRef(null);
   const lines = value.split("\n").length;
   const wrong = new Set(mistakes.map((mistake) => mistake.line));
   const indent = (event) => {
@@ -93,8 +101,8 @@ function Yaml({ value, onInput, mistakes }) {
   };
   return html`<div class="yaml"><div class="gutter" ref=${gutter} aria-hidden="true">${Array.from({ length: lines }, (_, at) =>
       html`<div key=${at} class=${wrong.has(at + 1) ? "bad" : ""}>${at + 1}</div>`)}</div>
-    <textarea ref=${area} value=${value} spellcheck="false" autocomplete="off" aria-label="Rule, in YAML" wrap="off"
-      rows=${Math.max(8, lines + 1)} aria-invalid=${mistakes.length > 0} onInput=${(event) => onInput(event.target.value)} onKeyDown=${indent}
+    <textarea value=${value} spellcheck="false" autocomplete="off" aria-label="Rule, in YAML" wrap="off" onKeyDown=${indent}
+      rows=${Math.max(8, lines + 1)} aria-invalid=${mistakes.length > 0} onInput=${(event) => onInput(event.target.value)}
       onScroll=${(event) => (gutter.current.scrollTop = event.target.scrollTop)} /></div>`;
 }
 
@@ -128,43 +136,58 @@ function Save({ yaml, instead }) {
     go(["rules", instead.name]);
   };
   if (!asking) return html`<button onClick=${() => ask(true)}>Save…</button>`;
-  return html`<span class="saving"><pre class="wire difference">${item(instead).trimEnd().split("\n").map((line, at) =>
-      html`<del key=${`a${at}`}>- ${visible(line)}${"\n"}</del>`)}${yaml.trimEnd().split("\n").map((line, at) => html`<ins key=${`b${at}`}>+ ${visible(line)}${"\n"}</ins>`)}</pre>
-    <${Action} label=${`Save to ${where.file}`} className="main" run=${save} /><button onClick=${() => ask(false)}>Do not save</button></span>`;
+  return html`<span class="saving"><pre class="wire difference">${lines(item(instead), "- ", "del")}${
+      lines(yaml, "+ ", "ins")}</pre>
+    <${Action} label=${`Save to ${where.file}`} className="main" run=${save} />
+    <button onClick=${() => ask(false)}>Do not save</button></span>`;
 }
+
+const lines = (text, sign, tag) =>
+  text.trimEnd().split("\n").map((line, at) => html`<${tag} key=${tag + at}>${sign}${visible(line)}${"\n"}<//>`);
+
+const MOST = 100; // calls that are listed
 
 function Effect({ checked, yaml, instead, from, namespace }) {
-  const { looked_at: looked, of, answers = [], lost = [], hidden = [] } = checked.data ?? {};
+  const { data, error } = checked;
+  const { looked_at: looked, of, answers = [], lost = [], hidden = [] } = data ?? {};
   const [chosen, choose] = useState(from ? Number(from) : null);
-  return html`<section class="effect" aria-label="What the draft would do"><header class="title"><h2>${checked.data ? plural(answers.length, "call") : checked.error ? "Not checked" : "Checking…"}</h2><p>${
-      checked.data && `of the latest ${plural(looked ?? 0, "call")}${of > looked ? ` (of ${of})` : ""} it would answer`}</p></header>
-    ${answers.length === 0 && checked.data && html`<p class="aside">No kept call would get its answer from this draft.</p>`}
-    <ul class="changes">${answers.slice(0, 100).map((each) => html`<${Change} key=${each.call} each=${each} choose=${choose} chosen=${chosen} />`)}</ul>
-    ${answers.length > 100 && html`<p class="aside">and ${answers.length - 100} more</p>`}
-    ${lost.length > 0 && html`<h3>No longer answered by it</h3><ul class="changes">${lost.slice(0, 100).map((each) =>
-      html`<${Change} key=${each.call ?? each} each=${typeof each === "object" ? each : { call: each }} choose=${choose} chosen=${chosen} lost />`)}</ul>`}
+  const list = (changes, won) => html`<ul class="changes">${changes.slice(0, MOST).map(
+    (each) => html`<${Change} key=${each.call} each=${each} choose=${choose} chosen=${chosen} won=${won} />`,
+  )}</ul>${changes.length > MOST && html`<p class="aside">and ${changes.length - MOST} more</p>`}`;
+  return html`<section class="effect" aria-label="What the draft would do"><header class="title">
+      <h2>${data ? plural(answers.length, "call") : error ? "Not checked" : "Checking…"}</h2>
+      <p>${data && `of the latest ${count(looked)}${of > looked ? ` (of ${count(of)})` : ""} it would answer`}</p></header>
+    ${data && !answers.length && html`<p class="aside">No kept call would get its answer from this draft.</p>`}
+    ${answers.length > 0 && list(answers, true)}
+    ${lost.length > 0 && html`<h3>No longer answered by it</h3>${list(lost, false)}`}
     ${hidden.length > 0 && html`<p class="remark">${plural(hidden.length, "call")} would match, but another rule answers first: ${
-      hidden.slice(0, 5).map((each, at) => html`${at > 0 && ", "}<${CallLink} number=${each.call} /> <bdi>${visible(each.by ?? "")}</bdi>`)}</p>`}
-    ${chosen && html`<${Tried} key=${chosen} number=${chosen} yaml=${yaml} instead=${instead} namespace=${namespace} round=${checked.data} />`}</section>`;
+      hidden.slice(0, 5).map(({ call, by }) => html`<${CallLink} number=${call} /> ${bdi(by)} `)}</p>`}
+    ${chosen && html`<${Tried} key=${chosen} number=${chosen} yaml=${yaml} instead=${instead} namespace=${namespace}
+      round=${data} />`}</section>`;
 }
 
-const Change = ({ each, choose, chosen, lost }) =>
-  html`<li class=${lost ? "lost" : "won"}><button aria-pressed=${chosen === each.call} title="Show both answers" onClick=${() => choose(each.call)}>${
-    lost ? "−" : "+"} #${each.call}</button> <bdi class="said">${visible(state.row(each.call)?.said ?? "")}</bdi> <small>was <bdi>${
-    visible(each.was ?? state.row(each.call)?.source ?? "")}</bdi>${each.now && html`, would be <bdi>${visible(each.now)}</bdi>`}</small></li>`;
+function Change({ each: { call, was, now }, choose, chosen, won }) {
+  const row = state.row(call);
+  return html`<li class=${won ? "won" : "lost"}><button aria-pressed=${chosen === call} title="Show both answers"
+      onClick=${() => choose(call)}>${won ? "+" : "−"} #${call}</button> ${bdi(row?.said, "said")}
+    <small>was ${bdi(was ?? row?.source)}${!won && now && html`, would be ${bdi(now)}`}</small></li>`;
+}
 
 /** One call, as it was answered and as it would be. */
 function Tried({ number, yaml, instead, namespace, round }) {
   const body = { call: number, rules: yaml, ...(instead && { instead_of: instead.name }) };
   const was = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number]);
   const would = useLoaded((stop) => post("try", body, { namespace }, stop), [number, round]);
-  return html`<section class="tried"><h3><${CallLink} number=${number} /></h3><${Wrong} error=${was.error ?? would.error} /><div class="two-columns">
-    <div><h4>was</h4><p><bdi>${visible(was.data?.source ?? "")}</bdi> · ${was.data?.status}</p><${Reply} reply=${was.data?.reply} /></div>
-    <div><h4>would be</h4>${would.data && html`<p><bdi>${visible(would.data.answered_by)}</bdi> · ${would.data.reply?.status}</p><${Reply} reply=${would.data.reply} />`}</div></div></section>`;
+  return html`<section class="tried"><h3><${CallLink} number=${number} /></h3>
+    <${Wrong} error=${was.error ?? would.error} /><div class="two-columns">
+      <${Side} title="was" source=${was.data?.source} reply=${was.data?.reply} />
+      <${Side} title="would be" source=${would.data?.answered_by} reply=${would.data?.reply} /></div></section>`;
 }
 
-function Reply({ reply }) {
-  if (!reply) return null;
-  const said = reply.frames ? reply.frames.map((frame) => frame.adds ?? "").join("") || reply.frames.map((frame) => frame.data ?? frame) : reply.body;
-  return html`<pre class="wire"><${Text} value=${typeof said === "string" ? said : JSON.stringify(said, null, 2)} limit=${1500} /></pre>`;
+function Side({ title, source, reply }) {
+  const { frames, body } = reply ?? {};
+  const said = frames ? frames.map((frame) => frame.adds ?? "").join("") || frames : body;
+  const text = typeof said === "string" ? said : JSON.stringify(said, null, 2);
+  return html`<div><h4>${title}</h4>${reply && html`<p>${bdi(source)} · ${reply.status}</p>
+    <pre class="wire"><${Text} value=${text ?? ""} limit=${1500} /></pre>`}</div>`;
 }

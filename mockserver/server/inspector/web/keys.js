@@ -48,7 +48,9 @@ const TABLE = [
 
 export const Help = () =>
   helping.value && html`<section class="help" aria-label="Keys"><h2>Keys</h2>
-    <dl>${TABLE.map(([keys, words]) => html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd>`)}</dl>
+    <dl>${TABLE.map(
+      ([keys, words]) => html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd>`,
+    )}</dl>
     <p>Filters: words, <code>"two words"</code>, <code>model: op: dialect: status: source: rule: ns: ended: attempt: ms:
     tokens: conv:</code>, <code>unmatched failed streamed open bent</code>. <code>-</code> before a word negates it.
     <code>status:5xx</code>, <code>ms:>500</code>.</p>

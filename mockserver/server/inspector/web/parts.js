@@ -10,11 +10,14 @@ import { address } from "./url.js";
 export const html = htm.bind(h);
 
 const HIDDEN =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
-const escaped = (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u3164\uffa0]|\p{Cf}|\p{Cs}|[\u2028\u2029]/gu;
+const escaped = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
 
 /** Return a text with controls, bidi marks and other invisible characters as escapes. */
 export const visible = (text) => String(text).replace(HIDDEN, escaped);
+
+/** A text of a client, rule or upstream on one line or a few, isolated from the text around it. */
+export const bdi = (text, name) => h("bdi", { class: name }, visible(text ?? ""));
 
 const [SHORT, MORE] = [4000, 40000];
 
@@ -29,7 +32,7 @@ export function Text({ value, limit = SHORT }) {
 }
 
 function Pieces({ text }) {
-  if (text.length <= SHORT) return html`<bdi>${visible(text)}</bdi>`;
+  if (text.length <= SHORT) return html`${bdi(text)}`;
   const pieces = [];
   for (let at = 0; at < text.length; at += SHORT) pieces.push(text.slice(at, at + SHORT));
   return pieces.map((piece, at) => html`<bdi class="piece" key=${at}>${visible(piece)}</bdi>`);
@@ -51,11 +54,14 @@ export function Json({ value, depth = 0 }) {
       >${left} ${entries.length} ${right}</button>`;
   }
   return html`${left}<div class="tree">${entries.slice(0, most).map(
-    ([name, each], at) => html`<div key=${at}>${name !== null && html`<bdi class="key">${visible(JSON.stringify(name))}</bdi>: `
+    ([name, each], at) => html`<div key=${at}>${name !== null && html`${bdi(JSON.stringify(name), "key")}: `
       }<${Json} value=${each} depth=${depth + 1} />${at < entries.length - 1 && ","}</div>`,
   )}${entries.length > most && html`<button class="more" onClick=${() => setMost(most * 10)}>
     ${count(entries.length - most)} more</button>`}</div>${right}`;
 }
+
+/** JSON in a box of its own. */
+export const json = (value, depth = 0) => html`<div class="json"><${Json} value=${value} depth=${depth} /></div>`;
 
 const Scalar = ({ value }) =>
   typeof value === "string"
@@ -89,7 +95,10 @@ export function ms(value) {
   return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(value < 10_000 ? 2 : 1)} s`;
 }
 
-export const bytes = (size) => (size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1e3).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`);
+export function bytes(size) {
+  if (size < 1000) return `${size} B`;
+  return size < 1e6 ? `${(size / 1e3).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}
 export const tokens = (usage) => (usage ? `${count(usage.prompt_tokens)}→${count(usage.completion_tokens)}` : "");
 
 /** Return {kind, name, place} of a source such as `rule rules.yaml:14 weather`. */
@@ -106,7 +115,7 @@ export const CallLink = ({ number, tab }) =>
 /** The server's own words for what went wrong, at the place of the action. */
 export const Wrong = ({ error }) =>
   error && html`<p class="wrong" role="alert">${visible(error.message)}${(error.content?.mistakes ?? []).map(
-    (mistake) => typeof mistake === "string" && mistake !== error.message && html`<br /><bdi>${visible(mistake)}</bdi>`,
+    (mistake) => typeof mistake === "string" && mistake !== error.message && html`<br />${bdi(mistake)}`,
   )}</p>`;
 
 /** Write a text to the clipboard; without one (plain http beyond loopback) show a field to copy from. */
@@ -165,5 +174,6 @@ export function Action({ label, run, title, className = "", confirm }) {
     }
   };
   return html`<span class="action"><button class=${`${className} ${sure && confirm ? "sure" : ""}`} title=${title}
-    onClick=${press} onBlur=${() => setSure(!confirm)}>${sure && confirm ? confirm : label}</button><${Wrong} error=${error} /></span>`;
+    onClick=${press} onBlur=${() => setSure(!confirm)}>${sure && confirm ? confirm : label}</button>
+    <${Wrong} error=${error} /></span>`;
 }

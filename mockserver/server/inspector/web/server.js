@@ -1,7 +1,7 @@
 // The cassette in use, and the server: settings that differ from their defaults, namespaces, times, reset and reload.
 import { get, post, put } from "./api.js";
 import { refresh } from "./feed.js";
-import { Action, Copyable, Wrong, bytes, count, html, plural, useLoaded, visible } from "./parts.js";
+import { Action, Copyable, Wrong, bdi, bytes, count, html, plural, useLoaded, visible } from "./parts.js";
 import * as state from "./state.js";
 
 const MODES = ["none", "once", "new_episodes", "all"];
@@ -17,17 +17,17 @@ export function Cassette() {
     await put("cassette", { name, record }, params);
     again();
   };
-  return html`<div class="sheet"><header class="title"><h2>Cassette</h2><p>Namespace <bdi>${visible(namespace)}</bdi></p></header>
+  return html`<div class="sheet"><header class="title"><h2>Cassette</h2><p>Namespace ${bdi(namespace)}</p></header>
     <${Wrong} error=${error} />
     ${data && !name && html`<div class="nothing"><h2>No cassette</h2><p>Record one: start the server with a cassette and an upstream.</p>
       <${Copyable} text="mockserver serve --cassette weather --record once --upstream openai=https://api.openai.com/v1" /></div>`}
     ${name && html`<dl class="facts-list">${Object.entries(data).filter(([, value]) => value === null || typeof value !== "object").map(([key, value]) =>
-        html`<dt key=${key}>${visible(key.replaceAll("_", " "))}</dt><dd><bdi>${visible(value ?? "none")}</bdi></dd>`)}</dl>
+        html`<dt key=${key}>${visible(key.replaceAll("_", " "))}</dt><dd>${bdi(value ?? "none")}</dd>`)}</dl>
       <p class="modes">Record mode ${MODES.map((mode) => (mode === (data.record ?? data.mode)
         ? html`<b key=${mode} class="chip chosen">${mode}</b>`
         : html`<${Action} key=${mode} label=${mode} confirm=${mode === "none" ? undefined : `Record with ${mode}? This asks upstream`} run=${() => change(mode)} />`))}</p>`}
     ${episodes.length > 0 && html`<table class="plain-table"><thead><tr><th scope="col">#</th><th scope="col">asked</th><th scope="col">status</th><th scope="col">frames</th><th scope="col">played</th></tr></thead>
-      <tbody>${episodes.map((each) => html`<tr key=${each.number}><td>${each.number}</td><td><bdi>${visible(each.asked ?? "")}</bdi> <bdi class="muted">${visible(each.source ?? "")}</bdi></td>
+      <tbody>${episodes.map((each) => html`<tr key=${each.number}><td>${each.number}</td><td>${bdi(each.asked)} ${bdi(each.source, "muted")}</td>
         <td>${each.status}</td><td>${each.frames ? count(each.frames) : "plain"}</td><td>${each.played ? count(each.played) : html`<span class="muted">never</span>`}</td></tr>`)}</tbody></table>`}
     <${Wrong} error=${name && listed.error} /></div>`;
 }
@@ -50,8 +50,7 @@ export function Server() {
     <dl class="facts-list"><dt>Files</dt><dd>${(ready.files ?? []).map((file, at) => html`<bdi key=${at}>${visible(file)}</bdi> `)}${!ready.files?.length && "none"}</dd>
       <dt>Rules</dt><dd>${count(ready.rules ?? 0)}</dd>
       ${journal && html`<dt>Journal</dt><dd>${count(journal.calls)} calls, ${bytes(journal.bytes)} of ${bytes(journal.room)}</dd>`}
-      ${settings.map(([name, value]) => html`<dt key=${name}><code>${visible(name)}</code></dt><dd><bdi>${
-        visible(typeof value === "string" ? value : JSON.stringify(value))}</bdi></dd>`)}</dl>
+      ${settings.map(([name, value]) => html`<dt key=${name}><code>${visible(name)}</code></dt><dd>${bdi(typeof value === "string" ? value : JSON.stringify(value))}</dd>`)}</dl>
     ${bases.length > 0 && html`<h3>Base URLs</h3><table class="plain-table"><tbody>${bases.map((each, at) => html`<tr key=${at}><td><b>${visible(each.dialect ?? "")}</b></td><td><code>${
       visible(each.url ?? each.base ?? each)}</code></td></tr>`)}</tbody></table>`}
     <h3>Timing</h3><p class="modes"><${Action} label="Answer as timed" run=${async () => (await post("timing", { on: true }), done("Answers are sent as timed."))} />
@@ -64,8 +63,8 @@ function Namespace({ each, done }) {
   const name = each.namespace ?? each.name ?? "default";
   const counted = Object.entries(each.times ?? {}).map(([rule, used]) => `${rule} ${used?.used ?? JSON.stringify(used)}`);
   const calls = state.everything().filter((row) => row.namespace === name).length;
-  return html`<tr><td><bdi>${visible(name)}</bdi></td><td>${plural(calls, "call")}</td><td><bdi>${visible(each.state ?? "")}</bdi></td>
-    <td><bdi>${visible(counted.join(", "))}</bdi></td><td><${Action} label="Reset" confirm="Reset: rules, counters, calls?" run=${async () => {
+  return html`<tr><td>${bdi(name)}</td><td>${plural(calls, "call")}</td><td>${bdi(each.state)}</td>
+    <td>${bdi(counted.join(", "))}</td><td><${Action} label="Reset" confirm="Reset: rules, counters, calls?" run=${async () => {
       await post("reset", {}, { namespace: name });
       state.forget(Infinity, name);
       await done(`Reset ${name}.`);

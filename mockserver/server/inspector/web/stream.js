@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 
 import { List } from "./list.js";
-import { Json, Text, count, html, jsonIn, ms, plural, visible } from "./parts.js";
+import { Json, Text, bdi, count, html, jsonIn, ms, plural, visible } from "./parts.js";
 
 const [WIDTH, HEIGHT] = [1000, 34];
 
@@ -19,16 +19,19 @@ export function Stream({ call }) {
   };
   return html`<p class="facts">${facts(call, frames).map((fact, index) => html`<span key=${index}>${fact}</span>`)}</p>
     <div class="timeline"><svg viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" onClick=${pick}
-        onPointerMove=${(event) => event.buttons && pick(event)} aria-label=${`${plural(frames.length, "frame")} over ${ms(span)}`}>
+        onPointerMove=${(event) => event.buttons && pick(event)}
+        aria-label=${`${plural(frames.length, "frame")} over ${ms(span)}`}>
       <path class="base" d=${`M0 ${HEIGHT - 1}H${WIDTH}`} /><path class="ticks" d=${ticks(frames, span)} />
       <path class="here" d=${`M${place(frames[at], span)} 0V${HEIGHT}`} /></svg>
       <div class="scale"><span>0</span><span>${ms(span / 2)}</span><span>${ms(span)}</span></div></div>
-    <div class="frames"><div class="frames-list"><div class="columns"><span>#</span><span>at</span><span>gap</span><span>adds</span></div>
-      <${List} id="frames" label="Frames" items=${frames} height=${26} active=${at} columns=${4} onActive=${choose} onOpen=${choose}
-        render=${(frame, index) => html`<div role="gridcell">${index + 1}</div><div role="gridcell">${ms(frame.at_ms)}</div>
+    <div class="frames"><div class="frames-list">
+      <div class="columns"><span>#</span><span>at</span><span>gap</span><span>adds</span></div>
+      <${List} id="frames" label="Frames" items=${frames} height=${26} active=${at} columns=${4} onActive=${choose}
+        onOpen=${choose} render=${(frame, index) => html`<div role="gridcell">${index + 1}</div>
+          <div role="gridcell">${ms(frame.at_ms)}</div>
           <div role="gridcell" class=${gap(frames, index) > 300 ? "long" : ""}>${ms(gap(frames, index))}</div>
-          <div role="gridcell" class="adds"><bdi>${visible(adds(frame).slice(0, 200))}</bdi></div>`} /></div>
-      <div class="one-frame"><h3>Frame ${at + 1}${frames[at].event && html` <small><bdi>${visible(frames[at].event)}</bdi></small>`}${
+          <div role="gridcell" class="adds">${bdi(adds(frame).slice(0, 200))}</div>`} /></div>
+      <div class="one-frame"><h3>Frame ${at + 1} ${frames[at].event && html`<small>${bdi(frames[at].event)}</small>`}${
         frames[at].whole === false && html` <small class="torn">cut short</small>`}</h3>
         <div class="json"><${Data} value=${frames[at].data} /></div>
         ${frames.some((frame) => frame.adds) && html`<h3>Text so far</h3><div class="text"><${Text} key=${at}
@@ -67,5 +70,5 @@ function facts(call, frames) {
 
 function Data({ value }) {
   const found = typeof value === "string" ? jsonIn(value) : value;
-  return found === undefined || found === null ? html`<${Text} value=${String(value)} />` : html`<${Json} value=${found} depth=${-3} />`;
+  return found ? html`<${Json} value=${found} depth=${-3} />` : html`<${Text} value=${String(value)} />`;
 }

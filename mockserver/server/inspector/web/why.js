@@ -1,8 +1,8 @@
-// Why a call got its answer: the conditions of the rule that answered, or the rules that came nearest and how they differ.
+// Why a call got its answer: the conditions of the rule that answered, or the nearest rules and what differs from them.
 import { useState } from "preact/hooks";
 
 import { post } from "./api.js";
-import { Action, Text, html, plural, source, visible } from "./parts.js";
+import { Action, Text, bdi, html, plural, source, visible } from "./parts.js";
 import { unmatched } from "./query.js";
 import { address, go } from "./url.js";
 
@@ -11,16 +11,18 @@ export function Why({ call }) {
   const missed = unmatched(call);
   return html`<${Verdict} call=${call} missed=${missed} />
     ${call.findings && html`<div class="rule-found"><${Findings} findings=${call.findings} /></div>`}
-    ${[call.through, call.bent_by, call.faults].some((list) => list?.length) && html`<${Details} call=${call} />`}
-    ${call.before?.length > 0 && html`<h3>Matched, but did not answer</h3><ul class="plain">${call.before.map((each, at) =>
-      html`<li key=${at}><${RuleName} rule=${each} />${each.why && html`: ${visible(each.why)}`}</li>`)}</ul>`}
-    ${(call.remarks ?? []).map((remark, at) => html`<p class="remark" key=${at}>${visible(remark)}</p>`)}
+    <${Details} call=${call} />
+    ${call.before?.length > 0 && html`<h3>Matched, but did not answer</h3><ul class="plain">${call.before.map(
+      (each, at) => html`<li key=${at}><${RuleName} rule=${each} />${each.why && `: ${visible(each.why)}`}</li>`,
+    )}</ul>`}
+    ${call.remarks?.map((remark, at) => html`<p class="remark" key=${at}>${visible(remark)}</p>`)}
     ${call.nearest?.length > 0 && html`<h3>${missed ? "Nearest rules" : "Other rules"}</h3>${call.nearest.map(
-      (rule, at) => html`<${Near} key=${at} rule=${rule} call=${call} />`)}`}
-    <p>${all ? html`<${All} rules=${all} />` : html`<${Action} label="Compare with all rules" run=${async () => {
+      (rule, at) => html`<${Near} key=${at} rule=${rule} call=${call} />`,
+    )}`}
+    <div>${all ? html`<${All} rules=${all} />` : html`<${Action} label="Compare with all rules" run=${async () => {
       const found = await post("explain", { call: call.call, limit: 50 });
       setAll(found.rules ?? found.prompts.flatMap((prompt) => prompt.rules));
-    }} />`}</p>`;
+    }} />`}</div>`;
 }
 
 const SENTENCES = {
@@ -34,67 +36,63 @@ const SENTENCES = {
 
 function Verdict({ call, missed }) {
   const from = source(call.source);
-  const now = call.now && html`<p class="remark">The rules have changed since: now it would be answered by <bdi>${
-    visible(typeof call.now === "string" ? call.now : call.now.source)}</bdi>.</p>`;
-  const words = missed && !SENTENCES[from.kind] ? SENTENCES.unmatched : SENTENCES[from.kind];
-  const tried = typeof call.tried === "number" ? call.tried : call.tried?.length;
+  const words = SENTENCES[from.kind] ?? (missed && SENTENCES.unmatched);
+  const now = call.now && html`<p class="remark">The rules have changed since: now ${bdi(call.now)} would answer.</p>`;
   if (words) {
-    const error = call.answer?.error;
-    const said = error?.message ?? error?.error?.message;
-    return html`<p class="verdict">${words}${tried > 0 && missed && ` ${plural(tried, "rule")} tried.`}</p>
-      ${from.kind !== "generated" && said && html`<blockquote><${Text} value=${said} /></blockquote>`}${now}`;
+    const said = !missed && call.answer?.error?.message;
+    return html`<p class="verdict">${words}${missed && call.tried > 0 && ` ${plural(call.tried, "rule")} tried.`}</p>
+      ${said && html`<blockquote><${Text} value=${said} /></blockquote>`}${now}`;
   }
-  return html`<p class="verdict">Answered by ${from.kind === "rule" ? "rule " : ""}<b><bdi>${visible(from.name)}</bdi></b>${
-    from.place && html` at <bdi class="place">${visible(from.place)}</bdi>`}${
-    tried > 1 && `, the last of ${tried} rules tried`}.${from.kind === "rule" && html` <a href=${address(["rules", ruleName(call.source)])}>Show the rule</a>`}</p>${now}`;
+  const isRule = from.kind === "rule";
+  return html`<p class="verdict">Answered by ${isRule && "rule "}<b>${bdi(from.name)}</b>${from.place && html` at ${
+      bdi(from.place, "place")}`}${call.tried > 1 && `, after ${plural(call.tried - 1, "other rule")}`}.${
+      isRule && html` <a href=${address(["rules", from.name])}>Show the rule</a>`}</p>${now}`;
 }
 
-const ruleName = (text) => source(text).name;
+function Details({ call }) {
+  const lists = { Through: call.through, "Delivery changed by": call.bent_by, Faults: call.faults };
+  const known = Object.entries(lists).filter(([, list]) => list?.length);
+  return known.length > 0 && html`<dl class="facts-list">${known.map(
+    ([name, list]) => html`<dt key=${name}>${name}</dt><dd>${bdi(list.join(", "))}</dd>`,
+  )}</dl>`;
+}
 
-const Details = ({ call }) =>
-  html`<dl class="facts-list">
-    ${call.through?.length > 0 && html`<dt>Through</dt><dd><bdi>${visible(call.through.join(", "))}</bdi></dd>`}
-    ${call.bent_by?.length > 0 && html`<dt>Delivery changed by</dt><dd><bdi>${visible(call.bent_by.join(", "))}</bdi></dd>`}
-    ${call.faults?.length > 0 && html`<dt>Faults</dt><dd>${call.faults.map(visible).join(", ")}</dd>`}</dl>`;
-
-const RuleName = ({ rule }) =>
-  html`<bdi class="place">${visible(rule.where?.file ? `${rule.where.file}:${rule.where.line}` : (rule.where ?? rule.source ?? ""))}</bdi> <b><bdi>${
-    visible(rule.name ?? "")}</bdi></b>`;
+const RuleName = ({ rule }) => html`${bdi(rule.where ?? rule.source, "place")} <b>${bdi(rule.name)}</b>`;
 
 function Near({ rule, call }) {
-  const findings = rule.findings ?? [];
+  const { findings = [], change } = rule;
   const held = findings.filter((each) => each.ok).length;
-  return html`<section class="rule-found"><h4><${RuleName} rule=${rule} /> <small>${held} of ${plural(findings.length, "condition")
-    } ${findings.length === 1 ? "holds" : "hold"}</small></h4><${Findings} findings=${findings} />
-    ${rule.change && html`<${Change} rule=${rule} call=${call} />`}</section>`;
+  return html`<section class="rule-found"><h4><${RuleName} rule=${rule} /> <small>${held} of ${
+      plural(findings.length, "condition")} ${findings.length === 1 ? "holds" : "hold"}</small></h4>
+    <${Findings} findings=${findings} />
+    ${change && html`<p class="change">It would match with <code>${bdi(change)}</code> <button onClick=${
+      () => go(["draft"], { from: call.call, rule: rule.name, change })}>Put into a draft</button></p>`}</section>`;
 }
 
-/** What would make the rule match, as the server proposes it. */
-function Change({ rule, call }) {
-  const text = typeof rule.change === "string" ? rule.change : (rule.change.text ?? JSON.stringify(rule.change));
-  return html`<p class="change">It would match with <code>${visible(text)}</code> <button
-    onClick=${() => go(["draft"], { from: call.call, rule: rule.name, change: text })}>Put into a draft</button></p>`;
-}
+const Findings = ({ findings }) =>
+  html`<table class="findings"><tbody>${findings.map(
+    (each, at) => html`<${Finding} key=${at} finding=${each} />`,
+  )}</tbody></table>`;
 
-export const Findings = ({ findings }) =>
-  html`<table class="findings"><tbody>${findings.map((each, at) => html`<${Finding} key=${at} finding=${each} />`)}</tbody></table>`;
-
-const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 function Finding({ finding }) {
-  const { field, predicate, expected, actual, ok, hint, ignoring } = finding;
-  const [at, size] = finding.span ? [finding.span.at, finding.span.size] : [0, 0];
-  const got = shown(actual) ?? "nothing";
-  const signs = [...got];
-  return html`<tr class=${ok ? "holds" : "misses"}><td class="mark">${ok ? "✓" : "✗"} <span>${ok ? "holds" : "misses"}</span></td>
-    <td><b>${visible(field)}</b> ${visible(predicate)}${ignoring?.length > 0 && html` <small>(${ignoring.map(visible).join(", ")})</small>`}</td>
-    <td class="values"><div><bdi>${visible(shown(expected) ?? "nothing")}</bdi></div>${!ok && html`<div class="got"><small>got</small> ${
-      finding.span
-        ? html`<bdi>${visible(signs.slice(0, at).join(""))}<mark>${visible(signs.slice(at, at + Math.max(1, size)).join("")) || "▁"}</mark>${
-          visible(signs.slice(at + Math.max(1, size)).join(""))}</bdi>`
-        : html`<bdi>${visible(got)}</bdi>`}</div>`}${hint && html`<div class="hint">${visible(hint)}</div>`}</td></tr>`;
+  const { field, predicate, expected, ok, hint, ignoring } = finding;
+  return html`<tr class=${ok ? "holds" : "misses"}><td class="mark">${ok ? "✓ holds" : "✗ misses"}</td>
+    <td><b>${bdi(field)}</b> ${visible(predicate)}${ignoring && html` <small>(${ignoring.join(", ")})</small>`}</td>
+    <td class="values"><div>${bdi(shown(expected))}</div>${!ok && html`<div class="got"><small>got</small> <${
+      Actual} finding=${finding} /></div>`}${hint && html`<div class="hint">${visible(hint)}</div>`}</td></tr>`;
+}
+
+/** What was found, with the characters marked that differ. */
+function Actual({ finding: { actual, span, from } }) {
+  if (!span) return bdi(shown(actual));
+  const [signs, end] = [[...actual], span.at + Math.max(1, span.size)];
+  const part = (...ends) => signs.slice(...ends).join("");
+  return html`${from && "…"}${bdi(part(0, span.at))}<mark>${bdi(part(span.at, end) || " ")}</mark>${bdi(part(end))}`;
 }
 
 const All = ({ rules }) =>
-  html`<h3>${plural(rules.length, "rule")}, as they stand now</h3>${rules.map((rule, at) => html`<details class="rule-found" key=${at}>
-    <summary><${RuleName} rule=${rule} /> <small>${visible(rule.verdict ?? "")}</small></summary><${Findings} findings=${rule.findings} /></details>`)}`;
+  html`<h3>${plural(rules.length, "rule")}, as they are now</h3>${rules.map((rule, at) => html`<details class="rule-found"
+    key=${at}><summary><${RuleName} rule=${rule} /> <small>${visible(rule.verdict)}</small></summary>
+    <${Findings} findings=${rule.findings} /></details>`)}`;

@@ -92,9 +92,10 @@ def test_what_is_huge_stays_usable(backend: Backend, tab: Inspector) -> None:
     ]
     backend.chat("x" * 1_000_000)
     backend.chat(json.dumps(deep), tools=tools)
-    tab.open("#/calls/1")
-    more = tab.page.locator(".turn.user button.more")
-    expect(more.or_(tab.page.locator(".turn.user .torn")).first).to_be_visible()
+    backend.chat("y" * 300_000)
+    tab.open("#/calls/3")
+    tab.page.locator(".turn.user button.more").click()
+    expect(tab.page.locator(".turn.user .torn")).to_contain_text("Raw has all")
     tab.open("#/calls/1/raw")
     body = tab.page.locator(".wire.body").first
     body.get_by_role("button").click()

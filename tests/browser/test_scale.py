@@ -17,7 +17,8 @@ def fill(backend: Backend, count: int) -> None:
     for at in range(1, count + 1):
         said = f"question {at}" + (" about whales" if not at % 1000 else "")
         body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": said}]}).encode()
-        row = journal.open("POST", "/v1/chat/completions", "openai", "default", operation="chat", model="gpt-4o")
+        row = journal.open("POST", "/v1/chat/completions", "openai", "default")
+        row.operation, row.model = "chat", "gpt-4o"
         row.take(body)
         row.plan = Plan(Failure("server_error"), "generated" if at % 7 else "rule rules.yaml:4 greeting")
         row.status = 500 if not at % 100 else 200

@@ -5,7 +5,7 @@ import { get, post, text } from "./api.js";
 import { show } from "./calls.js";
 import { Conversation } from "./conversation.js";
 import { bind } from "./keys.js";
-import { Action, CallLink, Wrong, bdi, copy, count, html, ms, source, tokens, useLoaded, visible } from "./parts.js";
+import { Action, CallLink, Wrong, bdi, copy, count, html, ms, source, tokens, useLoaded } from "./parts.js";
 import { Raw } from "./raw.js";
 import * as state from "./state.js";
 import { Stream } from "./stream.js";

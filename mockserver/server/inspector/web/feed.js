@@ -6,11 +6,11 @@ import { searchAgain } from "./query.js";
 import * as state from "./state.js";
 
 const WAITS = [500, 1000, 2000, 5000]; // milliseconds before the next try
-const [FIRST, CHUNK] = [200, 500];
+const [FIRST, CHUNK, PART] = [200, 500, 100]; // calls of a request
 
 let controller = null;
 let boot = "";
-let filling = false;
+let filling = ""; // the start of the server whose calls are read
 
 export function start() {
   document.addEventListener("visibilitychange", () => (document.hidden ? stop() : run()));
@@ -76,9 +76,9 @@ function hello(event) {
     state.clear();
     state.say("The server has started again: its journal is empty.");
   }
-  if (boot !== event.boot || !state.total.value) fill();
-  else reload(state.openNumbers());
   boot = event.boot;
+  if (state.complete.value) reload(state.openNumbers());
+  else fill();
   state.connection.value = "live";
   state.rulesChanged.value++;
   refresh();
@@ -108,9 +108,16 @@ export function arrivedCalls() {
   return count;
 }
 
+/** Return summaries of calls, none if the server has started again meanwhile. */
+async function summaries(params) {
+  const before = boot;
+  const { calls: found } = await get("calls", { namespace: "*", compact: true, ...params });
+  return before === boot ? found : [];
+}
+
 async function between(from, to) {
   for (let before = to + 1; before > from; ) {
-    const { calls: found } = await get("calls", { namespace: "*", compact: true, before, since: from - 1, limit: CHUNK });
+    const found = await summaries({ before, since: from - 1, limit: CHUNK });
     if (!found.length) return;
     state.add(found);
     before = found[0].call;
@@ -119,44 +126,42 @@ async function between(from, to) {
 
 /** Read the summaries of all calls, the newest first, while the page is idle. */
 async function fill() {
-  if (filling) return;
-  filling = true;
+  if (filling === boot) return;
+  const mine = (filling = boot);
   try {
-    for (let limit = FIRST, next; ; limit = CHUNK) {
-      const { calls: found } = await get("calls", { namespace: "*", compact: true, limit, before: next });
+    for (let limit = FIRST, before; ; limit = CHUNK) {
+      const found = await summaries({ limit, before });
+      if (mine !== boot) return;
       state.add(found);
       if (found.length < limit) break;
-      next = found[0].call;
+      before = found[0].call;
       await idle();
     }
     state.complete.value = true;
   } catch {
-    // the connection is lost: the next hello fills again
-  } finally {
-    filling = false;
+    filling = ""; // the connection is lost: the next hello fills again
   }
 }
 
 const idle = () => new Promise((resolve) => requestIdleCallback(resolve, { timeout: 200 }));
 
+const inParts = (numbers) =>
+  Array.from({ length: Math.ceil(numbers.length / PART) }, (_, at) => numbers.slice(at * PART, (at + 1) * PART).join());
+
 /** Ask for summaries again, for those that were open while there was no connection. */
-async function reload(numbers) {
-  for (let at = 0; at < numbers.length; at += 100) {
-    const asked = numbers.slice(at, at + 100).join(",");
-    state.add((await get("calls", { namespace: "*", compact: true, numbers: asked })).calls);
-  }
+async function reload(open) {
+  for (const numbers of inParts(open)) state.add(await summaries({ numbers }));
 }
 
-const digested = new Map(); // what a digest was asked for: the end of its call at that time
+const digested = new Map(); // by call: when it came and how it ended, as its digest was asked for
+const stamp = (row) => `${row.at} ${row.ended}`;
 
 /** Ask for what was said in these calls, where it is not known yet. */
-export async function digest(list) {
-  const wanted = list.filter((row) => digested.get(row.call) !== row.ended).slice(0, 100);
-  if (!wanted.length) return;
-  wanted.forEach((row) => digested.set(row.call, row.ended));
+export async function digest(rows) {
+  const wanted = rows.filter((row) => digested.get(row.call) !== stamp(row));
+  wanted.forEach((row) => digested.set(row.call, stamp(row)));
   try {
-    const asked = wanted.map((row) => row.call).join(",");
-    state.add((await get("calls", { namespace: "*", compact: true, digest: true, numbers: asked })).calls);
+    for (const numbers of inParts(wanted.map((row) => row.call))) state.add(await summaries({ digest: true, numbers }));
   } catch {
     wanted.forEach((row) => digested.delete(row.call));
   }

@@ -77,8 +77,9 @@ function hello(event) {
     state.say("The server has started again: its journal is empty.");
   }
   boot = event.boot;
-  if (state.complete.value) reload(state.openNumbers());
-  else fill();
+  if (!state.complete.value) fill();
+  else if (event.since > state.last()) between(state.last() + 1, event.since);
+  reload(state.openNumbers());
   state.connection.value = "live";
   state.rulesChanged.value++;
   refresh();

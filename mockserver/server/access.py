@@ -222,6 +222,11 @@ def _of_change(fields: _Fields, method: str) -> tuple[str, str] | None:
     return "not_meant", message
 
 
+def has_token(fields: _Fields, live: Live) -> bool:
+    """Whether a request has the token of control paths, if they need one."""
+    return _of_token(fields, live) is None
+
+
 def _of_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
     wanted, given = live.control_token, list(_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):

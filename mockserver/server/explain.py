@@ -249,12 +249,12 @@ async def explain_call(engine: Engine, call: Call) -> Explanation:
 async def planned(engine: Engine, call: Call, entries: Entries) -> Plan:
     """The answer that a call would get now; nothing is counted or kept."""
     try:
-        return await (await _copied(engine, call.http.namespace, entries)).plan(call)
+        return await (await copied_engine(engine, call.http.namespace, entries)).plan(call)
     except Failure as failed:
         return Plan(failed, "invalid")
 
 
-async def _copied(engine: Engine, namespace: str, entries: Entries) -> Engine:
+async def copied_engine(engine: Engine, namespace: str, entries: Entries) -> Engine:
     """The engine with copies of what it remembers of a namespace, to be changed freely."""
     memory = Memory(MemoryShelf(count=sys.maxsize, size=sys.maxsize), engine.memory.polls)
     for stored in await engine.memory.shelf.values(namespace):

@@ -11,8 +11,8 @@ from starlette.types import Message, Receive, Scope, Send
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.core.protocols import StateLostError
-from mockserver.server.access import fields_of
-from mockserver.server.control import calls, feed, state
+from mockserver.server.access import fields_of, has_token
+from mockserver.server.control import calls, compare, copied, feed, state, trials
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
 from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
@@ -44,7 +44,10 @@ class Control(Struct, frozen=True):
         views, item = VIEWS.get(path, {}), ""
         for front in ITEMS:
             if path.startswith(front) and path != front:
-                views, item = ITEMS[front], path.removeprefix(front)
+                views, item = {**ITEMS[front], **views}, path.removeprefix(front)
+                number, slash, part = item.partition("/")
+                if slash and front in PARTS:
+                    views, item = PARTS[front].get(part, {}), number
         if not views:
             path = path.removeprefix(CONTROL)
             near = get_close_matches(path, PATHS, n=1, cutoff=0.5) if path.strip("/") != "api" else []
@@ -63,8 +66,13 @@ class Control(Struct, frozen=True):
             body = await read_body(receive, self.live.settings.max_body, scope["headers"])
         except Failure as failure:
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
-        kind = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
-        return await views[method](ControlRequest(self.live, namespace, query, item, body, kind, self.looks))
+        fields = fields_of(scope["headers"])
+        address, trusted = f"{scope.get('scheme', 'http')}://{fields.get('host', '')}", has_token(fields, self.live)
+        asked = ControlRequest(
+            *(self.live, namespace, query, item, body, fields.get("content-type", "")),
+            *(address, trusted, self.looks),
+        )
+        return await views[method](asked)
 
 
 def _page(method: str, path: str, scope: Scope) -> Response:
@@ -105,8 +113,11 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
     "/api/feed": {"GET": feed.feed},
     "/api/rules": {"GET": state.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
+    "/api/rules/try": {"POST": trials.try_rules},
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
     "/api/explain": {"POST": calls.explain},
+    "/api/compare": {"POST": compare.compare},
+    "/api/try": {"POST": trials.try_request},
     "/api/state": {"GET": state.shown, "POST": state.put},
     "/api/reset": {"POST": state.reset},
     "/api/reload": {"POST": state.reload_files},
@@ -117,4 +128,17 @@ ITEMS: Mapping[str, Mapping[str, View]] = {
     "/api/calls/": {"GET": calls.one},
     "/api/rules/": {"DELETE": state.remove_rule},
 }
-PATHS = (*VIEWS, "/api/calls/{number}", "/api/rules/{name}")
+# What there is below an item, by the same.
+PARTS: Mapping[str, Mapping[str, Mapping[str, View]]] = {
+    "/api/calls/": {
+        "body": {"GET": copied.body},
+        "as": {"GET": copied.copied},
+        "again": {"POST": trials.again},
+    },
+}
+PATHS = (
+    *VIEWS,
+    "/api/calls/{number}",
+    *(f"/api/calls/{{number}}/{part}" for part in PARTS["/api/calls/"]),
+    "/api/rules/{name}",
+)

@@ -21,6 +21,7 @@ from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
     json_response,
+    kept,
     list_response,
     number,
 )
@@ -114,7 +115,7 @@ def _with_body(row: Exchange, known: Rows) -> Json:
 
 
 async def one(asked: ControlRequest) -> Response:
-    row = kept(asked, number(asked.item, "the number of a call"))
+    row = kept(asked)
     rows = asked.rows.of((row.namespace,))
     whole = {
         **asked.rows.summary(row),
@@ -161,15 +162,6 @@ async def forget(asked: ControlRequest) -> Response:
     return json_response({"forgotten": sum(map(asked.live.journal.forget_calls, asked.namespaces))})
 
 
-def kept(asked: ControlRequest, seq: int) -> Exchange:
-    row = asked.live.journal.find(seq)
-    if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
-        last = max((other.seq for other in asked.live.journal), default=None)
-        there = "the journal is empty" if last is None else f"the latest is {last}"
-        raise RefusedError(404, f"there is no call {seq} in the journal; {there}, and the oldest are forgotten")
-    return row
-
-
 class _Filter(Struct, frozen=True):
     """What a query can ask for: how the word is read, and which rows fit."""
 
@@ -214,7 +206,7 @@ _TURN = 20  # calls that are rendered before other requests have their turn
 async def explain(asked: ControlRequest) -> Response:
     secrets: Secrets | None = None
     try:
-        reached, before = _reached(asked.content(), asked)
+        reached, before = reached_in(asked.content(), asked)
         secrets = await on_thread(partial(of_request, reached.http))
         call = await on_thread(partial(reached.call, strict=asked.live.settings.strict))
     except ConfigError as error:
@@ -225,7 +217,7 @@ async def explain(asked: ControlRequest) -> Response:
     return json_response(masked({**before, **_explanation_json(explanation)}, secrets))
 
 
-def _reached(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+def reached_in(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
     if isinstance(content, dict) and "call" in content:
         return _again(content["call"], asked)
     dialect = asked.live.settings.dialect

@@ -48,7 +48,7 @@ def bodies(row: Exchange) -> dict[str, Json]:
         "body": parsed(body, body or None),
         **_cut_off(len(row.body), row.received),
     }
-    return {"request": request, "reply": _reply(row, secrets)}
+    return {"request": request, "reply": reply_of(row, secrets)}
 
 
 def reached_by(row: Exchange, live: Live) -> Reached | None:
@@ -72,7 +72,7 @@ async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     call = await on_thread(partial(call_of, row, live))
     shown: dict[str, Json] = {
         "asked": None,
-        "answer": await on_thread(partial(_answer, row)),
+        "answer": await on_thread(partial(answer, row)),
         "asked_ms": None if row.asked is None else milliseconds(row.asked - row.began),
     }
     if call is None:
@@ -147,7 +147,7 @@ _BASE64 = re.compile(r"[\w+/-]{64,}={0,2}", re.ASCII)
 _MEDIA_TYPES = ("media_type", "mime_type", "mimeType", "format")
 
 
-def _answer(row: Exchange) -> dict[str, Json]:
+def answer(row: Exchange) -> dict[str, Json]:
     """What was answered, read from what was sent."""
     found = response(row)
     choices = [
@@ -231,7 +231,7 @@ def _finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
     return found | ({"from": start} if start else {})
 
 
-def _reply(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
+def reply_of(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.size)
     head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
     if not row.streams:

@@ -1,12 +1,14 @@
 """Control requests, the JSON that answers them, and refusals; nothing of a single view."""
 
 import json
+from asyncio import Task
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
 from msgspec import Struct, field
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.config.errors import Mistake
+from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.server.control.rows import Rows
 from mockserver.server.live import ALL, Live
@@ -17,6 +19,7 @@ class Looks(Struct):
     """What was worked out for requests before, as long as the journal is the same."""
 
     feeds: int = 0  # that are open
+    tasks: set[Task[None]] = field(default_factory=set)  # calls that are sent again
     _rows: Rows | None = None
 
     def rows(self, journal: Journal) -> Rows:
@@ -32,6 +35,8 @@ class ControlRequest(Struct, frozen=True):
     item: str = ""
     body: bytes = b""
     kind: str = ""  # its content-type
+    address: str = ""  # where the client reaches the server: http://127.0.0.1:8000
+    trusted: bool = True  # it has the token, if one is needed
     looks: Looks = field(default_factory=Looks)
 
     @property
@@ -84,7 +89,8 @@ class RefusedError(Exception):
         self, status: int, error: str, *, mistakes: Iterable[Mistake] = (), headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(error)
-        listed = [str(mistake) for mistake in mistakes]
+        self.mistakes = tuple(mistakes)
+        listed = [str(mistake) for mistake in self.mistakes]
         content: dict[str, Json] = {"error": error, **({"mistakes": listed} if listed else {})}
         self.response = json_response(content, status)
         self.response.headers.update(headers or {})
@@ -116,6 +122,17 @@ def number(word: str, what: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")
     return int(word)
+
+
+def kept(asked: ControlRequest, seq: int | None = None) -> Exchange:
+    """The call of this number, by default the one that the path names. Raises RefusedError."""
+    seq = number(asked.item, "the number of a call") if seq is None else seq
+    row = asked.live.journal.find(seq)
+    if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
+        last = max((other.seq for other in asked.live.journal), default=None)
+        there = "the journal is empty" if last is None else f"the latest is {last}"
+        raise RefusedError(404, f"there is no call {seq} in the journal; {there}, and the oldest are forgotten")
+    return row
 
 
 def _quoted(word: str) -> str:

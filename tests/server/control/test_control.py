@@ -48,7 +48,7 @@ def test_wrong_methods(server: ControlledServer) -> None:
     for path, views in VIEWS.items():
         got = server.api(path.removeprefix("/api/"), method="PATCH")
         if path != "/metrics":
-            assert (got.status, got.headers["allow"]) == (405, ", ".join(views))
+            assert (got.status, set(views) <= set(got.headers["allow"].split(", "))) == (405, True)
     for path in ITEMS:
         assert server.api(path.removeprefix("/api/") + "1", method="PUT").status == 405
     assert server.api("health", method="HEAD").status == 200

@@ -1,0 +1,168 @@
+"""A call as text to copy: the bytes of its bodies, a curl command, a rule, a test, a request for `explain`.
+
+No credential is in it, and no byte that a terminal would obey.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from starlette.responses import Response
+
+from mockserver.cassettes.to_rules import UnsupportedError, then_of
+from mockserver.core.call import Call
+from mockserver.core.exchange import Exchange, frames
+from mockserver.core.json import Json, parsed
+from mockserver.engine.offload import on_thread
+from mockserver.reports.suggest import python, rule_in_python, rule_in_yaml, suggestion
+from mockserver.server.control.detail import call_of
+from mockserver.server.control.requests import ControlRequest, RefusedError, kept
+from mockserver.server.control.rows import response
+from mockserver.server.live import DEFAULT
+from mockserver.server.masking import of_row, plain, request_of
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
+
+KEY = '"$OPENAI_API_KEY"'  # for a shell
+_GAP = "\ue000"  # in place of a credential, until the text is quoted; a private-use character
+
+
+async def body(asked: ControlRequest) -> Response:
+    """The bytes of a request or a reply."""
+    row, of = kept(asked), asked.query.get("of", "reply")
+    if of not in ("request", "reply"):
+        raise RefusedError(400, "?of= must be request or reply")
+    return _text(await on_thread(partial(_request_body if of == "request" else _reply_body, row, of_row(row))))
+
+
+async def copied(asked: ControlRequest) -> Response:
+    row, form = kept(asked), asked.query.get("form", "curl")
+    if form not in FORMS:
+        raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")
+    return _text(await on_thread(lambda: FORMS[form](row, asked)))
+
+
+def _text(text: str) -> Response:
+    shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return Response(shown.encode("utf-8", "backslashreplace"), media_type="text/plain")
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _request_body(row: Exchange, secrets: "Secrets") -> str:
+    return secrets.body(plain(request_of(row)).body).decode("utf-8", "replace")
+
+
+def _reply_body(row: Exchange, secrets: "Secrets") -> str:
+    sent = b"".join([data for _, data in row.sent])
+    if not row.streams:
+        (text,) = secrets.joined((sent.decode("utf-8", "replace"),))
+        return secrets.text(text)
+    left = frames(row.sent)
+    texts = [frame.text for frame in left]
+    masked = secrets.joined(texts)
+    if list(masked) == texts:
+        return secrets.text(sent.decode("utf-8", "replace"))
+    heads = (f"event: {frame.event}\n" if frame.event else "" for frame in left)
+    return secrets.text("".join(f"{head}data: {text}\n\n" for head, text in zip(heads, masked, strict=True)))
+
+
+def _curl(row: Exchange, asked: ControlRequest) -> str:
+    http, query, headers = _without_credentials(row)
+    space = "" if row.namespace == DEFAULT else f"/ns/{row.namespace}"
+    url = f"{asked.address}{space}{row.path}{f'?{query}' if query else ''}"
+    method = [] if row.method == ("POST" if http else "GET") else ["-X", _quoted(row.method)]
+    parts = ["curl", *method, _quoted(url)]
+    parts += [f"\\\n  -H {_quoted(f'{name}: {value}')}" for name, value in headers.items()]
+    return " ".join([*parts, *([f"\\\n  --data-raw {_quoted(http)}"] if http else [])]) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A text for a shell, with a variable in place of each credential; other than ASCII as escapes of bash."""
+    pieces = [_plain(piece) for piece in text.split(_GAP)]
+    return KEY.join(pieces) if len(pieces) > 1 else pieces[0]
+
+
+def _plain(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return shlex.quote(text) if text else ""
+    escaped = "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in text.encode())
+    return f"$'{escaped}'"
+
+
+def _without_credentials(row: Exchange) -> tuple[str, str, Mapping[str, str]]:
+    """The body (JSON in ASCII), the query and the headers that matter, with a gap for each credential."""
+    from mockserver.cassettes.redaction.find import CredentialFields
+
+    secrets, fields = replace(of_row(row), instead=lambda _: _GAP), CredentialFields(lambda _: _GAP)
+    sent = secrets.data(fields.body(plain(request_of(row)).body)).decode("utf-8", "replace")
+    found = parsed(sent)
+    text = sent if found is None else json.dumps(found).replace("\\ue000", _GAP)
+    headers = fields.headers(tuple(field for field in row.headers if not _OF_CONNECTIONS.fullmatch(field[0])))
+    named = {name.decode("latin-1"): secrets.data(value).decode("utf-8", "replace") for name, value in headers}
+    return text, secrets.data(fields.query(row.query)).decode("utf-8", "replace"), named
+
+
+_OF_CONNECTIONS = re.compile(
+    rb"(?i)host|connection|content-(length|encoding)|transfer-encoding|accept-encoding|user-agent|x-stainless-.*|"
+    rb"sec-.*|origin|referer|accept-language|priority|expect|te"
+)
+
+
+def _request(row: Exchange, _: ControlRequest) -> str:
+    """A request file, as `mockserver explain` and `POST explain` take it."""
+    text, query, headers = _without_credentials(row)
+    path = f"{row.path}{f'?{query}' if query else ''}"
+    content = {"method": row.method, "path": path, "headers": dict(headers), "body": parsed(text, text)}
+    return json.dumps(content, indent=2).replace("\\ue000", "...") + "\n"
+
+
+def _rule(row: Exchange, asked: ControlRequest) -> str:
+    """A rule that gives this call the answer that it got, as an item of `rules`."""
+    when, then = _rule_parts(row, asked)
+    lines = [*rule_in_yaml(when, then)]
+    if not lines[0].startswith("- when"):
+        return "\n".join(lines) + "\n"
+    return "\n".join([f"- name: call {row.seq}", lines[0].replace("- ", "  ", 1), *lines[1:]]) + "\n"
+
+
+def _pytest(row: Exchange, asked: ControlRequest) -> str:
+    """A test that declares this rule, and asserts that a call like this one is made."""
+    when, then = _rule_parts(row, asked)
+    words = f"def test_call_{row.seq}(mockserver):"
+    rule = [f"    {line}" for line in rule_in_python(when, then)]
+    rule[0] = rule[0].replace("mockserver.on(", "rule = mockserver.on(", 1)
+    return "\n".join([words, *rule, "    ...  # the code that makes the call", "    assert rule.calls", ""])
+
+
+def _rule_parts(row: Exchange, asked: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+    secrets, call = of_row(row), call_of(row, asked.live)
+    suggested = None if call is None else suggestion(call, secrets)
+    if suggested is None:
+        raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")
+    return suggested.when, _then(row, call, secrets) or suggested.then
+
+
+def _then(row: Exchange, call: Call | None, secrets: "Secrets") -> Mapping[str, Json] | None:
+    """What was answered, as a rule says it; None if no rule can, or a credential is in it."""
+    retry = next((value for name, value in row.reply_headers if name.lower() == "retry-after"), "")
+    try:
+        then = then_of(response(row), retry)
+    except UnsupportedError:
+        return None
+    text = python(then)
+    return then if then and secrets.text(text) == text and call is not None else None
+
+
+FORMS: Mapping[str, Callable[[Exchange, ControlRequest], str]] = {
+    "curl": _curl,
+    "rule": _rule,
+    "pytest": _pytest,
+    "request": _request,
+}

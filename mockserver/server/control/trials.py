@@ -1,0 +1,324 @@
+"""What would happen: a request rehearsed with other rules, and what a draft of rules changes. And calls sent again."""
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.responses import Response
+from starlette.types import Message, Scope
+
+from mockserver.config.errors import ConfigError, RuleError
+from mockserver.core.action import Action, Cut, Wait, Write
+from mockserver.core.call import Call
+from mockserver.core.exchange import Exchange, Piece
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Forward
+from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Line, Note
+from mockserver.engine.engine import Engine
+from mockserver.engine.offload import on_thread
+from mockserver.rules.load import Rule, suited
+from mockserver.server.control.calls import reached_in
+from mockserver.server.control.detail import call_of, reached_by, reply_of
+from mockserver.server.control.feed import mistake_as_json
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept
+from mockserver.server.control.state import rules_of
+from mockserver.server.explain import Reached, copied_engine, is_unmatched, planned
+from mockserver.server.handler import Handler
+from mockserver.server.live import Live, Prepared
+from mockserver.server.masking import masked, of_request, of_row
+from mockserver.server.snapshot import snapshot
+from mockserver.state.journal import Journal
+
+if TYPE_CHECKING:
+    from mockserver.cassettes.redaction.redact import Secrets
+
+log = logging.getLogger("mockserver")
+
+MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, and how long; calls in a turn
+
+
+async def try_request(asked: ControlRequest) -> Response:
+    """The answer that a request would get; nothing is counted, kept, sent upstream or written down."""
+    content = asked.content()
+    drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
+    draft = {name: content.pop(name) for name in drafts if name in content}
+    secrets: Secrets | None = None
+    try:
+        reached, before = reached_in(content, asked)
+        secrets = await on_thread(partial(of_request, reached.http))
+    except ConfigError as error:
+        words = str(error.mistakes[0])
+        raise RefusedError(400, words if secrets is None else secrets.text(words)) from error
+    space = reached.http.namespace
+    engine = asked.live.namespaces.get(space).engine(asked.live.engine)
+    if draft:
+        rules = await on_thread(partial(_drafted, asked, draft.get("rules", "")))
+        placed = _placed(engine.rules, rules, draft.get("instead_of"))
+        engine = await on_thread(partial(dataclasses.replace, engine, rules=placed))  # which indexes them
+    row, why = await _rehearsed(asked.live, engine, reached)
+    used = row.usage
+    found = {
+        **before,
+        "answered_by": row.source,
+        **({"why": why} if why else {}),
+        **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+        "reply": {**reply_of(row, secrets), "due_ms": round(row.elapsed * 1000, 3)} if row.status else None,
+        "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
+    }
+    return json_response(masked(found, secrets))
+
+
+class _Rehearsal(Struct):
+    """Takes an answer as it would leave, without waiting for anything."""
+
+    patient: bool = False
+    due: float = 0.0
+    sent: list[Piece] = []
+
+    async def perform(self, actions: Iterable[Action], note: Note) -> str:
+        for action in actions:
+            match action:
+                case Wait(seconds):
+                    if seconds == float("inf"):
+                        return CUT["close"]
+                    self.due += seconds
+                case Write(data):
+                    note(data)
+                    self.sent.append((self.due, data))
+                case Cut(how):
+                    return CUT[how]
+        return COMPLETE
+
+
+async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
+    """The row that a request would leave in a journal, its pieces at the times when they are due; and why it fails."""
+    http, journal, stage = reached.http, Journal(), _Rehearsal()
+    entries = await engine.counters.entries(http.namespace)
+    alone = Live(live.settings, await copied_engine(engine, http.namespace, entries), journal, live.counters)
+    alone.namespaces.touch(http.namespace).timed = live.timed(http.namespace)
+    scope = _scope(http.method, http.path, http.headers, reached)
+    scope["extensions"] = {IN_PROCESS: stage}
+    why = ""
+    try:
+        await Handler(alone, reached.place.dialect, reached.place.operations)(scope, _Body(http.body), _nowhere)
+    except ConfigError:  # nothing is sent upstream
+        why = "it would be sent upstream"
+    (row,) = journal.rows(http.namespace)
+    if why:
+        row.plan, row.status = (await planned(engine, reached.call(strict=False), entries)), 0
+    row.sent = [(row.began + due, data) for due, data in stage.sent]
+    row.elapsed = stage.due
+    return row, why
+
+
+def _scope(method: str, path: str, headers: Any, reached: Reached) -> dict[str, Any]:
+    http = reached.http
+    query = urlencode(http.query, errors="surrogateescape").encode()
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "path": path,
+        "raw_path": quote(path, safe="/:").encode(),
+        "root_path": "",
+        "query_string": query,
+        "headers": headers,
+        "path_params": {**http.path_params, "namespace": http.namespace},
+        "extensions": {},
+    }
+
+
+class _Body:
+    """The whole body of a request, and then silence."""
+
+    def __init__(self, body: bytes) -> None:
+        self._left = [body]
+
+    async def __call__(self) -> Message:
+        if self._left:
+            return {"type": "http.request", "body": self._left.pop()}
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+
+async def _nowhere(message: Message) -> None:
+    pass
+
+
+def _drafted(asked: ControlRequest, text: Json) -> tuple[Rule, ...]:
+    """The rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
+    if not isinstance(text, str):
+        raise RefusedError(400, '"rules" must be a text, the rules as YAML')
+    return rules_of(replace(asked, body=_as_file(text).encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
+
+
+def _as_file(text: str) -> str:
+    """A draft as a rules file; of items, `rules:` takes the place of the line before them."""
+    return f"rules:\n{text}" if _is_items(text) else text
+
+
+def _is_items(text: str) -> bool:
+    lines = (line.lstrip() for line in text.splitlines())
+    return next((line.startswith("-") for line in lines if line and not line.startswith("#")), False)
+
+
+def _placed(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> tuple[Rule, ...]:
+    """The rules with drafts in the place of the rule that they replace, else in front of all others."""
+    if instead_of is None:
+        return (*drafts, *rules)
+    at = next((at for at, rule in enumerate(rules) if rule.name == instead_of), None)
+    if at is None:
+        raise RefusedError(404, f"there is no rule {str(instead_of)[:120]!r} to put the draft in the place of")
+    return (*rules[:at], *drafts, *rules[at + 1 :])
+
+
+async def try_rules(asked: ControlRequest) -> Response:
+    """Which of the latest calls a draft would answer, and which the rule in whose place it stands would lose."""
+    wanted = asked.table("rules", "instead_of", "calls")
+    most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
+    if type(most) is not int or not 0 <= most <= 10_000:
+        raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
+    rows = asked.rows.of((asked.one_namespace,))
+    found: dict[str, Json] = {"mistakes": [], "looked_at": 0, "of": len(rows), "answers": [], "lost": [], "hidden": []}
+    engine = asked.live.namespaces.get(asked.namespace).engine(asked.live.engine)
+    try:
+        drafts = await on_thread(partial(_drafted, asked, wanted.get("rules")))
+    except RefusedError as refused:
+        if not refused.mistakes:
+            raise
+        shift = _is_items(str(wanted.get("rules")))
+        found["mistakes"] = [_shifted(mistake_as_json(mistake), shift) for mistake in refused.mistakes]
+        return json_response(found)
+    trial = _Trial(_placed(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
+    until, latest = monotonic() + SECONDS, rows[::-1][:most]
+    for at in range(0, len(latest), _TURN):
+        turn = latest[at : at + _TURN]
+        for row, kind, entry in await on_thread(partial(trial.changes, turn, asked.live)):
+            found[kind].append(masked({"call": row.seq, **entry}, of_row(row)))
+        found["looked_at"] += len(turn)
+        if monotonic() > until:
+            break
+    return json_response(found)
+
+
+def _shifted(mistake: dict[str, Json], shift: bool) -> dict[str, Json]:
+    return {**mistake, "line": max(1, mistake["line"] - 1)} if shift and "line" in mistake else mistake
+
+
+class _Trial(Struct, frozen=True):
+    """Rules with a draft among them, compared with what answered calls. `replaced`: the rule in whose place it is."""
+
+    rules: tuple[Rule, ...]
+    drafts: frozenset[int]
+    engine: Engine
+    replaced: str | None
+
+    def changes(self, rows: Sequence[Exchange], live: Live) -> list[tuple[Exchange, str, dict[str, Json]]]:
+        return [*self._changes(rows, live)]
+
+    def _changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[tuple[Exchange, str, dict[str, Json]]]:
+        before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
+        for row in rows:
+            call = None if row.source in ("", "invalid", "limited") else call_of(row, live)
+            if call is None:
+                continue
+            try:
+                answering = next(self._answering(row, call), None)
+                held = next((rule for rule in self.rules if id(rule) in self.drafts and self._holds(rule, call)), None)
+            except RuleError:  # a pattern that takes too long
+                continue
+            now = answering.source if answering is not None else self._otherwise(row)
+            if answering is not None and id(answering) in self.drafts:
+                yield row, "answers", {"was": row.source, "now": now}
+            elif held is not None and answering is not None:
+                yield row, "hidden", {"by": now}
+            elif before is not None and row.source == before:
+                yield row, "lost", {"was": row.source, "now": now}
+
+    def _answering(self, row: Exchange, call: Call) -> Iterator[Rule]:
+        """The rules that would answer; one that counts calls does if it did."""
+        for rule in suited(self.rules, call):
+            open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
+            if open_then and any(rule.then.answers) and self._holds(rule, call):
+                yield rule
+
+    def _holds(self, rule: Rule, call: Call) -> bool:
+        return rule.when.holds(call) is not None
+
+    def _otherwise(self, row: Exchange) -> str:
+        """What answers if no rule does."""
+        if is_unmatched(row) or not row.source.startswith("rule "):
+            return row.source
+        return "generated" if self.engine.policy.unmatched == "generate" else "unmatched"
+
+
+async def again(asked: ControlRequest) -> Response:
+    """Send a call again, as its client sent it; upstream only if that is asked for."""
+    forward = asked.table("forward").get("forward", False) if asked.body else False
+    if not isinstance(forward, bool):
+        raise RefusedError(400, '"forward" must be true or false')
+    row = kept(asked)
+    reached = reached_by(row, asked.live)
+    if reached is None:
+        raise RefusedError(409, f"call {row.seq} cannot be sent again: it is not kept whole, or its path is unknown")
+    if not forward and await _goes_upstream(row, asked.live):
+        raise _upstream(row)
+    sender = Resender(asked.live, reached.place.dialect, reached.place.operations, forward=forward)
+    headers = list(row.headers)  # by which the new row is found
+    scope = {**_scope(row.method, row.path, headers, reached), "query_string": row.query}
+    started = asyncio.get_running_loop().create_future()
+
+    async def send(message: Message) -> None:
+        if not started.done():
+            started.set_result(message.get("status", 0))
+
+    async def run() -> None:
+        try:
+            await sender(scope, _Body(row.body), send)
+        except Exception:
+            log.exception("a fault of mockserver itself, on call %s that was sent again", row.seq)
+
+    task = asyncio.create_task(run())
+    asked.looks.tasks.add(task)
+    task.add_done_callback(asked.looks.tasks.discard)
+    await asyncio.wait((started, task), return_when=asyncio.FIRST_COMPLETED)
+    made = next((other for other in asked.live.journal.rows(row.namespace)[::-1] if other.headers is headers), None)
+    if sender.stopped or made is None:
+        if made is not None:
+            asked.live.journal.forget(made)
+        raise _upstream(row)
+    asked.rows.again[made.seq] = row.seq
+    return json_response({"call": made.seq, "source": made.source, "status": made.status})
+
+
+async def _goes_upstream(row: Exchange, live: Live) -> bool:
+    call = await on_thread(partial(call_of, row, live))
+    engine = live.namespaces.get(row.namespace).engine(live.engine)
+    if call is None:
+        return False
+    plan = await planned(engine, call, await engine.counters.entries(row.namespace))
+    return isinstance(plan.outcome, Forward)
+
+
+def _upstream(row: Exchange) -> RefusedError:
+    return RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
+
+
+class Resender(Handler, eq=False):
+    """Sends a request upstream only if it may."""
+
+    forward: bool = False
+    stopped: bool = False
+
+    async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
+        if self.forward:
+            return await super()._relayed(prepared, scope, line, exchange)
+        self.stopped = True
+        http = snapshot(scope, b"", exchange.namespace)
+        return await self._delivered(self._refused(http, Failure("forbidden"), prepared.call), line, exchange, None)

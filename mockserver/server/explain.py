@@ -26,6 +26,7 @@ from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines
+from mockserver.rules.nearest import nearest as nearest_rules
 from mockserver.server.live import DEFAULT
 from mockserver.server.routes import Endpoint, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
@@ -234,15 +235,18 @@ class Explanation(Struct, frozen=True):
                 yield from (f"  {line}" for line in (*lines(rule.findings), *map(_counter, rule.counters)))
 
 
-async def explain_call(engine: Engine, call: Call) -> Explanation:
-    """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
+async def explain_call(engine: Engine, call: Call, limit: int | None = None) -> Explanation:
+    """How the engine answers a call now; its counters, scenarios and kept answers stay as they are.
+
+    `limit`: so many rules are compared with it, the nearest first; by default all, in their order.
+    """
     entries = await engine.counters.entries(call.http.namespace)
     known = await whole(engine, call, entries)
     plan = await planned(engine, call, entries)
     failure = plan.outcome if isinstance(plan.outcome, Failure) else None
     why = str(failure) if plan.source == "invalid" or (failure is not None and "cassette" in failure.details) else ""
     singly = singles(known) if len(known.prompts) > 1 else (known,)
-    prompts = [(shown(single.last_user), await _checked(engine.rules, single, entries)) for single in singly]
+    prompts = [(shown(single.last_user), await _checked(engine.rules, single, entries, limit)) for single in singly]
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
 
@@ -296,8 +300,11 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
     }
 
 
-async def _checked(among: Sequence[Rule], call: Call, entries: Entries) -> tuple[CheckedRule, ...]:
+async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: int | None) -> tuple[CheckedRule, ...]:
     rules = suited(among, call)
+    if limit is not None:
+        near = await on_thread(lambda: nearest_rules(rules, call, limit=limit))
+        rules = [each.rule for each in near]
     return await on_thread(lambda: tuple(_check(rule, call, _counters(rule, entries)) for rule in rules))
 
 

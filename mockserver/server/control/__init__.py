@@ -12,7 +12,7 @@ from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.server.access import fields_of, has_token
-from mockserver.server.control import calls, compare, copied, feed, state, trials
+from mockserver.server.control import calls, compare, copied, feed, files, state, trials
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
 from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
@@ -112,9 +112,10 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/ready": {"GET": state.ready},
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
     "/api/feed": {"GET": feed.feed},
-    "/api/rules": {"GET": state.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
+    "/api/rules": {"GET": files.list_rules, "POST": state.add_rules, "DELETE": state.remove_rules},
     "/api/rules/try": {"POST": trials.try_rules},
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
+    "/api/cassette/episodes": {"GET": state.list_episodes},
     "/api/explain": {"POST": calls.explain},
     "/api/compare": {"POST": compare.compare},
     "/api/try": {"POST": trials.try_request},
@@ -127,6 +128,7 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
 ITEMS: Mapping[str, Mapping[str, View]] = {
     "/api/calls/": {"GET": calls.one},
     "/api/rules/": {"DELETE": state.remove_rule},
+    "/api/files/": {"PUT": files.put},
 }
 # What there is below an item, by the same.
 PARTS: Mapping[str, Mapping[str, Mapping[str, View]]] = {

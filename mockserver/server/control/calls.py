@@ -205,15 +205,19 @@ _TURN = 20  # calls that are rendered before other requests have their turn
 
 async def explain(asked: ControlRequest) -> Response:
     secrets: Secrets | None = None
+    content = asked.content()
+    limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise RefusedError(400, '"limit" must be a number of rules, at least 1')
     try:
-        reached, before = reached_in(asked.content(), asked)
+        reached, before = reached_in(content, asked)
         secrets = await on_thread(partial(of_request, reached.http))
         call = await on_thread(partial(reached.call, strict=asked.live.settings.strict))
     except ConfigError as error:
         words = str(error.mistakes[0])
         raise RefusedError(400, words if secrets is None else secrets.text(words)) from error
     engine = asked.live.namespaces.get(call.http.namespace).engine(asked.live.engine)
-    explanation = await explain_call(engine, call)
+    explanation = await explain_call(engine, call, limit)
     return json_response(masked({**before, **_explanation_json(explanation)}, secrets))
 
 

@@ -2,7 +2,7 @@
 
 import json
 from asyncio import Task
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from starlette.responses import Response, StreamingResponse
@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from mockserver.config.errors import Mistake
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
+from mockserver.rules.load import Rule
 from mockserver.server.control.rows import Rows
 from mockserver.server.live import ALL, Live
 from mockserver.state.journal import Journal
@@ -20,6 +21,7 @@ class Looks(Struct):
 
     feeds: int = 0  # that are open
     tasks: set[Task[None]] = field(default_factory=set)  # calls that are sent again
+    remarks: tuple[Sequence[Rule], Mapping[int, list[str]]] | None = None  # on these rules, by the id of each
     _rows: Rows | None = None
 
     def rows(self, journal: Journal) -> Rows:

@@ -9,19 +9,26 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
 
+from msgspec import to_builtins
 from msgspec.structs import replace
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from mockserver import __version__
+from mockserver.cassettes.match import EpisodeIndex, IndexedEpisode
 from mockserver.config.errors import CassetteError, Mistake, MockserverError, SourceLocation
+from mockserver.config.settings import Settings
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
 from mockserver.core.protocols import START, STATE
+from mockserver.core.text import truncate
+from mockserver.dialects import client_configs
 from mockserver.engine.counters import ATTEMPT, TIMES, counters_of_rule
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
+from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import ALL, Namespace, reload
 from mockserver.server.sources import compiled
@@ -46,8 +53,44 @@ async def ready(asked: ControlRequest) -> Response:
             "files": [str(path) for path in asked.live.sources.files],
             "rules": len(asked.live.engine.rules),
             "state": "memory" if asked.live.line is None else "lost" if asked.live.lost else "ok",
+            **(_inside(asked) if asked.trusted else {}),
         }
     )
+
+
+def _inside(asked: ControlRequest) -> dict[str, Json]:
+    """What only those with the token may know."""
+    live, journal = asked.live, asked.live.journal
+    bases = [{"dialect": name, "url": f"{asked.address}{each.mounts[0]}"} for name, each in client_configs().items()]
+    bases.sort(key=lambda base: base["dialect"] != live.settings.dialect)
+    return {
+        "boot": asked.rows.boot,
+        "bases": bases,
+        "settings": _settings(live.settings),
+        "journal": {"calls": len(journal), "bytes": journal.size, "room": journal.room},
+        "problem": problem(live.problem),
+        "writes": live.settings.inspector_writes and bool(live.sources.files),
+    }
+
+
+def _settings(settings: Settings) -> dict[str, Json]:
+    """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
+    usual, found = Settings(), dict[str, Json]()
+    for name in _SHOWN_SETTINGS:
+        value = getattr(settings, name)
+        if value != getattr(usual, name):
+            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else to_builtins(value)
+    if settings.keys is not None:
+        found["keys"] = len(settings.keys)
+    return found
+
+
+_SHOWN_SETTINGS = (
+    *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
+    *("strict", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
+    *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
+    *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
+)
 
 
 async def shown(asked: ControlRequest) -> Response:
@@ -178,6 +221,33 @@ def _cassette_json(asked: ControlRequest, namespace: str) -> dict[str, Json]:
     }
 
 
+async def list_episodes(asked: ControlRequest) -> Response:
+    """The episodes of the cassette, after a number, at most `limit`, and how often each was played."""
+    live, name = asked.live, asked.one_namespace
+    tapes = live.namespaces.get(name).engine(live.engine).tapes
+    library = (tapes if isinstance(tapes, Player) else live.player).loaded
+    after, limit = asked.number("after") or 0, asked.number("limit") or _EPISODES
+    entries = [] if library is None else [entry for entry in library.entries if entry.number > after][:limit]
+    hits = live.journal.hits(name)
+    return json_response({"episodes": await on_thread(lambda: [_episode(entry, library, hits) for entry in entries])})
+
+
+def _episode(entry: IndexedEpisode, library: EpisodeIndex | None, hits: Mapping[str, int]) -> dict[str, Json]:
+    reply, call = entry.reply, None if library is None else library.read(entry.episode)
+    asked = "" if call is None else call.last_user or next((prompt.text for prompt in call.prompts), "")
+    return {
+        "number": entry.number,
+        "source": reply.source,
+        "asked": truncate(asked, 160),
+        "status": reply.status,
+        "frames": None if reply.frames is None else len(reply.frames),
+        "played": hits.get(reply.source, 0),
+    }
+
+
+_EPISODES = 200  # that are listed if no limit is given
+
+
 RECORDS: tuple[str, ...] = get_args(Record)
 
 
@@ -259,16 +329,6 @@ def _placed(document: Document, error: MockserverError, profiles: Profiles) -> S
 
 MOST = 10_000  # rules that a namespace may have of its own
 MOST_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and tables
-
-
-async def list_rules(asked: ControlRequest) -> Response:
-    own, hits = asked.live.namespaces.get(asked.one_namespace), asked.live.journal.hits(asked.namespace)
-    shown = list[Json]()
-    for at, rule in enumerate(own.engine(asked.live.engine).rules):
-        counts = rule.counts or "attempt" in rule.when.uses
-        more = {"added": at < len(own.rules), "hits": hits[rule.source], "counts": counts, "spec": rule.spec}
-        shown.append({"name": rule.name, "source": rule.source, **more})
-    return await on_thread(partial(json_response, {"rules": shown}))
 
 
 async def add_rules(asked: ControlRequest) -> Response:

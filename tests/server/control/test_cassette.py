@@ -136,3 +136,21 @@ def test_what_all_namespaces_have_played() -> None:
         running.chat(text, namespace=namespace)
     running.api("calls", method="DELETE", headers={"x-mockserver-control": "1"})
     assert running.get("cassette?namespace=*") == {"played": {"chat.yaml#1": 2, "chat.yaml#2": 1}}
+
+
+def test_the_episodes_of_a_cassette() -> None:
+    running = server(folder(chat=[ONE, TWO, episode({"messages": 7}, "")]), cassette="chat")
+    running.chat("two")
+    one, two = running.get("cassette/episodes")["episodes"]
+    assert one == {
+        "number": 1,
+        "source": "cassette chat.yaml#1",
+        "asked": "one",
+        "status": 200,
+        "frames": None,
+        "played": 0,
+    }
+    assert (two["asked"], two["played"]) == ("two", 1)
+    assert [each["number"] for each in running.get("cassette/episodes?after=1&limit=5")["episodes"]] == [2]
+    assert [each["number"] for each in running.get("cassette/episodes?limit=1")["episodes"]] == [1]
+    assert server(folder()).get("cassette/episodes") == {"episodes": []}

@@ -63,7 +63,11 @@ def test_rules_are_listed_with_what_they_did(server: ControlledServer, tmp_path:
     server.post("rules", rule("twice", "x", times=2))
     for _ in range(3):
         server.chat("hi")
-    assert server.get("rules")["rules"] == [
+    shown = server.get("rules")["rules"]
+    added, _ = [(each.pop("last_call"), each.pop("remarks"), each.pop("where", None)) for each in shown]
+    assert added == (2, [], None)
+    assert shown[1].pop("text").strip().startswith("- {name: hi")
+    assert shown == [
         {
             "name": "twice",
             "source": "rule api twice",

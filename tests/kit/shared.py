@@ -53,6 +53,8 @@ class RedisServer:
 
         try:
             return self.command("PING") is not None
+        except redis.AuthenticationError:
+            return True
         except redis.RedisError:
             return False
 

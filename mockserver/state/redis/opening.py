@@ -138,7 +138,7 @@ def _reason(error: Exception) -> str:
         (exceptions.ResponseError, "WRONGPASS|NOAUTH|NOPERM|invalid username|AUTH", _LOGIN),
         (exceptions.InvalidResponse, "", "what listens there does not speak Redis"),
         (exceptions.RedisError, "(?i)protocol error", "what listens there does not speak Redis"),
-        (exceptions.TimeoutError | TimeoutError, "", f"no answer within {CONNECT_WITHIN:.0f} s; {_START}"),
+        (exceptions.TimeoutError | TimeoutError, "", f"no answer in time; {_START}"),
         (exceptions.ConnectionError | OSError, "(?i)refused", f"connection refused; {_START}"),
         (exceptions.ConnectionError | OSError, "(?i)name or service|getaddrinfo|nodename|name resol", "unknown host"),
         (exceptions.ConnectionError | OSError, "(?i)no such file", f"there is no such socket; {_START}"),

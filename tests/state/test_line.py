@@ -1,0 +1,168 @@
+"""The line to Redis: what it sends together, and what it says when Redis fails."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from mockserver.core.protocols import Precondition, StateLostError
+from mockserver.state.redis.line import MAX_BATCH, RedisLine
+from mockserver.state.redis.stores import RedisCounters
+from tests.kit.shared import RedisServer, line_to
+
+
+@pytest.fixture
+async def line(shared: RedisServer) -> AsyncIterator[RedisLine]:
+    line = line_to(shared)
+    yield line
+    await line.close()
+
+
+async def test_commands_of_one_turn_leave_together(line: RedisLine) -> None:
+    replies = await asyncio.gather(*[line.send("INCR", "x") for _ in range(2 * MAX_BATCH + 1)])
+    assert replies == [*range(1, 2 * MAX_BATCH + 2)]
+    assert line.trips == 3
+
+
+async def test_a_request_that_is_gone_takes_no_reply_of_others(line: RedisLine) -> None:
+    one, other = line.send("INCR", "x"), line.send("INCR", "x")
+    one.cancel()
+    assert await other == 2
+
+
+async def test_a_script_that_redis_forgot_runs_once(line: RedisLine, shared: RedisServer) -> None:
+    counters = RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    shared.command("SCRIPT", "FLUSH")
+    counts = await asyncio.gather(*[counters.count("a", "x") for _ in range(5)], counters.count("a", "y"))
+    assert counts == [2, 3, 4, 5, 6, 1]
+    assert not line.lost
+
+
+async def test_of_counts_the_latest_are_kept_and_all_keys_expire(line: RedisLine, shared: RedisServer) -> None:
+    counters = RedisCounters(line, recent=50)
+    for number in range(120):
+        await counters.count("a", str(number))
+    await counters.open("a", (Precondition("x", 3, "start", "on"),), None)
+    entries = await counters.entries("a")
+    assert {str(number) for number in range(70, 120)} <= set(entries)
+    assert len(entries) <= 102
+    keys: list[bytes] = shared.command("KEYS", "mockserver:?:*")  # type: ignore[assignment]
+    assert sorted(keys) == [b"mockserver:c:a", b"mockserver:m:a", b"mockserver:n:a"]
+    assert all(0 < int(shared.command("TTL", key.decode())) <= 86_400 for key in keys)
+
+
+async def test_prefixes_are_apart(line: RedisLine, shared: RedisServer) -> None:
+    other = line_to(shared, "team")
+    assert [await RedisCounters(each).count("a", "x") for each in (line, other, line)] == [1, 1, 2]
+    await other.close()
+
+
+class Heard:
+    """What followers of a line are told."""
+
+    def __init__(self, line: RedisLine) -> None:
+        self.events = list[str]()
+        line.on_lost.append(lambda: self.events.append("lost"))
+        line.on_back.append(lambda anew: self.events.append("anew" if anew else "back"))
+
+
+async def fails(counters: RedisCounters, times: int = 3) -> None:
+    for _ in range(times):
+        with pytest.raises(StateLostError):
+            await counters.count("a", "x")
+
+
+async def test_an_outage_is_told_once_and_so_is_its_end(
+    start_redis: Callable[..., RedisServer], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = start_redis()
+    line = line_to(server)
+    heard, counters = Heard(line), RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    server.kill()
+    with caplog.at_level(logging.WARNING, "mockserver"):
+        await fails(counters)
+        assert line.lost
+        server.start()
+        assert await counters.count("a", "x") == 1
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "state lost",
+        "state back, but Redis had lost it",
+    ]
+    assert heard.events == ["lost", "anew"]
+    await line.close()
+
+
+async def test_a_redis_that_was_restarted_with_its_data_goes_on(start_redis: Callable[..., RedisServer]) -> None:
+    server = start_redis("--appendonly", "yes", "--appendfsync", "always")
+    line = line_to(server)
+    heard, counters = Heard(line), RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    server.kill()
+    await fails(counters, 1)
+    server.start()
+    assert await counters.count("a", "x") == 2
+    assert heard.events == ["lost", "back"]
+    await line.close()
+
+
+async def test_a_slow_redis_may_have_counted(line: RedisLine, shared: RedisServer) -> None:
+    heard, counters = Heard(line), RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    shared.command("CLIENT", "PAUSE", "1400")
+    await fails(counters, 1)
+    assert await counters.count("a", "x") in (2, 3)
+    assert heard.events == ["lost", "back"]
+
+
+async def test_a_connection_that_was_cut_is_made_again(line: RedisLine, shared: RedisServer) -> None:
+    counters = RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    shared.command("CLIENT", "KILL", "TYPE", "normal")
+    await fails(counters, 1)
+    assert await counters.count("a", "x") == 2
+
+
+async def test_a_full_redis(line: RedisLine, shared: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+    counters = RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    shared.command("CONFIG", "SET", "maxmemory", "1mb")
+    try:
+        with caplog.at_level(logging.WARNING, "mockserver"):
+            await fails(counters)
+            assert await counters.entries("a") == {"x": "1"}
+            await fails(counters)
+    finally:
+        shared.command("CONFIG", "SET", "maxmemory", "256mb")
+    assert len([record for record in caplog.records if "state lost" in record.message]) == 1
+    assert await counters.count("a", "x") == 2
+
+
+async def test_a_redis_that_became_a_replica(start_redis: Callable[..., RedisServer]) -> None:
+    server = start_redis()
+    line = line_to(server)
+    counters = RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    server.command("REPLICAOF", "127.0.0.1", "1")
+    await fails(counters, 2)
+    server.command("REPLICAOF", "NO", "ONE")
+    assert await counters.count("a", "x") == 2
+    await line.close()
+
+
+async def test_a_state_that_another_release_took_over_stays_lost(line: RedisLine, shared: RedisServer) -> None:
+    counters = RedisCounters(line)
+    await counters.count("a", "x")
+    shared.command("SET", "mockserver:schema", "2")
+    shared.command("CLIENT", "KILL", "TYPE", "normal")
+    await fails(counters)
+    shared.command("SET", "mockserver:schema", "1")
+    assert await counters.count("a", "x") == 2
+
+
+async def test_what_cannot_be_sent_leaves_nobody_waiting(line: RedisLine) -> None:
+    with pytest.raises(StateLostError):
+        await line.send("SET", "x", object())  # type: ignore[arg-type]
+    assert await line.send("GET", "x") is None

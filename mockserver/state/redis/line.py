@@ -27,12 +27,13 @@ class Script(Struct, frozen=True):
 
     text: str
     sha: str
+    writes: bool = True
 
 
-def script(name: str) -> Script:
+def script(name: str, *, writes: bool = True) -> Script:
     """Return the script in the file of this name, beside this module."""
     text = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
-    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest(), writes)
 
 
 JOIN = script("join")
@@ -112,7 +113,7 @@ class RedisLine:
         refused = next((reply for reply in replies if isinstance(reply, Exception)), None)
         if refused is not None:
             self._note_lost(refused)
-        elif self.lost and any(each.script is not None for each in batch):  # what only reads says little
+        elif self.lost and any(each.script is not None and each.script.writes for each in batch):  # it is not full
             self._note_back(anew=False)
         for each, reply in zip(batch, replies, strict=True):
             if not each.reply.done():

@@ -15,8 +15,8 @@ MAX_RECENT = 5_000  # counters in use; when there are as many, they are kept unt
 MAX_BUCKETS = 10_000  # for each namespace
 SLOT_LASTS, RENEWED_EVERY, LOOKED_EVERY = 2.0, 0.5, 0.02  # seconds
 
-_OPEN, _COUNT, _ENTRIES = script("open"), script("count"), script("entries")
-_KEEP, _VALUES, _TURNSTILE = script("keep"), script("values"), script("turnstile")
+_OPEN, _COUNT, _KEEP, _TURNSTILE = map(script, ("open", "count", "keep", "turnstile"))
+_ENTRIES, _VALUES = script("entries", writes=False), script("values", writes=False)
 _RESULTS: Mapping[bytes, Literal["entered", "queued", "no_room", "empty"]] = {
     b"entered": "entered",
     b"queued": "queued",

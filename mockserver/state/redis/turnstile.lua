@@ -52,7 +52,9 @@ elseif order == 'leave' then
   fill()
 elseif order == 'look' then
   fill()
-  if redis.call('ZADD', slots, 'XX', 'CH', precise(now + lasts), place) == 0 then
+  if redis.call('ZSCORE', slots, place) then
+    redis.call('ZADD', slots, precise(now + lasts), place)
+  else
     result = redis.call('ZSCORE', queue, place) and 'queued' or 'no_room'
   end
 else

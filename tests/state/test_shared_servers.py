@@ -1,0 +1,338 @@
+"""Servers that share a state: what they count together, how often they ask Redis, and what they answer without it."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from mockserver.core.seed import monotonic
+from mockserver.server.live import start
+from mockserver.server.run import Running
+from mockserver.server.shared_state import codec, share
+from mockserver.server.sources import Sources
+from tests.kit.cassette_folder import chat, episode, folder
+from tests.kit.local import local
+from tests.kit.processes import serving
+from tests.kit.shared import RedisServer
+
+Rules = Sequence[Any]
+
+
+class Served:
+    """A server in a thread, and a client of it."""
+
+    def __init__(self, running: Running) -> None:
+        self.live, self.address = running.live, running.address
+        self.client = httpx.Client(base_url=running.address, timeout=30)
+
+    @property
+    def trips(self) -> int:
+        assert self.live.line is not None
+        return self.live.line.trips
+
+    def chat(self, text: str = "hi", **more: Any) -> httpx.Response:
+        body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
+        return self.client.post("/v1/chat/completions", json=body)
+
+    def respond(self, text: str = "hi", **more: Any) -> httpx.Response:
+        return self.client.post("/v1/responses", json={"model": "m", "input": text, **more})
+
+    def control(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        return self.client.request(method, f"/__mockserver__/api/{path}", json={} if body is None else body)
+
+
+@contextmanager
+def served(redis: RedisServer, tmp_path: Path, rules: Rules = (), **settings: Any) -> Iterator[Served]:
+    file = tmp_path / "rules.json"
+    file.write_text(json.dumps({"rules": list(rules)}))
+    sources = Sources((file,), {"state": redis.url, "port": 0, **settings}, {})
+    live = start(sources)
+    share(live)
+    with Running(live, sources) as running:
+        one = Served(running)
+        with one.client:
+            yield one
+
+
+def rule(text: str, **more: Any) -> dict[str, Any]:
+    return {"then": {"text": text}, **more}
+
+
+TWICE = [rule(f"{n}", name=f"r{n}", times=1) for n in range(3)]
+BENDS = {"then": {"faults": ["crlf"]}, "times": 9}
+CHANCE = {"then": {"text": "x", "faults": [{"cut": {"probability": 0.0}}]}}
+FAULT = {"then": {"text": "x", "faults": [{"crlf": {"times": 1}}]}}
+ATTEMPT = rule("x", when={"attempt": 2})
+
+
+@pytest.mark.parametrize(
+    ("rules", "settings", "trips"),
+    [
+        ([], {}, 0),
+        ([rule("x")], {}, 0),
+        (TWICE, {}, 1),
+        ([rule("x", state={"is": "start"})], {}, 1),
+        ([BENDS, *TWICE], {}, 2),
+        ([ATTEMPT], {}, 1),
+        ([CHANCE], {}, 1),
+        ([FAULT], {}, 1),
+        ([], {"ids": "unique"}, 1),
+        ([], {"limits": {"requests_per_minute": 99}}, 1),
+        ([], {"limits": {"requests_per_minute": 99, "concurrent_requests": 9}}, 2),  # one of them when it is over
+    ],
+)
+def test_how_often_a_request_asks_redis(
+    shared: RedisServer, tmp_path: Path, rules: Rules, settings: dict[str, Any], trips: int
+) -> None:
+    with served(shared, tmp_path, rules, **settings) as one:
+        for number in range(4):  # those behind the first may be answered from memory, and by the fast path
+            before = one.trips
+            assert one.chat().status_code == 200
+            one.control("GET", "ready")  # by now what was sent after the answer is sent
+            if number:  # before the first one Redis has to learn the scripts
+                assert one.trips - before == trips
+
+
+def test_tokens_are_counted_once_more_when_they_are_known(shared: RedisServer, tmp_path: Path) -> None:
+    with served(shared, tmp_path, limits={"requests_per_minute": 99, "tokens_per_minute": 9999}) as one:
+        one.chat("teach Redis the script")
+        trips = list[int]()
+        for _ in range(2):  # the second is known to need as many
+            before = one.trips
+            one.chat()
+            trips.append(one.trips - before)
+        assert trips == [2, 1]
+
+
+def test_how_often_kept_answers_ask_redis(shared: RedisServer, tmp_path: Path) -> None:
+    with served(shared, tmp_path) as one:
+        first = one.respond().json()["id"]
+        found = list[int]()
+        for ask in (
+            lambda: one.respond(),
+            lambda: one.respond(store=False),
+            lambda: one.respond("more", previous_response_id=first),
+            lambda: one.client.get(f"/v1/responses/{first}"),
+        ):
+            for _ in range(2):
+                before = one.trips
+                assert ask().status_code == 200
+                found.append(one.trips - before)
+        assert found == [1, 1, 0, 0, 2, 2, 2, 2]
+
+
+def test_servers_know_the_answers_of_each_other(shared: RedisServer, tmp_path: Path) -> None:
+    with served(shared, tmp_path) as one, served(shared, tmp_path) as two:
+        for _ in range(3):
+            made = one.respond("remember me").json()
+        assert two.client.get(f"/v1/responses/{made['id']}").json() == made
+        again = two.respond("what?", previous_response_id=made["id"])
+        assert again.status_code == 200
+        assert one.client.get(f"/v1/responses/{again.json()['id']}/input_items").json()["data"]
+        assert two.client.delete(f"/v1/responses/{made['id']}").status_code == 200
+        assert one.client.get(f"/v1/responses/{made['id']}").status_code == 404
+        assert two.control("GET", "state").json()["namespaces"][0]["stored_answers"] == 2
+        assert two.control("POST", "reset").status_code == 200
+        found = one.client.get(f"/v1/responses/{again.json()['id']}")
+        assert found.headers["x-mockserver-source"] == "generated"
+
+
+def test_a_slot_of_another_server_is_waited_for(shared: RedisServer, tmp_path: Path) -> None:
+    limits = {"concurrent_requests": 1, "queue": 1}
+    stated = {"limits": limits, "timing": {"total": "300ms"}}
+    with served(shared, tmp_path, **stated) as one, served(shared, tmp_path, **stated) as two:
+        began = monotonic()
+        found = asyncio.run(at_once([one.address, two.address], "hi", 3))
+        assert Counter(status for status, _ in found) == {200: 2, 503: 1}
+        assert monotonic() - began > 0.58
+        assert one.chat().status_code == 200
+
+
+def test_slots_of_a_server_that_is_gone_are_free_soon(shared: RedisServer, tmp_path: Path) -> None:
+    limits = {"concurrent_requests": 1, "queue": 1}
+    with served(shared, tmp_path, [rule("x")], limits=limits) as one:
+        shared.command("EVAL", "local t = redis.call('TIME') redis.call('ZADD', KEYS[1], t[1] + 1, 'gone')", "1", SLOTS)
+        began = monotonic()
+        assert one.chat().status_code == 200
+        assert monotonic() - began < 5
+
+
+SLOTS = "mockserver:w:default"
+
+
+# --- four processes
+
+
+def cassette() -> Path:
+    replies = [json.dumps({"choices": [{"message": {"content": text}}]}) for text in ("first", "last")]
+    return folder(chat=[episode(chat("tape"), reply) for reply in replies]).path
+
+
+RULES = [
+    rule("counted", name="counted", when={"last_user": "count"}, times=100),
+    *[
+        rule(f"step {n}", name=f"s{n}", when={"last_user": "step"}, state={"is": state, "becomes": f"step {n}"})
+        for n, state in enumerate(["start", *[f"step {n}" for n in range(4)]])
+    ],
+    {"name": "fault", "when": {"last_user": "fault"}, "then": {"text": "x", "faults": [{"drop_usage": {"times": 7}}]}},
+    {"name": "tape", "when": {"last_user": "tape"}, "then": {"cassette": "chat"}},
+]
+SETTINGS = {
+    "ids": "unique",
+    "background_polls": 3,
+    "models": {"*": {}, "limited": {"limits": {"requests_per_day": 30}}},
+    "limits": {"concurrent_requests": 8, "queue": 1000},
+}
+
+
+@pytest.fixture(scope="module")
+def four(running_redis: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The addresses of four processes that share a state."""
+    running_redis.command("FLUSHALL")
+    tapes = cassette()
+    text = json.dumps({"settings": {**SETTINGS, "cassettes": str(tapes)}, "rules": RULES})
+    with ExitStack() as stack:
+        started = [
+            stack.enter_context(serving(tmp_path_factory.mktemp("server"), text, "--state", running_redis.url))
+            for _ in range(4)
+        ]
+        yield [f"http://127.0.0.1:{each.port}" for each in started]
+
+
+async def at_once(addresses: list[str], text: str, count: int, **more: Any) -> list[tuple[int, Any]]:
+    """The statuses and bodies of so many requests that are made at once, of each server as many."""
+    body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
+    async with httpx.AsyncClient(timeout=60) as client:
+
+        async def ask(at: int) -> tuple[int, Any]:
+            found = await client.post(f"{addresses[at % len(addresses)]}/v1/chat/completions", json=body)
+            return found.status_code, found.json()
+
+        return await asyncio.gather(*map(ask, range(count)))
+
+
+def texts(found: list[tuple[int, Any]]) -> Counter[str]:
+    return Counter(body["choices"][0]["message"]["content"] for status, body in found if status == 200)
+
+
+def test_a_hundred_of_four_hundred(four: list[str]) -> None:
+    assert texts(asyncio.run(at_once(four, "count", 400)))["counted"] == 100
+
+
+def test_five_steps(four: list[str]) -> None:
+    found = texts(asyncio.run(at_once(four, "step", 200)))
+    assert {text: n for text, n in found.items() if text.startswith("step")} == {f"step {n}": 1 for n in range(5)}
+
+
+def test_seven_faults(four: list[str]) -> None:
+    found = asyncio.run(at_once(four, "fault", 100))
+    assert sum("usage" not in body for _, body in found) == 7
+
+
+def test_unique_ids(four: list[str]) -> None:
+    found = asyncio.run(at_once(four, "same", 200))
+    assert len({body["id"] for _, body in found}) == 200
+
+
+def test_one_first_episode(four: list[str]) -> None:
+    found = asyncio.run(at_once(four, "tape", 100, model="gpt-4o"))
+    assert texts(found) == {"first": 1, "last": 99}
+
+
+def test_thirty_of_a_day(four: list[str]) -> None:
+    found = asyncio.run(at_once(four, "limited", 100, model="limited"))
+    assert Counter(status for status, _ in found) == {200: 30, 429: 70}
+
+
+def test_three_polls(four: list[str]) -> None:
+    async def polled() -> Counter[str]:
+        async with httpx.AsyncClient(timeout=60) as client:
+            body = {"model": "m", "input": "hi", "background": True}
+            made = (await client.post(f"{four[0]}/v1/responses", json=body)).json()["id"]
+            asks = [client.get(f"{four[n % 4]}/v1/responses/{made}") for n in range(40)]
+            return Counter(each.json()["status"] for each in await asyncio.gather(*asks))
+
+    assert asyncio.run(polled()) == {"in_progress": 3, "completed": 37}
+
+
+# --- answers without a state
+
+
+def test_requests_that_count_get_503_and_others_go_on(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
+    redis = start_redis()
+    rules = [rule("counted", when={"last_user": "count"}, times=9)]
+    with served(redis, tmp_path, rules) as one:
+        kept = one.respond("kept").json()["id"]
+        assert one.chat("free").headers.get("x-mockserver-state") is None
+        redis.kill()
+        lost = one.chat("count")
+        assert (lost.status_code, lost.headers["retry-after"]) == (503, "1")
+        assert lost.headers["x-mockserver-source"] == "state lost"
+        assert lost.json()["error"]["message"].startswith("The shared state of mockserver is out of reach")
+        for _ in range(4):
+            free = one.chat("free")
+            assert (free.status_code, free.headers["x-mockserver-state"]) == (200, "lost")
+        assert [one.respond("kept").status_code, one.respond(store=False).status_code] == [503, 200]
+        assert one.client.get(f"/v1/responses/{kept}").status_code == 503
+        claude = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "count"}]}
+        assert one.client.post("/anthropic/v1/messages", json=claude).json()["error"]["type"] == "overloaded_error"
+        refused = one.control("POST", "reset")
+        assert (refused.status_code, refused.json()["error"][:12]) == (503, "state lost: ")
+        assert one.control("GET", "ready").json()["state"] == "lost"
+        assert one.control("GET", "calls").status_code == 200
+        redis.start()
+        assert one.chat("count").headers.get("x-mockserver-state") is None
+        assert one.chat("free").headers.get("x-mockserver-state") is None
+        assert one.control("GET", "ready").json()["state"] == "ok"
+
+
+def test_limits_without_a_state(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
+    redis = start_redis()
+    limits = {"requests_per_minute": 99, "concurrent_requests": 1}
+    with served(redis, tmp_path, [rule("x")], limits=limits) as one:
+        for _ in range(3):
+            assert one.chat().status_code == 200
+        redis.kill()
+        assert [one.chat().headers["x-mockserver-source"] for _ in range(2)] == ["state lost"] * 2
+        redis.start()
+        assert [one.chat().status_code for _ in range(2)] == [200, 200]
+
+
+# --- kept answers as bytes
+
+
+def test_kept_answers_are_read_as_they_were_written() -> None:
+    server = local(
+        "rules: [{when: {last_user: tools}, then: {tool_calls: [{name: f, arguments: {a: [1, 2.5, null]}}]}}]"
+    )
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "array"}}}}
+    for body in (
+        {"input": "hi", "metadata": {"a": "b"}, "stop": ["x"]},
+        {"input": "tools", "tools": [tool], "background": True},
+        {"input": [{"role": "user", "content": [{"type": "input_text", "text": "ö 🙂"}, image]}], "top_logprobs": 2},
+        {"input": "big", "max_output_tokens": 16, "tools": [{**tool, "parameters": {"maximum": 10**30}}]},
+    ):
+        assert server.ask("/v1/responses", {"model": "m", **body}).status == 200
+    messages = {"messages": [{"role": "user", "content": "hi"}], "store": True, "logprobs": True, "n": 2}
+    assert server.ask("/v1/chat/completions", {"model": "m", **messages}).status == 200
+    engine = server.live.engine
+    write, read = codec(engine.policy.tokenizer)
+    kept = asyncio.run(engine.memory.shelf.values("default"))
+    assert len(kept) == 5
+    assert [read(write(stored)) for stored in kept] == list(kept)
+
+
+def test_what_is_no_kept_answer_is_refused() -> None:
+    _, read = codec(local().live.engine.policy.tokenizer)
+    import msgspec
+
+    for plain in (["Path", {"a": 1}], ["Call", {"part_tokens": "os:system", "model": "m"}]):
+        with pytest.raises((KeyError, ValueError)):
+            read(msgspec.msgpack.encode(plain))

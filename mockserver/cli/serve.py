@@ -47,14 +47,15 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
     given = sources(rules, flags)
     live = start(given)
-    if live.settings.workers > 1:
-        from mockserver.server.workers import check_stateless, run_workers
-
-        check_stateless(live.settings.workers, live.settings, live.engine)
-    elif live.settings.state != "memory":
+    if live.settings.state != "memory":
         from mockserver.server.shared_state import share
 
         share(live)
+    if live.settings.workers > 1:
+        from mockserver.server.workers import check_stateless, run_workers
+
+        if live.fleet is None:
+            check_stateless(live.settings.workers, live.settings, live.engine)
     say = log_server(live)
     allow_open_files()
     listener = bind(live.settings.host, live.settings.port)
@@ -88,7 +89,8 @@ def banner(live: Live, given: Sources, port: int) -> str:
     rules = f"{plural(len(live.engine.rules), 'rule')} from {files}" if files else "no rules"
     first = f"mockserver listens on {address}  ({rules}; {otherwise})"
     several = live.settings.workers > 1
-    workers = [f"  {live.settings.workers} workers, which share nothing: answers are not stored"] if several else []
+    alone = ", which share nothing: answers are not stored" if live.fleet is None else ""
+    workers = [f"  {live.settings.workers} workers{alone}"] if several else []
     return "\n".join((first, *workers, *_recording(live), *bases, *_inspector(live, address), *warnings(live)))
 
 

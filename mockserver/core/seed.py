@@ -5,6 +5,7 @@ The only module that may import `random`, `time`, `uuid` or `secrets`; this rule
 
 import secrets
 import time
+from functools import partial
 from hashlib import blake2b
 from random import Random as Random  # the type of a stream, for modules that may not import `random`
 
@@ -64,6 +65,8 @@ def token() -> str:
     return secrets.token_urlsafe(24)
 
 
+# The same, but it runs on while the machine sleeps or the process is stopped.
+boottime = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 monotonic = time.perf_counter  # seconds on a monotonic clock, for durations
 worked = time.thread_time  # seconds that this thread has spent on a processor
 wall = time.time  # Unix seconds by the real clock

@@ -12,10 +12,12 @@ A template is used once the handler has sent a second request exactly the bytes 
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Protocol
+from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,7 +35,7 @@ from mockserver.engine.answer import drawn
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 from mockserver.server.body_shapes import Shapes
-from mockserver.server.live import Live, Prepared
+from mockserver.server.live import DEFAULT, Live, Prepared
 
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
@@ -397,6 +399,18 @@ class FastPath:
         self._known[data] = known
         if len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]
+
+
+class SharedFastPath(FastPath):
+    """The same where servers share a state: it answers in namespaces only of which nothing new is to be read."""
+
+    def answer(self, data: bytes, connection: Connection) -> bool:
+        named, fleet = _NAMED.match(data), self._live.fleet
+        namespace = DEFAULT if named is None else unquote(named[1].decode("latin-1"))
+        return fleet is not None and fleet.is_current(namespace) and super().answer(data, connection)
+
+
+_NAMED = re.compile(rb"[A-Z]+ /ns/([^/ ]+)")
 
 
 def _is_simple(prepared: Prepared) -> bool:

@@ -48,7 +48,7 @@ from mockserver.server.cassette_store import replayed
 from mockserver.server.client_environment import home
 from mockserver.server.fast_path import LESSON, Lesson
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
-from mockserver.server.live import DEFAULT, Live, Prepared
+from mockserver.server.live import DEFAULT, Live, Prepared, Sharing
 from mockserver.server.masking import of_request
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
@@ -84,8 +84,11 @@ class Handler(Struct, eq=False):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         live, namespace = self.live, scope["path_params"].get("namespace", DEFAULT)
+        behind = (
+            None if live.fleet is None or live.fleet.is_current(namespace) else await _behind(live.fleet, namespace)
+        )
         journal = live.journal  # a reset may replace it during this request
-        exchange = self._open(scope, namespace, journal)
+        exchange = _row(self, scope, namespace, journal)
         lent = scope.get("extensions", _NOTHING)
         line = Line(receive, send, lent.get(WIRE), lent.get(FAST_PATH), in_process=lent.get(IN_PROCESS))
         reservation, limiter = None, live.limiter
@@ -94,7 +97,10 @@ class Handler(Struct, eq=False):
             reservation = Reservation(limiter, namespace, headers, receive, patient=patient)
         ended = CLIENT_LEFT
         try:
-            prepared = await self._prepared(scope, receive, exchange, reservation)
+            if behind is None:
+                prepared = await self._prepared(scope, receive, exchange, reservation)
+            else:
+                prepared = self._refused(snapshot(scope, b"", namespace), behind, None)
             if prepared.plan is HOME:  # a look at the server is no call
                 journal.forget(exchange)
             if isinstance(prepared.plan.outcome, Forward):
@@ -157,13 +163,6 @@ class Handler(Struct, eq=False):
         except Failure as failure:
             return await _run(partial(self._refused, http, failure, call), large=len(http.body) > LARGE)
         return prepared
-
-    def _open(self, scope: Scope, namespace: str, journal: Journal) -> Exchange:
-        exchange = journal.open(scope["method"], path_of(scope), self.dialect.name, namespace)
-        exchange.query, exchange.headers = scope["query_string"], scope["headers"]
-        if (operation := operation_for(exchange.method, self.operations)) is not None:
-            exchange.operation = operation.name
-        return exchange
 
     async def _prepared(
         self, scope: Scope, receive: Receive, exchange: Exchange, reservation: Reservation | None
@@ -311,6 +310,25 @@ def _actions(handler: Handler, prepared: Prepared, limits: Headers, exchange: Ex
         exchange.unaffected = True
 
     return apply_faults(actions, faults, error, streamed=streamed, head=head, on_unchanged=note_unchanged)
+
+
+def _row(handler: Handler, scope: Scope, namespace: str, journal: Journal) -> Exchange:
+    exchange = journal.open(scope["method"], path_of(scope), handler.dialect.name, namespace)
+    exchange.query, exchange.headers = scope["query_string"], scope["headers"]
+    if (operation := operation_for(exchange.method, handler.operations)) is not None:
+        exchange.operation = operation.name
+    return exchange
+
+
+async def _behind(fleet: Sharing, namespace: str) -> Failure | None:
+    """Read what others have changed in a namespace; return why that is not possible."""
+    try:
+        await fleet.catch_up(namespace)
+    except StateLostError:
+        return _STATE_LOST
+    except Failure as failure:
+        return failure
+    return None
 
 
 async def _counted_again(prepared: Prepared, reservation: Reservation | None, engine: Engine) -> Prepared:

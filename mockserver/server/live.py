@@ -7,10 +7,11 @@ go by its name in places of their own; `Namespaces.evicted` names those that mus
 import logging
 from asyncio import Lock, Semaphore
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"  # the namespace of a path that names none
 ALL = "*"
+ADDED = "api"  # how reports call what no file holds: `rule api flaky`
 LONGEST = 100  # characters of a name
 
 
@@ -98,6 +100,8 @@ class Namespace(Struct):
     timed: bool = True  # answers take their time
     named: int = 0  # rules that got a name because they came without one
     choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
+    cleared: int = 0  # with shared state: the revision of the latest reset
+    forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
     _made: tuple[tuple[object, ...], Engine] | None = None  # what the engine was made from, and that engine
 
     def engine(self, base: Engine) -> Engine:
@@ -146,6 +150,10 @@ class Namespaces:
         """The namespace of this name; one that is not in use is as if new, and is not kept."""
         return self._spaces.get(name) or Namespace(timed=self._timed)
 
+    def put(self, name: str, space: Namespace) -> None:
+        self.touch(name)
+        self._spaces[name] = space
+
     def drop(self, name: str) -> None:
         self._spaces.pop(name, None)
 
@@ -164,10 +172,36 @@ class Namespaces:
 
 
 class Worker(Struct, frozen=True):
-    """Which of several worker processes this is, from 1. They share nothing."""
+    """Which of several worker processes this is, from 1. Without a fleet they share nothing."""
 
     number: int
     count: int
+
+
+class Sharing(Protocol):
+    """The servers that share a state, as far as each needs to know them; `server/fleet.py` says more."""
+
+    def is_current(self, namespace: str) -> bool:
+        """Whether nothing has changed in a namespace since it was read."""
+
+    async def catch_up(self, namespace: str) -> None:
+        """Read what has changed. Raises StateLostError, or Failure if this release cannot read it."""
+
+    def change(self, namespace: str) -> AbstractAsyncContextManager[Namespace]:
+        """A copy of a namespace, to be changed."""
+
+    async def reset(self, namespace: str) -> None:
+        """Forget all of a namespace at all servers."""
+
+    def forget(self, namespace: str) -> None:
+        """Forget what was read of a namespace."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Take part while the block runs."""
+
+    @property
+    def slot(self) -> int:
+        """The number of this server, in which its calls' numbers end."""
 
 
 class Live(Struct):
@@ -190,6 +224,7 @@ class Live(Struct):
     line: "RedisLine | None" = None  # to the state that is shared with other servers
     problem: tuple[Mistake, ...] = ()  # of the last reload
     worker: Worker | None = None  # if there are several
+    fleet: Sharing | None = None  # the servers that share the state
     check_reload: Callable[[Settings, Engine], None] | None = None  # raises ConfigError for what cannot be swapped in
     _limiter: Limiter = field(default_factory=Limiter)
     _limited: Settings | None = None  # that the limiter is configured by
@@ -225,6 +260,12 @@ class Live(Struct):
         self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
         self._limited = None
 
+    def swap(self, settings: Settings, engine: Engine) -> tuple[str, ...]:
+        """Go on with these; return the names of changed settings that need a restart."""
+        kept = {name: getattr(self.settings, name) for name in AT_START}
+        self.settings, self.engine = settings.model_copy(update=kept), engine
+        return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
+
     def timed(self, namespace: str) -> bool:
         return self.namespaces.get(namespace).timed
 
@@ -235,9 +276,27 @@ class Live(Struct):
         timed = self.timed(namespace) if prepared.timed is None else prepared.timed
         return prepared.pace if timed else AT_ONCE
 
+    @asynccontextmanager
+    async def change(self, namespace: str) -> AsyncIterator[Namespace]:
+        """What a namespace has of its own, to be changed; with shared state, all servers know once the block ends."""
+        if self.fleet is None:
+            space = self.namespaces.touch(namespace)
+            await self.forget_evicted()
+            yield space
+        else:
+            async with self.fleet.change(namespace) as space:
+                yield space
+
     async def forget(self, namespace: str) -> None:
+        self._forget_here(namespace)
+        await self.forget_counted(namespace)
+
+    def _forget_here(self, namespace: str) -> None:
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
+
+    async def forget_counted(self, namespace: str) -> None:
+        """Forget what may be shared: counters, limits and kept answers."""
         await self._limiter.turnstile.clear(namespace)  # requests that are being served keep their slots
         await self.counters.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
@@ -251,10 +310,11 @@ class Live(Struct):
     async def forget_evicted(self) -> None:
         while self.namespaces.evicted:
             namespace = self.namespaces.evicted.pop()
-            if self.line is None:
+            if self.fleet is None:
                 await self.forget(namespace)
             else:  # others may use what is shared; it goes when nobody has for a day
-                self.journal.clear(namespace)
+                self.fleet.forget(namespace)
+                self._forget_here(namespace)
 
     @property
     def limiter(self) -> Limiter | None:
@@ -359,9 +419,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
             live.problem = error.mistakes
             raise
         live.problem = ()
-        kept = {name: getattr(live.settings, name) for name in AT_START}
-        live.settings, live.engine = settings.model_copy(update=kept), engine
-        return tuple(name for name in AT_START if getattr(settings, name) != kept[name])
+        return live.swap(settings, engine)
 
 
 async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:

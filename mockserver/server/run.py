@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from threading import Event, Thread
 from types import FrameType, TracebackType
 from typing import TypeVar
@@ -21,7 +21,7 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import DefaultDialect
-from mockserver.server.fast_path import FastPath
+from mockserver.server.fast_path import FastPath, SharedFastPath
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
@@ -115,7 +115,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int, drain: float 
             refusal(live),
             Deadlines(drain=drain),
             unread=live.unsent,
-            fast_path=None if live.settings.cors else FastPath(live),
+            fast_path=None if live.settings.cors else (FastPath if live.fleet is None else SharedFastPath)(live),
         ),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",
@@ -134,7 +134,8 @@ def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifesp
     async def lifespan(_: Router) -> AsyncIterator[None]:
         watched = live.settings.reload and (sources.files or live.settings.cassette)
         task = asyncio.create_task(watch(live, sources, say)) if watched else None
-        yield
+        async with nullcontext() if live.fleet is None else live.fleet.running():
+            yield
         if task is not None:
             task.cancel()
             with suppress(asyncio.CancelledError):

@@ -16,27 +16,40 @@ from mockserver.config.errors import ConfigError
 from mockserver.core import call, episode, http, plan
 from mockserver.core.plan import Failure, Stored
 from mockserver.core.tokens import Tokenizer
+from mockserver.server.fleet import Fleet
 from mockserver.server.live import Live
-from mockserver.state.redis.opening import UnusableStateError, address, opened
+from mockserver.state.redis.line import RedisLine
+from mockserver.state.redis.opening import Address, UnusableStateError, address, opened
 from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
 
 
 def share(live: Live) -> None:
     """Remember from now on in the state that the settings name. Raises ConfigError if it cannot be used."""
-    settings, shown = live.settings, "--state"
+    from mockserver.server.control.gather import own_answer
+
+    settings = live.settings
     if settings.record != "none":
         raise ConfigError(f"record is {settings.record}, but recording needs one process; leave --state out")
+    if live.control_token is not None and settings.control_token is None:
+        raise ConfigError(f"servers that share a state need the same token at {settings.host}: set --control-token")
+    where, line = check_state(settings.state)
+    answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
+    shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
+    live.share(line, RedisCounters(line), shelf, RedisTurnstile(line))
+    live.fleet = Fleet(live, line, where.connection, own_answer)
+
+
+def check_state(url: str) -> tuple[Address, RedisLine]:
+    """Where a state is, and the line to it. Raises ConfigError if it cannot be used."""
+    shown = "--state"
     try:
-        where = address(settings.state)
+        where = address(url)
         shown = f"--state {where.shown}"
-        line = opened(where)
+        return where, opened(where)
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:
         raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver[redis]"') from None
-    answers = codec(lambda model: live.engine.policy.tokenizer(model))  # of a reloaded engine, too
-    shelf = RedisShelf(line, answers, count=settings.stored_answers, size=settings.stored_bytes)
-    live.share(line, RedisCounters(line), shelf, RedisTurnstile(line))
 
 
 def codec(tokenizer: Callable[[str], Tokenizer]) -> tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]:

@@ -28,10 +28,11 @@ from mockserver.server.cassette_store import Player, file_of
 from mockserver.server.limits import Limiter
 from mockserver.server.live import Live, Worker, compose, start
 from mockserver.server.run import DRAIN, GRACE, configured, watching
+from mockserver.server.shared_state import check_state, share
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.state.in_memory import MemoryCounters
 
-_PATIENCE = 30  # seconds that a worker may take to start, or to answer its parent
+_PATIENCE, _SILENT = 30, 5  # seconds that a successor may take to start, and a worker to answer its parent
 
 log = logging.getLogger("mockserver")
 Prepare = Callable[[Live], Callable[[str], None]]  # makes a worker log; returns what prints its messages
@@ -83,7 +84,7 @@ class _WorkerConfig(uvicorn.Config):
     """uvicorn's configuration; pickled it is the sources and a number, from which a worker makes all else."""
 
     def __init__(self, sources: Sources, worker: Worker, prepare: Prepare, token: str) -> None:
-        super().__init__("mockserver", workers=worker.count, log_config=None, timeout_worker_healthcheck=_PATIENCE)
+        super().__init__("mockserver", workers=worker.count, log_config=None, timeout_worker_healthcheck=_SILENT)
         self.sources, self.worker, self.prepare, self.token = sources, worker, prepare, token
         self.next_number: Callable[[], int] = lambda: worker.number
 
@@ -107,11 +108,16 @@ class _WorkerConfig(uvicorn.Config):
 
 
 def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
-    """What one worker runs with. It keeps no answers, as the others would not know them. Raises MockserverError."""
+    """What one worker runs with. Without shared state it keeps no answers. Raises MockserverError."""
+    live = start(sources)
+    live.worker, live.made_token = worker, token
+    if live.settings.state != "memory":
+        share(live)
+        return live
     live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
-    check = partial(check_stateless, worker.count)
-    check(live.settings, live.engine)
-    live.worker, live.made_token, live.check_reload = worker, token, check
+    live.check_reload = partial(check_stateless, worker.count)
+    live.check_reload(live.settings, live.engine)
+    live.worker, live.made_token = worker, token
     return live
 
 
@@ -145,11 +151,17 @@ class _Supervisor(Multiprocess):
     def handle_hup(self) -> None:
         if self._compiles("workers are not"):
             self._replaced = count(1)
+            self.config.timeout_worker_healthcheck = _PATIENCE
             super().handle_hup()
+            self.config.timeout_worker_healthcheck = _SILENT
 
     def _compiles(self, what: str) -> bool:
         try:
-            check_stateless(self.config.workers, *compose(self.config.sources, MemoryCounters()))
+            settings, engine = compose(self.config.sources, MemoryCounters())
+            if settings.state == "memory":
+                check_stateless(self.config.workers, settings, engine)
+            else:
+                check_state(settings.state)
         except MockserverError as error:
             said = f"{what} replaced: {error.mistakes[0]}"
             if said != self._said:

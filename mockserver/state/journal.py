@@ -98,7 +98,7 @@ class Journal:
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
-        self._last = 0
+        self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.size = 0  # approximate bytes of all rows
         self.on_close, self.keeps_calls = on_close, False
@@ -113,7 +113,7 @@ class Journal:
     def enter(self, exchange: Exchange) -> None:
         """Number a row and add it."""
         namespace = exchange.namespace
-        exchange.seq = self._last = self._last + 1
+        exchange.seq = self._last = self._last + self._step
         self.tally.open += 1
         page = self._pages.get(namespace)
         if page is None:
@@ -125,6 +125,11 @@ class Journal:
         rows.append(exchange)
         if len(rows) > self.count:
             page.drop()
+
+    def number_from(self, first: int, step: int) -> None:
+        """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
+        if (self._step, self._last % step) != (step, first % step) or self._last < first:
+            self._last, self._step = first, step
 
     def close(self, exchange: Exchange, ended: str) -> None:
         exchange.ended = ended

@@ -24,7 +24,7 @@ class Control(Struct, frozen=True):
     looks: Looks = field(default_factory=Looks)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.live.worker is not None:
+        if self.live.worker is not None and self.live.fleet is None:
             send = _naming(self.live.worker, send)
         try:
             response = await self._answer(scope, receive)
@@ -56,8 +56,9 @@ class Control(Struct, frozen=True):
         if method not in views:
             allow = ", ".join(views)
             raise RefusedError(405, f"{CONTROL}{path} takes {allow}, not {method}", headers={"allow": allow})
-        if self.live.worker is not None and method != "GET" and path != "/api/explain":
-            raise RefusedError(409, _SHARE_NOTHING.format(count=self.live.worker.count))
+        alone = self.live.worker if self.live.fleet is None else None
+        if alone is not None and method != "GET" and path not in CHANGELESS:
+            raise RefusedError(409, _SHARE_NOTHING.format(count=alone.count))
         query = query_from(scope["query_string"])
         namespace = query.get("namespace", DEFAULT)
         if namespace != ALL and not allowed(namespace):
@@ -72,7 +73,11 @@ class Control(Struct, frozen=True):
             *(self.live, namespace, query, item, body, fields.get("content-type", "")),
             *(address, trusted, self.looks),
         )
-        return await views[method](asked)
+        if self.live.fleet is None:
+            return await views[method](asked)
+        from mockserver.server.control.gather import shared
+
+        return await shared(asked, views[method])
 
 
 def _page(method: str, path: str, scope: Scope) -> Response:
@@ -138,6 +143,8 @@ PARTS: Mapping[str, Mapping[str, Mapping[str, View]]] = {
         "again": {"POST": trials.again},
     },
 }
+# What may be posted to a server that shares nothing with the other workers.
+CHANGELESS = ("/api/explain", "/api/compare", "/api/rules/try", "/api/try")
 PATHS = (
     *VIEWS,
     "/api/calls/{number}",

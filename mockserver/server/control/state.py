@@ -3,8 +3,9 @@
 No label of a metric holds text of a request, so that clients cannot fill the memory with names.
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
@@ -30,7 +31,7 @@ from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
 from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.live import ALL, Namespace, reload
+from mockserver.server.live import ADDED, ALL, Namespace, reload
 from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
 
@@ -110,15 +111,16 @@ async def timing(asked: ControlRequest) -> Response:
     on = asked.table("on").get("on")
     if not isinstance(on, bool):
         raise RefusedError(400, 'the body must be {"on": true} or {"on": false}')
-    namespace = await _in_use(asked)
-    asked.live.namespaces.get(namespace).timed = on
+    namespace = asked.one_namespace
+    async with asked.live.change(namespace) as space:
+        space.timed = on
     return json_response({"namespace": namespace, "timing": on})
 
 
 async def reset(asked: ControlRequest) -> Response:
     names = asked.namespaces
     for name in names:
-        await asked.live.forget(name)
+        await (asked.live.forget if asked.live.fleet is None else asked.live.fleet.reset)(name)
     return json_response({"reset": list(names)})
 
 
@@ -184,6 +186,8 @@ async def play_cassette(asked: ControlRequest) -> Response:
         chosen = await on_thread(partial(_chosen, live.player, name, record))
     except CassetteError as error:
         raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes[1:] and error.mistakes) from error
+    if asked.live.fleet is not None and record != "none":
+        raise RefusedError(409, 'servers that share a state do not record; leave "record" out')
     return await _playing(asked, chosen.choice)
 
 
@@ -198,8 +202,9 @@ async def unplay_cassette(asked: ControlRequest) -> Response:
 
 
 async def _playing(asked: ControlRequest, choice: CassetteChoice | None) -> Response:
-    namespace = await _in_use(asked)
-    asked.live.namespaces.get(namespace).choice = choice
+    namespace = asked.one_namespace
+    async with asked.live.change(namespace) as space:
+        space.choice = choice
     return json_response(_cassette_json(asked, namespace))
 
 
@@ -251,9 +256,6 @@ _EPISODES = 200  # that are listed if no limit is given
 RECORDS: tuple[str, ...] = get_args(Record)
 
 
-FILE = "api"  # how reports call what no file holds: `rule api flaky`
-
-
 def rules_of(asked: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
     """The rules of the body, and how many names they got, after `named` before. Raises RefusedError."""
     document, given = _named(_document(asked), named)
@@ -291,12 +293,12 @@ class _Outline(Document, frozen=True):
 
 def _document(asked: ControlRequest) -> Document:
     try:
-        document = read(asked.body, FILE, MOST_VALUES) if "yaml" in asked.kind else Document.of(asked.content(), FILE)
+        document = read(asked.body, ADDED, MOST_VALUES) if "yaml" in asked.kind else Document.of(asked.content(), ADDED)
     except MockserverError as error:
         raise refused(error.mistakes) from error
     data = document.data
     if isinstance(data, Mapping) and "rules" not in data and ("then" in data or "when" in data):
-        return Document.of({"rules": [data]}, FILE)
+        return Document.of({"rules": [data]}, ADDED)
     if isinstance(data, Mapping) and data.get("settings"):
         raise RefusedError(400, 'settings belong in a file or in flags; take "settings" out of the body')
     return document
@@ -321,7 +323,7 @@ def _named(document: Document, named: int) -> tuple[Document, int]:
 def _placed(document: Document, error: MockserverError, profiles: Profiles) -> Sequence[Mistake]:
     if not any(mistake.place is not None for mistake in error.mistakes):
         try:
-            compiled((_Outline(document.data, FILE),), profiles)
+            compiled((_Outline(document.data, ADDED),), profiles)
         except MockserverError as again:
             return again.mistakes
     return error.mistakes
@@ -337,46 +339,50 @@ async def add_rules(asked: ControlRequest) -> Response:
     async with live.changing:
         rules, named = await on_thread(partial(rules_of, asked, live.namespaces.get(name).named))
         _check_names(rules, live.namespaces.get(name), live.engine.rules, replace=replaces)
-        space, names = live.namespaces.touch(name), [rule.name for rule in rules]
-        await live.forget_evicted()
+        names = [rule.name for rule in rules]
         own = frozenset(names)
-        gone = [rule for rule in space.rules if rule.name in own]
-        space.named += named
-        space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
-        await _uncount(asked, gone)
+        async with live.change(name) as space:
+            gone = [rule for rule in space.rules if rule.name in own]
+            space.named += named
+            space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
+            await _uncount(asked, space, gone)
         await on_thread(partial(space.engine, live.engine))  # indexes the rules, which the next call needs
         return json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
 
 
 async def remove_rule(asked: ControlRequest) -> Response:
     space = asked.live.namespaces.get(asked.one_namespace)
-    found = [rule for rule in space.rules if rule.name == asked.item]
-    if not found:
+    if not any(rule.name == asked.item for rule in space.rules):
         raise RefusedError(404, _missing(asked.item, space, asked.live.engine.rules))
-    return await _removed(asked, space, found)
+    return await _removed(asked, {asked.item})
 
 
 async def remove_rules(asked: ControlRequest) -> Response:
-    space = asked.live.namespaces.get(asked.one_namespace)
-    return await _removed(asked, space, space.rules)
+    return await _removed(asked, None)
 
 
-async def _removed(asked: ControlRequest, space: Namespace, gone: Sequence[Rule]) -> Response:
-    names = {rule.name for rule in gone}
-    space.rules = tuple(rule for rule in space.rules if rule.name not in names)
-    await _uncount(asked, gone)
+async def _removed(asked: ControlRequest, names: Container[str] | None) -> Response:
+    """Remove the rules of these names; None: all."""
+    async with asked.live.change(asked.one_namespace) as space:
+        gone = [rule for rule in space.rules if names is None or rule.name in names]
+        space.rules = tuple(rule for rule in space.rules if names is not None and rule.name not in names)
+        await _uncount(asked, space, gone)
     return json_response({"removed": [rule.name for rule in gone]})
 
 
-async def _uncount(asked: ControlRequest, rules: Iterable[Rule]) -> None:
+async def _uncount(asked: ControlRequest, space: Namespace, rules: Iterable[Rule]) -> None:
     """Reset the counters of removed rules: one that is added again by the same name starts over."""
     live, namespace = asked.live, asked.namespace
     counted, gone = await live.counters.entries(namespace), list[str]()
     for rule in rules:
-        live.journal.hits(namespace).pop(rule.source, None)
+        if live.fleet is None:
+            live.journal.hits(namespace).pop(rule.source, None)
         if rule.counts or rule.then.order_dependent:
             gone += counters_of_rule(rule.name, counted)
-    await live.counters.forget(namespace, gone)
+    if live.fleet is None:
+        await live.counters.forget(namespace, gone)
+    else:
+        space.forgotten = tuple(gone)  # in one step with the change
 
 
 def _check_names(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
@@ -411,7 +417,20 @@ async def metrics(asked: ControlRequest) -> Response:
         raise RefusedError(501, 'metrics need the extra "metrics": pip install "mockserver[metrics]"') from error
     registry = CollectorRegistry()
     registry.register(Tallies(asked.live.journal))
-    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+    text = generate_latest(registry)
+    live = asked.live
+    if live.fleet is not None:
+        text = _labelled(text, live.fleet.slot)
+    elif live.worker is not None:
+        text = _labelled(text, live.worker.number) + b"# Only of this worker: without shared state it knows no other.\n"
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+def _labelled(text: bytes, worker: int) -> bytes:
+    """Every series with a label for the worker."""
+    label = b'worker="%d"' % worker
+    more = lambda found: found[1] + b"{" + label + (b"," if found[2] else b"}") + found[3]  # noqa: E731
+    return re.sub(rb"(?m)^(\w+)(\{?)(.*)$", more, text)
 
 
 class Tallies:

@@ -1,0 +1,267 @@
+"""Control requests where several servers share a state: changes hold for all of them, and calls and counts are of all.
+
+What the journals say is asked of every server; each runs its own view, and the answers are put together here.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from mockserver.config.errors import MockserverError
+from mockserver.core.json import Json
+from mockserver.core.protocols import StateLostError
+from mockserver.engine.offload import on_thread
+from mockserver.server.control import calls, copied, files, state, trials
+from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, json_response, number
+from mockserver.server.fleet import ConflictError, Fleet
+from mockserver.server.live import ALL, Live, compose
+from mockserver.state.redis.fleet import SLOTS
+
+_TRIES = 20  # of a change that others come before
+
+
+async def shared(asked: ControlRequest, view: View) -> Response:
+    """Answer a control request for all servers. Raises RefusedError."""
+    fleet = asked.live.fleet
+    assert isinstance(fleet, Fleet)  # noqa: S101  # the caller has looked
+    try:
+        if view in MERGES or view is state.metrics:
+            return await _gathered(asked, view, fleet)
+        if (slot := _slot(asked, view)) is not None:
+            return await _elsewhere(asked, view, fleet, slot)
+        if view is state.reload_files:
+            return await _reloaded(asked, fleet)
+        for _ in range(_TRIES):
+            try:
+                if view is state.reset and asked.namespace == ALL:
+                    return await _reset(asked, fleet)
+                if asked.namespace != ALL:
+                    await fleet.catch_up(asked.namespace)
+                return await view(asked)
+            except ConflictError:
+                continue
+    except StateLostError as error:
+        raise RefusedError(503, f"state lost: {error}; nothing was changed") from error
+    raise RefusedError(409, "others change this namespace all the time; nothing was changed")
+
+
+async def _gathered(asked: ControlRequest, view: View, fleet: Fleet) -> Response:
+    question = _question(asked, view)
+    if "since" in asked.query:
+        since = asked.number("since") or 0
+        found, _ = await fleet.ask({"at": since}, [since % SLOTS])
+        question["since_at"] = found.get(since % SLOTS)
+    answers, missing = await fleet.ask(question)
+    for answer in answers.values():
+        if answer["status"] >= 400:
+            return _response(answer)
+    contents = {slot: answer["body"] for slot, answer in answers.items() if answer["status"] == 200}
+    own = fleet.member.slot
+    ordered = sorted(contents, key=lambda slot: (slot != own, slot))
+    if not ordered:
+        raise StateLostError("no server has answered")
+    if view is state.metrics:
+        text = _metrics([contents[slot].encode("latin-1").decode() for slot in ordered])
+        return Response(text, media_type=answers[ordered[0]]["type"])
+    read = lambda: MERGES[view]([json.loads(contents[slot].encode("latin-1")) for slot in ordered], asked)  # noqa: E731
+    merged = await on_thread(read)
+    if missing:
+        merged["missing"] = missing
+    if asked.switch("compact"):
+        return Response(json.dumps(merged, separators=(",", ":")) + "\n", media_type="application/json")
+    return json_response(merged)
+
+
+def _question(asked: ControlRequest, view: View) -> dict[str, Json]:
+    body = asked.body.decode("latin-1")
+    request = {"namespace": asked.namespace, "query": dict(asked.query), "item": asked.item, "kind": asked.kind}
+    more = {"address": asked.address, "group": asked.live.made_token, "trusted": asked.trusted}
+    return {"view": f"{view.__module__}.{view.__name__}", "body": body, **request, **more}
+
+
+async def own_answer(live: Live, question: Mapping[str, Any]) -> bytes:
+    """What this server answers to a question of another, or of itself."""
+    if "names" in question:
+        return json.dumps(live.namespaces.names()).encode()
+    if "at" in question:
+        row = live.journal.find(question["at"])
+        return json.dumps(None if row is None else row.at).encode()
+    if "reload" in question:
+        return json.dumps(await _reload_step(live, question["reload"])).encode()
+    view, query = _VIEWS[question["view"]], dict(question["query"])
+    if view is state.metrics and question["group"] != live.made_token:
+        return b'{"status":204,"type":null,"body":""}'
+    if "since" in query:
+        at = question["since_at"]
+        since = 0 if at is None else max((row.seq for row in live.journal if row.at <= at), default=0)
+        query["since"] = str(since)
+    assert isinstance(live.fleet, Fleet)  # noqa: S101  # who has asked is one of it
+    looks = live.fleet.looks = live.fleet.looks or Looks()
+    asked = ControlRequest(
+        live,
+        question["namespace"],
+        query,
+        question["item"],
+        question["body"].encode("latin-1"),
+        question["kind"],
+        question["address"],
+        question["trusted"],
+        looks,
+    )
+    try:
+        for name in asked.namespaces:
+            with suppress(StateLostError):  # what is known here is told all the same
+                await live.fleet.catch_up(name)
+        response = await view(asked)
+    except RefusedError as refused:
+        response = refused.response
+    text = (await _whole(response)).decode("latin-1")
+    answer = {"status": response.status_code, "type": response.headers.get("content-type"), "body": text}
+    return json.dumps(answer).encode()
+
+
+async def _whole(response: Response) -> bytes:
+    if not isinstance(response, StreamingResponse):
+        return bytes(response.body)
+    pieces = [piece async for piece in response.body_iterator]
+    return b"".join(piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces)
+
+
+def _slot(asked: ControlRequest, view: View) -> int | None:
+    """The slot of the server that has the one call which a request is about."""
+    if view in OF_CALLS:
+        return number(asked.item, "the number of a call") % SLOTS
+    if view is calls.explain and b'"call"' in asked.body:
+        content = asked.content()
+        called = content.get("call") if isinstance(content, dict) else None
+        return called % SLOTS if isinstance(called, int) else None
+    return None
+
+
+async def _elsewhere(asked: ControlRequest, view: View, fleet: Fleet, slot: int) -> Response:
+    """The answer of one server; if that is gone, of this one, which has no such call."""
+    answers, _ = await fleet.ask(_question(asked, view), [slot] if slot in await fleet.member.members() else [])
+    if slot not in answers:
+        return await view(asked)
+    return _response(answers[slot])
+
+
+def _response(answer: Mapping[str, Any]) -> Response:
+    """The response of another server."""
+    return Response(answer["body"].encode("latin-1"), answer["status"], {"content-type": answer["type"]})
+
+
+async def _reset(asked: ControlRequest, fleet: Fleet) -> Response:
+    """Reset every namespace that a server or the state knows."""
+    known, _ = await fleet.ask({"names": True})
+    names = {*asked.namespaces, *fleet.member.changed, *await fleet.member.stored()}.union(*known.values())
+    await asyncio.gather(*(_reset_one(name, fleet) for name in names))
+    return json_response({"reset": sorted(names)})
+
+
+async def _reset_one(name: str, fleet: Fleet) -> None:
+    for _ in range(_TRIES):
+        with suppress(ConflictError):
+            await fleet.catch_up(name)
+            await fleet.reset(name)
+            return
+
+
+async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
+    """All servers read their files again, and if all can, all swap them in."""
+    answers, missing = await fleet.ask({"reload": "compose"})
+    if missing:
+        raise RefusedError(503, f"not reloaded, the rules before still hold: no answer of {_listed(missing)}")
+    for slot, mistakes in answers.items():
+        if mistakes:
+            words = f"not reloaded, the rules before still hold: {mistakes[0]} (server {slot})"
+            return json_response({"error": words, "mistakes": mistakes}, 400)
+    answers, missing = await fleet.ask({"reload": "swap"})
+    told: dict[str, Json] = answers.get(fleet.member.slot) or next(iter(answers.values()), {})
+    return json_response({**told, **({"missing": missing} if missing else {})})
+
+
+async def _reload_step(live: Live, step: str) -> Json:
+    fleet = live.fleet
+    assert isinstance(fleet, Fleet)  # noqa: S101  # who has asked is one of it
+    if step == "compose":
+        try:
+            fleet.composed = await on_thread(partial(compose, live.sources, live.counters, live))
+        except MockserverError as error:
+            return [str(mistake) for mistake in error.mistakes]
+        return []
+    waiting = live.swap(*fleet.composed)
+    return {"rules": len(live.engine.rules), "at_next_start": list(waiting)}
+
+
+def _listed(slots: Sequence[int]) -> str:
+    return "server " + ", ".join(map(str, slots))
+
+
+# How the answers of several servers become one; the first is that of the server which was asked.
+
+
+def _calls(answers: Sequence[Any], asked: ControlRequest) -> dict[str, Json]:
+    merged = [call for answer in answers for call in answer["calls"]]
+    merged.sort(key=lambda call: (call["at"], call["call"]))
+    limit = asked.number("limit")
+    return {**answers[0], "calls": merged if limit is None else merged[max(0, len(merged) - limit) :]}
+
+
+def _forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
+    return {"forgotten": sum(answer["forgotten"] for answer in answers)}
+
+
+def _rules(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
+    hits = Counter[str]()
+    for answer in answers:
+        hits.update({rule["source"]: rule["hits"] for rule in answer["rules"]})
+    return {**answers[0], "rules": [{**rule, "hits": hits[rule["source"]]} for rule in answers[0]["rules"]]}
+
+
+def _states(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
+    spaces = dict[str, Any]()
+    for space in (space for answer in answers for space in answer["namespaces"]):
+        known = spaces.setdefault(space["namespace"], space)
+        if known is not space:
+            known["hits"] = dict(Counter(known["hits"]) + Counter(space["hits"]))
+            known.update({name: known[name] + space[name] for name in ("calls", "open")})
+    return {"namespaces": list(spaces.values())}
+
+
+def _cassette(answers: Sequence[Any], asked: ControlRequest) -> dict[str, Json]:
+    if asked.namespace == ALL:
+        return {"played": dict(sum((Counter(answer["played"]) for answer in answers), Counter()))}
+    unplayed = set.intersection(*(set(answer["unplayed"]) for answer in answers))
+    return {**answers[0], "unplayed": sorted(unplayed)}
+
+
+def _metrics(answers: Sequence[str]) -> str:
+    """Every series of every server once, each family with its description before it."""
+    families = dict[str, list[str]]()
+    for text in answers:
+        name = ""
+        for line in text.splitlines():
+            if line.startswith("# HELP "):
+                name = line.split()[2]
+            listed = families.setdefault(name, [])
+            if not (line.startswith("#") and line in listed):
+                listed.append(line)
+    return "\n".join(line for listed in families.values() for line in listed) + "\n"
+
+
+MERGES: Mapping[View, Callable[[Sequence[Any], ControlRequest], dict[str, Json]]] = {
+    calls.listed: _calls,
+    calls.forget: _forgotten,
+    files.list_rules: _rules,
+    state.shown: _states,
+    state.show_cassette: _cassette,
+}
+OF_CALLS = (calls.one, copied.body, copied.copied, trials.again)
+_VIEWS = {f"{view.__module__}.{view.__name__}": view for view in (*MERGES, *OF_CALLS, calls.explain, state.metrics)}

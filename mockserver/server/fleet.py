@@ -1,0 +1,175 @@
+"""One of several servers that share a state: what is pushed to one holds for all, and each shows the calls of all.
+
+What a namespace has of its own is read from the state when a request wants it after a change; until then a request
+compares two numbers.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from mockserver.config.errors import MockserverError
+from mockserver.config.source import Document
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.core.protocols import StateLostError
+from mockserver.core.seed import boottime
+from mockserver.engine.offload import on_thread
+from mockserver.rules.load import Rule
+from mockserver.server.cassette_store import CassetteChoice
+from mockserver.server.live import ADDED, Live, Namespace
+from mockserver.server.sources import compiled
+from mockserver.state.redis.fleet import SLOTS, Connect, Member
+from mockserver.state.redis.line import RedisLine
+
+log = logging.getLogger("mockserver")
+OwnAnswer = Callable[[Live, Json], Awaitable[bytes]]
+
+
+class ConflictError(Exception):
+    """A namespace was changed by another control call meanwhile; nothing was changed by this one."""
+
+
+class Fleet:
+    """`answer` is what this server says to a question of another."""
+
+    def __init__(self, live: Live, line: RedisLine, connect: Connect, answer: OwnAnswer) -> None:
+        self.live, self.line = live, line
+        self.member = Member(line, connect, partial(answer, live), lambda: live.journal.last // SLOTS)
+        self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
+        self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
+        self._reading = asyncio.Lock()
+        self.looks: Any = None  # of the control API, for questions of other servers
+        self.composed: Any = None  # settings and engine that a reload is about to swap in
+        line.on_back.append(self._came_back)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Take part while the block runs. Raises StateLostError."""
+        await self._renewed()
+        task = asyncio.create_task(self.member.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    def is_current(self, namespace: str) -> bool:
+        member = self.member
+        return boottime() < member.until and member.changed.get(namespace, 0) == self._read.get(namespace, 0)
+
+    @property
+    def slot(self) -> int:
+        return self.member.slot
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether others may have changed something of which this server cannot know."""
+        return boottime() >= self.member.until
+
+    async def catch_up(self, namespace: str) -> None:
+        """Read what a namespace has of its own, if it has changed.
+
+        Raises StateLostError if it has something of its own and nobody knows whether that still holds; Failure if this
+        release cannot read it.
+        """
+        if self.is_lost:
+            try:
+                await self._renewed()
+            except StateLostError:
+                if namespace in self.member.changed:
+                    raise
+                return
+        async with self._reading:
+            while self.member.changed.get(namespace, 0) != self._read.get(namespace, 0):
+                rev, content = await self.member.read(namespace)
+                await self._take(namespace, content or {})
+                self._read[namespace] = rev
+                if self.member.changed.get(namespace, 0) > rev and not content:  # it has expired
+                    self.member.changed[namespace] = rev
+
+    async def _renewed(self) -> None:
+        await self.member.renew()
+        self.live.journal.number_from(self.member.begins_at * SLOTS + self.member.slot, SLOTS)
+
+    async def _take(self, namespace: str, content: Mapping[str, Any]) -> None:
+        """Swap in what a namespace has of its own."""
+        live, added = self.live, content.get("rules", [])
+        space = live.namespaces.get(namespace)
+        rules: tuple[Rule, ...] = ()
+        if added:
+            document = Document.of({"rules": [spec for _, spec in added]}, ADDED)
+            try:
+                rules = await on_thread(partial(compiled, (document,), live.settings.profiles))
+            except MockserverError as error:
+                words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
+                log.error("%s", words)
+                raise Failure("server_error", f"{words}.") from error
+        batches = {spec["name"]: rev for rev, spec in added}
+        if content.get("cleared", 0) != space.cleared:
+            live.journal.clear(namespace)
+        before = self._batches.get(namespace, {})
+        for rule in space.rules:
+            if batches.get(rule.name) != before.get(rule.name):
+                live.journal.hits(namespace).pop(rule.source, None)
+        self._batches[namespace] = batches
+        choice = content.get("choice")
+        live.namespaces.put(
+            namespace,
+            Namespace(
+                rules,
+                timed=content.get("timed", True),
+                named=content.get("named", 0),
+                choice=None if choice is None else CassetteChoice(**choice),
+                cleared=content.get("cleared", 0),
+            ),
+        )
+
+    @asynccontextmanager
+    async def change(self, namespace: str) -> AsyncIterator[Namespace]:
+        """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
+        if not self.is_current(namespace):  # what the change goes by has changed since
+            raise ConflictError
+        read_at, before = self._read.get(namespace, 0), self.live.namespaces.get(namespace)
+        space = replace(before, forgotten=())
+        yield space
+        old, batches = set(map(id, before.rules)), self._batches.get(namespace, {})
+        rules = [[batches[rule.name] if id(rule) in old else read_at + 1, rule.spec] for rule in space.rules]
+        choice = None if space.choice is None else {"name": space.choice.name, "record": "none"}
+        content = {"timed": space.timed, "named": space.named, "cleared": space.cleared, "choice": choice}
+        rev = await self.member.change(namespace, read_at, {**content, "rules": rules}, space.forgotten)
+        if not rev:
+            raise ConflictError
+        await self.member.settled(rev)
+
+    async def reset(self, namespace: str) -> None:
+        await self.live.forget_counted(namespace)
+        async with self.change(namespace) as space:
+            cleared = self._read.get(namespace, 0) + 1
+            space.rules, space.choice, space.timed, space.named, space.cleared = (), None, True, 0, cleared
+
+    def forget(self, namespace: str) -> None:
+        """Forget what was read of a namespace; it is read again when it is used."""
+        self._read.pop(namespace, None)
+        self._batches.pop(namespace, None)
+
+    def _came_back(self, anew: bool) -> None:  # as the line calls it
+        if anew:
+            self._read = dict.fromkeys(self._read, -1)
+
+    async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
+        """What all servers answer to a control request, by slot, and which did not."""
+        asked = list(await self.member.members() if slots is None else slots)
+        found = await self.member.ask(question, asked)
+        answers = {slot: json.loads(text) for slot, text in sorted(found.items())}
+        return answers, sorted(set(asked) - set(answers))
+
+
+Answers = tuple[dict[int, Json], list[int]]

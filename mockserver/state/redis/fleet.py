@@ -1,0 +1,207 @@
+"""The servers that share a state: leases, what changed in which namespace, and questions to all of them.
+
+A member answers from what it has read only while its lease lasts. A change returns when every member with a lease knows
+of it, so a request that arrives later is answered by it, whatever member gets it. Knows no rules.
+"""
+
+import asyncio
+import json
+import logging
+import math
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redis.asyncio import Connection
+
+from mockserver.core.json import Json
+from mockserver.core.protocols import StateLostError
+from mockserver.core.seed import boottime, token
+from mockserver.state.redis.line import RedisLine, script
+
+LEASE, RENEWAL = 2.0, 0.5  # seconds
+MAX_ANSWER = 16_000_000  # bytes of the answer to a question
+SLOTS = 1000  # a call's number ends with the slot of its server
+_SAVED = 100_000  # numbers that may have been used since the last renewal
+_ALL = 1 << 53  # more than any rev
+_DAY = 86_400  # seconds
+
+RENEW, CHANGE, BEHIND = script("renew"), script("change"), script("behind")
+
+log = logging.getLogger("mockserver")
+Answer = Callable[[Json], Awaitable[bytes]]
+Connect = Callable[[], "Connection"]
+
+
+class Member:
+    """One of the servers that share a state, which has a slot of its own while its lease lasts."""
+
+    def __init__(self, line: RedisLine, connect: Connect, answer: Answer, last_number: Callable[[], int]) -> None:
+        self._connect, self.line, self.slot, self.rev = connect, line, -1, 0
+        self.until = 0.0  # when the lease ends, by `boottime`
+        self.changed: dict[str, int] = {}  # by namespace, the rev of the latest change
+        self.begins_at = 0  # the first number of the slot
+        self.tasks = set[asyncio.Future[None]]()
+        self._answer, self._last_number, self._token = answer, last_number, token()
+        self._renewing: asyncio.Task[None] | None = None
+        self._channel = f"{line.prefix}:{connect().db}:news"  # channels know no databases
+        self._failed = -math.inf  # when a renewal failed last
+        line.on_back.append(self._came_back)
+
+    async def renew(self) -> None:
+        """Renew the lease, and learn of all changes. Raises StateLostError; at once, if it was lost a moment ago."""
+        if self._renewing is None or self._renewing.done():
+            if boottime() < self._failed + RENEWAL / 2:
+                raise StateLostError("the state was lost a moment ago")
+            self._renewing = asyncio.create_task(self._renew())
+        await asyncio.shield(self._renewing)
+
+    async def _renew(self) -> None:
+        before, known = boottime(), self.rev
+        keys = [self._key(name) for name in ("fleet", "slots", "numbers", "rev", "changed", "acks")]
+        try:
+            reply = await self.line.run(
+                RENEW, keys, self.slot, self._token, int(LEASE * 1000), known, self._last_number()
+            )
+        except StateLostError:
+            self._failed = boottime()
+            raise
+        slot, joined, last, rev, changed = reply
+        if joined:
+            self.slot, self.begins_at = slot, (last // _SAVED + 1) * _SAVED if last else 0
+        if rev > self.rev:
+            pairs = iter(changed)
+            self.changed = {name.decode(): int(at) for name, at in zip(pairs, pairs, strict=True)}
+            self.rev = rev
+        if joined or rev > known:
+            self._acknowledge()
+        self.until = before + LEASE
+
+    def _came_back(self, anew: bool) -> None:  # as the line calls it
+        if anew:
+            self.until, self.rev, self.changed, self.slot = 0.0, 0, {}, -1
+
+    def _acknowledge(self) -> None:
+        self.line.send("HSET", self._key("acks"), self.slot, self.rev)
+
+    async def run(self) -> None:
+        """Keep the lease and listen to the others until cancelled; then leave."""
+        listening = asyncio.create_task(self._listen())
+        try:
+            while True:
+                await asyncio.sleep(RENEWAL)
+                try:
+                    await self.renew()
+                except StateLostError:
+                    continue
+        finally:
+            listening.cancel()
+            self.until = 0.0
+            self.line.send("ZREM", self._key("fleet"), self.slot)
+            await asyncio.sleep(0)
+
+    async def _listen(self) -> None:
+        while True:
+            connection = self._connect()
+            try:
+                await connection.connect()  # type: ignore[no-untyped-call]
+                await connection.send_command("SUBSCRIBE", self._channel)
+                while True:
+                    kind, _, message = await connection.read_response(timeout=math.inf)
+                    if kind == b"message":
+                        self._heard(message)
+            except Exception as error:  # lost, or a bug: changes are learned of by the next renewal
+                log.debug("news lost: %s", error)
+            finally:
+                await connection.disconnect(nowait=True)
+            await asyncio.sleep(RENEWAL)
+
+    def _heard(self, message: bytes) -> None:
+        if message.startswith(b"{"):
+            self._start(self._reply(json.loads(message)))
+            return
+        rev, _, namespace = message.partition(b" ")
+        if int(rev) == self.rev + 1:
+            self.rev = self.changed[namespace.decode()] = int(rev)
+            self._acknowledge()
+        elif int(rev) > self.rev:
+            self._start(self._renewed())
+
+    async def _renewed(self) -> None:
+        try:
+            await self.renew()
+        except StateLostError:
+            return
+
+    def _start(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def read(self, namespace: str) -> tuple[int, Json]:
+        """Return the rev at which a namespace changed last, and what it has of its own."""
+        key = self.line.key("own", namespace)
+        self.line.send("EXPIRE", key, _DAY)
+        rev, content = await self.line.send("HMGET", key, "rev", "content")
+        found = int(rev or 0)
+        if found > self.changed.get(namespace, 0):
+            self.changed[namespace] = found
+        return found, json.loads(content) if content else None
+
+    async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
+        """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
+        keys = [self.line.key("own", namespace), self.line.key("c", namespace), self._key("rev"), self._key("changed")]
+        text, channel = json.dumps(content), self._channel
+        rev: int = await self.line.run(CHANGE, keys, namespace, read_at, text, channel, *forgotten)
+        return rev
+
+    async def settled(self, rev: int) -> None:
+        """Return when every member with a lease knows of a change."""
+        delay = 0.0005
+        while await self._behind(rev):
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, 0.05)
+
+    async def _behind(self, rev: int) -> list[int]:
+        found: list[int] = await self.line.run(BEHIND, [self._key("fleet"), self._key("acks")], rev)
+        return found
+
+    async def stored(self) -> set[str]:
+        """Return the namespaces of which anything is kept."""
+        found, cursor = set[str](), b"0"
+        front = f"{self.line.prefix}:"
+        while True:
+            cursor, keys = await self.line.send("SCAN", cursor, "MATCH", f"{front}?:*", "COUNT", 1000)
+            found.update(key.decode().removeprefix(front)[2:] for key in keys)
+            if cursor == b"0":
+                return found
+
+    async def members(self) -> list[int]:
+        """Return the slots of all members with a lease."""
+        return await self._behind(_ALL)
+
+    async def ask(self, question: dict[str, Json], slots: Iterable[int]) -> dict[int, bytes]:
+        """Return what members answer to a question within two seconds, by slot."""
+        waiting, answers, delay = set(slots), dict[int, bytes](), 0.0005
+        key = f"{self.line.prefix}:answers:{token()}"
+        text = json.dumps({"reply": key, "slots": sorted(waiting), **question})
+        await self.line.send("PUBLISH", self._channel, text)
+        end = boottime() + LEASE
+        while waiting and boottime() < end:
+            for found in await self.line.send("LPOP", key, SLOTS) or ():
+                slot, _, answer = found.partition(b" ")
+                waiting.discard(int(slot))
+                answers[int(slot)] = answer
+            await asyncio.sleep(delay if waiting else 0)
+            delay = min(2 * delay, 0.02)
+        return answers
+
+    async def _reply(self, question: dict[str, Json]) -> None:
+        if self.slot in question["slots"]:
+            answer = await self._answer(question)
+            if len(answer) <= MAX_ANSWER:
+                self.line.send("RPUSH", question["reply"], b"%d %b" % (self.slot, answer))
+                self.line.send("EXPIRE", question["reply"], 30)
+
+    def _key(self, name: str) -> str:
+        return f"{self.line.prefix}:{name}"

@@ -25,6 +25,8 @@ def check(tag: str, root: Path = ROOT) -> None:
     title = newest(root)[0]
     if tag != f"v{found}":
         sys.exit(f"the tag is {tag}, but mockserver/__init__.py says {found}")
+    if (package := json.loads((root / "clients/js/package.json").read_text(encoding="utf-8"))["version"]) != found:
+        sys.exit(f"clients/js/package.json says {package}, but mockserver/__init__.py says {found}")
     if not re.fullmatch(rf"{re.escape(found)} - \d{{4}}-\d\d-\d\d", title):
         sys.exit(f'the newest section of CHANGELOG.md is "{title}"; call it "{found} - YYYY-MM-DD"')
 

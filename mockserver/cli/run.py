@@ -308,8 +308,10 @@ def _forwarding_signals() -> Iterator[Callable[["subprocess.Popen[bytes]"], None
 
 
 def _is_foreground() -> bool:
-    """Whether this process is in the terminal's foreground group, where Ctrl-C reaches the child too."""
+    """Whether Ctrl-C reaches the child too: in the terminal's foreground group, and in a console of Windows."""
+    if not hasattr(os, "tcgetpgrp"):
+        return True
     try:
         return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
-    except (AttributeError, OSError, ValueError):  # not on this platform; no terminal; closed
+    except (OSError, ValueError):  # no terminal; closed
         return False

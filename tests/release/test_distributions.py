@@ -1,10 +1,7 @@
 """The wheel and the sdist hold the package and nothing else, and the wheel runs where nothing else is installed."""
 
 import json
-import os
-import shutil
 import subprocess
-import sys
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +11,8 @@ from zipfile import ZipFile
 import pytest
 
 from mockserver import __version__
-from tests.determinism.interpreters import ROOT, RUNNING, environment, others
+from tests.determinism.interpreters import RUNNING, environment, others
+from tests.release.sources import clean, copy_sources, tool, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]  # they may install environments first
 
@@ -28,38 +26,16 @@ TOP = {"PKG-INFO", ".gitignore", "pyproject.toml", "README.md", "LICENSE", "CHAN
 REQUEST = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}'
 
 
-def tracked() -> list[str]:
-    """The files that git has, without those deleted just now."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a wheel and an sdist, made from what git has and some files that it has not."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    for name in tracked():
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, source / name)
+    copy_sources(source)
     for name in STRAY:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / name).write_text("private\n")
     tool(source, "build", "--no-isolation", "--outdir", str(target), ".")
     return target
-
-
-def tool(folder: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command], cwd=folder, env=clean(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-def clean() -> dict[str, str]:
-    """This process's environment without what would lead to the sources, or to another server."""
-    front = ("PYTHON", "MOCKSERVER", "OPENAI", "PYTEST", "COLUMNS")
-    return {name: value for name, value in os.environ.items() if not name.startswith(front)}
 
 
 def wheel_of(built: Path) -> Path:

@@ -13,6 +13,7 @@ from mockserver import __version__
 
 ROOT = Path(__file__).parents[2]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+VERSION = re.compile(r'^(__version__ =|  "version":) ".+"', re.MULTILINE)
 SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
@@ -30,9 +31,9 @@ def test_the_newest_section_is_of_this_version_or_unreleased() -> None:
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
     """A project whose version is 0.1.0, released on the first of December."""
-    for name in (".ci/release.py", "mockserver/__init__.py"):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text((ROOT / name).read_text().replace(f'"{__version__}"', '"0.1.0"'))
+    for name in (".ci/release.py", "mockserver/__init__.py", "clients/js/package.json"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(VERSION.sub(r"\1 " + '"0.1.0"', (ROOT / name).read_text()))
     (tmp_path / "CHANGELOG.md").write_text(SECTION.sub("## 0.1.0 - 2026-12-01", CHANGELOG, count=1))
     return tmp_path
 
@@ -45,6 +46,13 @@ def test_a_tag_that_agrees(released: Path) -> None:
 def test_another_tag(released: Path) -> None:
     done = release("check", "v0.1.1", root=released)
     assert (done.returncode, done.stderr) == (1, "the tag is v0.1.1, but mockserver/__init__.py says 0.1.0\n")
+
+
+def test_a_package_of_another_version(released: Path) -> None:
+    (released / "clients/js/package.json").write_text('{"version": "0.1.1"}')
+    done = release("check", "v0.1.0", root=released)
+    told = "clients/js/package.json says 0.1.1, but mockserver/__init__.py says 0.1.0\n"
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 @pytest.mark.parametrize("title", ["Unreleased", "0.1.0", "0.0.9 - 2026-12-01"])

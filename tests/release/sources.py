@@ -1,0 +1,36 @@
+"""The files of a release as git has them, and tools that run apart from them."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def tracked() -> list[str]:
+    """The files that git has, without those deleted just now."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.split("\0") if name and (ROOT / name).exists()]
+
+
+def copy_sources(folder: Path) -> None:
+    for name in tracked():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+
+
+def tool(folder: Path, *command: str) -> str:
+    """Run a module of this interpreter in a folder, and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, env=clean(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def clean() -> dict[str, str]:
+    """This process's environment without what would lead to the sources, or to another server."""
+    front = ("PYTHON", "MOCKSERVER", "OPENAI", "PYTEST", "COLUMNS")
+    return {name: value for name, value in os.environ.items() if not name.startswith(front)}

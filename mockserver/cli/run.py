@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event
 from types import FrameType
 
 import click
@@ -23,6 +24,7 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
+from mockserver.core.http import CONTROL
 from mockserver.core.json import Json
 from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import with_tokenizer
@@ -40,8 +42,9 @@ _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sou
 @click.command(cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
+@click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
 @setting_flags(*Settings.model_fields)
-def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) -> None:
+def command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
     """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
     The server listens on a free local port. Variables that clients read (OPENAI_BASE_URL, ...) point to it. The report
@@ -65,7 +68,13 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     with Running(live, given, say=reloads.append) as running:
         for line in warnings(live):
             click.echo(line, err=True)
+        if inspect:
+            click.echo(f"mockserver: the inspector is at {running.address}{CONTROL}/", err=True)
         code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
+        if inspect:
+            click.echo(f"mockserver: the program ended with code {code}; Ctrl-C stops the server", err=True)
+            with suppress(KeyboardInterrupt):
+                Event().wait()
     for line in (*reloads[-1:], *report.lines()):
         click.echo(line, err=True)
     sys.exit(code)

@@ -14,6 +14,7 @@ from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from threading import Event
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(flag, dest=f"mockserver_{name}", default=None, help=words, **how)
         parser.addini(f"mockserver_{name}", words, type=kind)
     group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
+    group.addoption("--mockserver-inspect", action="store_true", help=_INSPECT)
     group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
     parser.addini("mockserver_coverage", _COVERAGE, type="args")
     parser.addini("mockserver_unused", _UNUSED)
@@ -73,6 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if (coverage := rule_coverage(config, FIXTURES)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
+    if distributes and config.getoption("mockserver_inspect"):
+        raise pytest.UsageError("--mockserver-inspect waits for you, which workers cannot; run without -n")
     if distributes and (run := config.stash.get(RUN, None)) is not None:
         run.close()  # it was for conftest files; workers have their own
 
@@ -166,7 +170,23 @@ def pytest_runtest_makereport(
     use = item.stash.get(USE, None)
     if use is not None:
         use.add_to(report, None if call.excinfo is None else call.excinfo.value)
+        if report.failed and item.config.option.mockserver_inspect:
+            item.config.option.mockserver_inspect = False  # the first one only
+            _wait_for_inspection(item, use.server)
     return report
+
+
+def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
+    """Keep a test's server, so that its calls can be looked at in a browser."""
+    plugins = item.config.pluginmanager
+    capture: Any = plugins.get_plugin("capturemanager")
+    reporter: Any = plugins.get_plugin("terminalreporter")
+    with capture.global_and_fixture_disabled(), suppress(KeyboardInterrupt):
+        reporter.ensure_newline()
+        reporter.write_line(f"mockserver: {item.nodeid} failed; look at its calls: {server.url}/__mockserver__/")
+        reporter.write_line("mockserver: Ctrl-C goes on")
+        reporter.flush()
+        Event().wait()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -291,5 +311,6 @@ _PATHS = ("rules", "cassettes")
 _FORCED = "--mockserver-record-in-ci"
 _MARKS = "configure the test's server; the closest mark wins, key by key"
 _COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; repeatable"
+_INSPECT = "keep the server of the first failed test until Ctrl-C, and print the address of its inspector"
 _UNUSED = "what to do about rules that no test used: ignore, warn (default) or fail"
 _FAULTED = "run the test once per fault and show how it copes"

@@ -1,4 +1,5 @@
-# Needs GNU make and Python 3.11 or newer. Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
+# Needs GNU make and Python 3.11 or newer; the tests of clients/js also need Node 20 with npm.
+# Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
 # How many tests run at once: one more than the processors, as some wait. Each worker collects all tests (13 s of CPU).
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')

@@ -231,7 +231,7 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
     with _forwarding_signals() as start:
         try:
-            process = subprocess.Popen(program, env=environ)  # noqa: S603  # the user's command
+            process = subprocess.Popen(_command(program), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
             why = "program not found" if missing else error.strerror or str(error)
@@ -256,7 +256,7 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
     """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
     try:
         process = subprocess.Popen(  # noqa: S603  # the user's command
-            program,
+            _command(program),
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -274,6 +274,15 @@ def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: floa
         _terminate(process)
         raise
     return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def _command(program: Sequence[str]) -> Sequence[str]:
+    """The program with its path, if it must be looked up: Windows itself finds `node`, but not `npx.cmd`."""
+    if sys.platform != "win32":
+        return program
+    from shutil import which
+
+    return (which(program[0]) or program[0], *program[1:])
 
 
 def _exit_code(returncode: int) -> int:

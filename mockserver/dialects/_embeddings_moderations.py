@@ -1,9 +1,8 @@
 """Embeddings and moderations: requests as Calls, for OpenAI, similar APIs and Azure's own, and outcomes as bodies."""
 
-from array import array
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from sys import byteorder
+from struct import pack
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -209,10 +208,7 @@ def embeddings(outcome: Embeddings, encoding: str) -> dict[str, Json]:
 
 def _base64(vector: Vector) -> str:
     """Little-endian floats of 32 bits."""
-    floats = array("f", vector)
-    if byteorder == "big":
-        floats.byteswap()
-    return b64encode(floats.tobytes()).decode("ascii")
+    return b64encode(pack(f"<{len(vector)}f", *vector)).decode("ascii")
 
 
 def _int8(vector: Vector) -> list[int]:

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import shake_256
-from itertools import chain, repeat
+from itertools import chain
 from math import floor, log, sqrt
-from operator import mul, truediv
+from struct import pack
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import CATEGORIES, Judgement, Logprob, Vector
@@ -31,20 +31,30 @@ def dimensions_of(model: str) -> int:
 
 
 def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
-    spread = shake_256(seed.digest("embedding", text)).digest(dimensions)
-    sums = array("b", spread.translate(_ODD)).tolist()  # so that none ends up as zero
-    words = _WORD.findall(_lower(text[:_READ]))
-    places = Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words))
-    for place, times in places.items():
-        if place < dimensions:
-            sums[place] += _HASH_WEIGHT * times
-        else:
-            sums[place - dimensions] -= _HASH_WEIGHT * times
-    length = sqrt(sum(map(mul, sums, sums)))
-    return array("d", map(truediv, sums, repeat(length)))
+    spread = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_ODD)
+    words, sums = _WORD.findall(_lower(text[:_READ])), dict[int, int]()
+    for place, times in Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words)).items():
+        at, added = (place, _HASH_WEIGHT) if place < dimensions else (place - dimensions, -_HASH_WEIGHT)
+        sums[at] = sums.get(at, _SIGNED[spread[at]]) + added * times
+    squares = sum(map(_SQUARES.__getitem__, spread))
+    length = sqrt(squares + sum([each * each - _SQUARES[spread[at]] for at, each in sums.items()]))
+    vector = _shares_of_length(spread, length)
+    for at, each in sums.items():
+        vector[at] = each / length
+    return vector
 
 
-@lru_cache(maxsize=16_384)
+def _shares_of_length(spread: bytes, length: float) -> "array[float]":
+    """Divide each byte, a signed number, by a length. Bytes of the quotients are looked up: few numbers differ."""
+    quotients = pack("256d", *[number / length for number in _SIGNED])
+    made, vector = bytearray(8 * len(spread)), array("d")
+    for at in range(8):
+        made[at::8] = spread.translate(quotients[at::8])
+    vector.frombytes(made)
+    return vector
+
+
+@lru_cache(maxsize=4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
     return tuple(number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed))
@@ -68,7 +78,9 @@ def _lower(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_SMALL)
 
 
-_ODD = bytes(byte | 1 for byte in range(256))
+_ODD = bytes(byte | 1 for byte in range(256))  # so that none ends up as zero
+_SIGNED = (*range(128), *range(-128, 0))
+_SQUARES = [number * number for number in _SIGNED]  # a list, of which `__getitem__` is fastest
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.

@@ -130,6 +130,10 @@ class Lookup(Struct, frozen=True):
 class CassettePlayer(Protocol):
     """Looks calls up in cassettes."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is a cassette only for calls that name one."""
+
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Lookup | None:
         """Return a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
 

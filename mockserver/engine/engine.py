@@ -41,7 +41,7 @@ from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
+from mockserver.engine.catalogue import ANSWERED, Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
     DeliveryOverrides,
     FaultSelection,
@@ -240,6 +240,30 @@ class Engine:
         rule, groups = next(_holding(self, call, lost=False), _NO_RULE)
         constant = rule is not None and rule.then.constant and not rule.counts and not isinstance(groups, RuleError)
         return rule if constant else None
+
+    def generated(self, call: Call) -> Plan | None:
+        """Return what `plan` would for a call that no rule matches; None if it has to wait for anything, or refuses."""
+        policy, options = self.policy, call.options
+        if not self._repeats or self._counts_attempts or policy.unmatched == "error":
+            return None
+        if self.tapes is not None and not self.tapes.is_empty:
+            return None
+        if call.operation not in ANSWERED or call.previous_response_id or options.store or options.n > 1:
+            return None
+        if len(call.prompts) > 1 or is_large(call) or not GENERATORS.is_imported("auto"):
+            return None
+        if next(_holding(self, call, lost=False), None) is not None:
+            return None
+        REQUEST_WORK.set(RequestWork())
+        try:
+            call = within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models)
+            draft = Draft((generator(for_generator(call), policy.seed)("auto", {}, 0),))
+        except Failure:
+            return None
+        if makes_long(call, draft):
+            return None
+        outcome = answer(policy.models.resolved(call), draft, Author(policy.seed, policy.clock))
+        return Plan(outcome, "generated", policy.timing_of(call), cacheable=True)
 
     def explain(self, call: Call) -> str:
         return report(nearest(answering(self.rules, call), call))

@@ -88,6 +88,8 @@ class Shape(Struct, eq=False):
     most: float
     maker: CallMaker | None
     templates: dict[int, Any] = {}  # what the fast path learned of their answers, by the id of a rule
+    generate: Any = None  # the same of answers that no rule gives
+    confirmed: bool = False  # whether it gave the bytes that the handler sent
 
     def call(self, body: bytes, texts: Sequence[bytes], *, whole: bool) -> tuple[Call, int]:
         """Return the call of a body with these texts, and its prompt tokens; `whole`: `raw` and `meaning` are needed.

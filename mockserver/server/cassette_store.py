@@ -183,6 +183,10 @@ class Player(Struct, frozen=True):
     def loaded(self) -> "EpisodeIndex | None":
         return None if self.choice.name is None else self.cassettes.get(self.choice.name)
 
+    @property
+    def is_empty(self) -> bool:
+        return self.choice.name is None and self.choice.record == "none"
+
     async def play(self, call: Call, counters: Counters, cassette: str | None = None) -> Lookup | None:
         """The recorded answer to a call, Forward, or a Failure that says what is nearest; None without a cassette."""
         choice = self.choice if cassette is None else CassetteChoice(cassette)

@@ -1,14 +1,15 @@
 """Answers requests that are much like earlier ones below ASGI, from what the handler taught it about those.
 
-The handler answers everything first, and teaches four things:
+The handler answers everything first, and teaches five things:
 
 - what is **known**: the answer to requests of the same bytes;
 - a **lane**: what requests with the same head share, whatever the length of their body;
 - a **shape**: what requests of a lane share whose bodies differ in their texts only;
 - a **template**: the answer of a rule that says the same to all requests of a shape. Only ids differ then, and what
-  depends on the number of prompt tokens, for which the handler renders it again.
+  depends on the number of prompt tokens, for which the handler renders it again;
+- how answers to a shape are **generated** where no rule matches.
 
-A template is used once the handler has sent a second request exactly the bytes that the template would have given.
+The last two are used once the handler has sent a second request exactly the bytes that they would have given.
 """
 
 import logging
@@ -34,7 +35,7 @@ from mockserver.dialects import Operation, Texts
 from mockserver.engine.answer import drawn
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
-from mockserver.server.body_shapes import Shapes
+from mockserver.server.body_shapes import Shape, Shapes
 from mockserver.server.live import DEFAULT, Live, Prepared
 
 log = logging.getLogger("mockserver")
@@ -252,6 +253,8 @@ class FastPath:
         filled = self._filled(data)
         if filled is None:
             return False
+        if filled.prepared.plan.source == "generated":
+            self.learn_bytes(data, replace(filled, row=replace(filled.row, sent=[])))
         self._send(filled, filled.row, connection)
         return True
 
@@ -292,10 +295,13 @@ class FastPath:
                 return None
             shape, texts = found
             call, tokens = shape.call(body, texts, whole=engine.reads_bodies)
+            vars(call)["prompt_tokens"] = tokens
         except ValueError:  # the handler says what is wrong
             return None
         rule = engine.constant_rule(call)
-        template: Template | None = None if rule is None else shape.templates.get(id(rule))
+        if rule is None:
+            return self._generated(sized, body, engine, (shape, call, texts)) if shape.confirmed else None
+        template: Template | None = shape.templates.get(id(rule))
         if template is None or template.rule is not rule or not template.confirmed or tokens > shape.most:
             return None
         variant = self._variant(template, tokens, sized.lane)
@@ -307,6 +313,19 @@ class FastPath:
         row = sized.row(variant.row, body, engine)
         row.reply_headers, row.sent = reply.headers, []
         return ReadyAnswer(engine, prepared, row, lines, framed(reply.body, chunked=variant.chunked))
+
+    def _generated(
+        self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Shape, Call, list[bytes]]
+    ) -> ReadyAnswer | None:
+        """Return what is generated if no rule answers; it is known from then on."""
+        shape, call, texts = asked
+        prepared: Prepared | None = shape.generate(engine, call)
+        if prepared is None or not _is_simple(prepared):
+            return None
+        if self._live.journal.keeps_calls:
+            prepared.call, _ = shape.call(body, texts, whole=True)
+        prepared.generate = None
+        return sized.lane.known(body, engine, prepared)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant:
         variant = template.variants.get(tokens)
@@ -366,9 +385,9 @@ class FastPath:
         """Learn from the handler's answer to a request of this lane: make a template of it, or confirm the one made."""
         call, shapes = prepared.call, lane.shapes
         rule = None if call is None else engine.constant_rule(call)
-        if call is None or shapes is None or rule is None:
+        if call is None or shapes is None or prepared.plan.remarks:
             return
-        if rule.source != prepared.plan.source or prepared.plan.remarks:
+        if prepared.plan.source != ("generated" if rule is None else rule.source):
             return
         found = shapes.find(body)
         if found is None:
@@ -378,6 +397,9 @@ class FastPath:
         if found is None or lane.texts is None:
             return
         shape, texts = found
+        if rule is None:
+            _learn_generated(shape, texts, prepared, (engine, body))
+            return
         template: Template | None = shape.templates.get(id(rule))
         if template is None:
             if id(rule) not in shape.templates:
@@ -434,6 +456,28 @@ def _same(filled: tuple[Reply, bytes], other: Reply) -> bool:
     return same and reply.parts == other.parts and lines.startswith(header_lines(other.headers)[0])
 
 
+def _learn_generated(shape: Shape, texts: list[bytes], prepared: Prepared, origin: tuple[Engine, bytes]) -> None:
+    """Learn to generate answers to requests of a shape, or confirm that the same bytes come of it."""
+    call, (engine, body) = prepared.call, origin
+    if call is None or call.content_fingerprint != call.fingerprint:  # which takes what calls of a shape lack
+        return
+    if shape.generate is None:
+        shape.generate = prepared.generate
+    elif not shape.confirmed and shape.sample.fingerprint != call.fingerprint:
+        shape.check(call, texts)
+        made, tokens = shape.call(body, texts, whole=engine.reads_bodies)
+        vars(made)["prompt_tokens"] = tokens
+        again: Prepared | None = shape.generate(engine, made)
+        shape.confirmed = again is not None and _is_equal(again, prepared)
+
+
+def _is_equal(one: Prepared, other: Prepared) -> bool:
+    mine, theirs = one.reply, other.reply
+    same = (one.plan, one.pace, one.timed, one.kept) == (other.plan, other.pace, other.timed, other.kept)
+    sent = (mine.status, mine.headers, mine.body, mine.parts)
+    return same and sent == (theirs.status, theirs.headers, theirs.body, theirs.parts)
+
+
 def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Template | None:
     call, made, again, kept = prepared.call, prepared.made, prepared.again, prepared.kept
     if call is None or made is None or again is None or "usage" in rule.spec["then"]:  # which states the tokens
@@ -486,7 +530,7 @@ class Lesson(Struct, frozen=True, eq=False):
             return False
         origin = (prepared.call.dialect, operation.name, self.query, operation.texts)
         lane = self.fast_path.learn(request[0], http, origin)
-        if prepared.made is not None:
+        if prepared.made is not None or prepared.generate is not None:
             with suppress(ValueError):  # the body came compressed, for one
                 self.fast_path.learn_answer(lane, http.body, prepared, engine)
         self.fast_path.learn_bytes(self.data, lane.known(http.body, engine, prepared))

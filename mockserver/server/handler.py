@@ -204,7 +204,7 @@ class Handler(Struct, eq=False):
                 shares = live.line is not None and prepared.kept is not None  # it is kept before it is sent
                 if lesson is None or more or shares or not lesson.learn(http, operation, prepared, engine):
                     live.memo.put(key, engine, prepared)
-                prepared.made = prepared.again = None
+                prepared.made = prepared.again = prepared.generate = None
             return prepared
         await live.use(namespace)
         try:
@@ -391,7 +391,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
 
 def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Prepared:
     dialect, live = handler.dialect, handler.live
-    outcome, made, again = plan.outcome, None, None
+    outcome, made, again, generate = plan.outcome, None, None, None
     if isinstance(outcome, Forward):  # faults and timing do not apply to what is relayed
         return Prepared(replace(plan, faults=()), _NO_REPLY, call)
     pace = _pace(call, plan, live.engine.policy.seed)
@@ -413,6 +413,8 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         varies = plan.timing.jitter or plan.timing.prompt_per_1k  # with the call
         if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule ") and not varies:
             made, again = outcome, partial(_rendered_again, partial(render, call), outcome, pace)
+        elif plan.cacheable and isinstance(outcome, Answer) and plan.source == "generated":
+            generate = partial(_generated, handler, timed)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)
         reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)
@@ -422,7 +424,12 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         reply = joined(reply)
     elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_CACHED_TOKENS:
         reply = parted(reply, pace)
-    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept, made=made, again=again)
+    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept, made=made, again=again, generate=generate)
+
+
+def _generated(handler: Handler, timed: bool | None, engine: Engine, call: Call) -> Prepared | None:
+    plan = engine.generated(call)
+    return None if plan is None else _render(handler, call, plan, timed)
 
 
 def _with_own_urls(reply: Reply, own_urls: Callable[[HttpRequest, bytes], bytes] | None, http: HttpRequest) -> Reply:

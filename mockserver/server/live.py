@@ -90,8 +90,10 @@ class Prepared(Struct):
     prompt_tokens: int | None = None  # if the plan was made for another prompt
     made: Answer | None = None  # of a rule, until the fast path has learned from it
     again: Callable[[int], Reply] | None = None  # the reply to a prompt of so many tokens
+    generate: "Generate | None" = None  # what is generated for other calls, if this was
 
 
+Generate = Callable[[Engine, Call], Prepared | None]
 Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source
 
 

@@ -236,7 +236,15 @@ class Call(Struct, frozen=True, dict=True):
         return replace(self, meaning=meant, raw={**self.raw, key: value}, messages=messages)
 
     def limited(self, max_tokens: int) -> "Call":
-        return replace(self, options=replace(self.options, max_tokens=max_tokens))
+        return self._sharing(replace(self, options=replace(self.options, max_tokens=max_tokens)))
+
+    def of_model(self, name: str) -> "Call":
+        return self._sharing(replace(self, model=name))
+
+    def _sharing(self, other: "Call") -> "Call":
+        """Return a call with the same meaning and messages, for which what was computed holds, too."""
+        vars(other).update(vars(self))
+        return other
 
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -194,7 +194,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def resolved(self, call: Call) -> Call:
         name = self.find(call.model).name
-        return call if name == call.model else replace(call, model=name)
+        return call if name == call.model else call.of_model(name)
 
     def names(self, asked: str, own: Names) -> Names:
         """Return the requested model, or all models; a pattern is expanded to those of a dialect's `own`."""

@@ -256,8 +256,8 @@ class Engine:
             return None
         REQUEST_WORK.set(RequestWork())
         try:
-            call = within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models)
-            draft = Draft((generator(for_generator(call), policy.seed)("auto", {}, 0),))
+            call = for_generator(within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models))
+            draft = Draft((generator(call, policy.seed)("auto", {}, 0),))
         except Failure:
             return None
         if makes_long(call, draft):

@@ -57,6 +57,10 @@ rules:
     when: {last_user: "*hello*"}
     then: {text: "Hello! How can I help you today?", headers: {x-made-by: "50%"}}
 """
+UNRULED = (
+    *("tell me about tides", "tell me about boats", "What is the capital of Peru?", "List 3 colours.", "wave"),
+    *("Answer in JSON with keys a and b.", "Erzähl mir etwas über Brücken.", "What is 17 * 3?", "tell me about boats"),
+)
 TEXTS = (
     *("hello 1", "hello there, 2", "say hello to the world, 3", "hello 4", "a weather report", "weather in Oslo?"),
     *("weather here", "twice", "twice again", "twice and again", "twice, the last", "repeat 1", "repeat 2", "repeat 3"),
@@ -74,6 +78,7 @@ TEXTS = (
         "",
         "hello 1",
     ),
+    *UNRULED,
 )
 MOUNTS: Mapping[str, str] = {
     "openai": "/openai/v1/chat/completions",
@@ -263,6 +268,16 @@ def test_both_ways_give_the_same(
     for text, one, other in zip(TEXTS, fast, slow, strict=True):
         assert one == other, text
     assert sum(answered) >= ANSWERED.get((dialect, options), ANSWERED["any", options])
+
+
+@pytest.mark.parametrize("dialect", [name for name in MOUNTS if "responses" not in name])
+def test_what_no_rule_answers_is_generated_on_the_fast_path(
+    dialect: str, rules_file: Path, answered: list[bool]
+) -> None:
+    """Responses are not: they are kept, unless the client says otherwise."""
+    with serving(rules_file) as running:
+        exchanged(running, [request(MOUNTS[dialect], text, "", BODIES.get(dialect, CHAT)) for text in UNRULED])
+    assert sum(answered) >= len(UNRULED) - 2
 
 
 @pytest.mark.parametrize("dialect", MOUNTS)

@@ -9,7 +9,7 @@ import { Action, CallLink, Wrong, bdi, copy, count, html, ms, source, tokens, us
 import { Raw } from "./raw.js";
 import * as state from "./state.js";
 import { Stream } from "./stream.js";
-import { address, go, route } from "./url.js";
+import { address, go, openCall, route } from "./url.js";
 import { Why } from "./why.js";
 
 const TABS = [
@@ -70,10 +70,10 @@ export function Call({ number }) {
       ...numbered,
       "[": () => along(-1),
       "]": () => along(1),
-      c: () => compareWith(number),
-      e: () => go(["draft"], { from: number }),
-      r: () => again(number).catch((refused) => state.say(refused.message)),
-      y: () => copyAs(number, "curl").catch((refused) => state.say(refused.message)),
+      c: () => compareWith(openCall()),
+      e: () => go(["draft"], { from: openCall() }),
+      r: () => again(openCall()).catch((refused) => state.say(refused.message)),
+      y: () => copyAs(openCall(), "curl").catch((refused) => state.say(refused.message)),
     });
   }, [number, data]);
   const loaded = data && html`<${Chains} data=${data} /><${Tabs} tabs=${tabs} tab=${tab} choose=${choose} data=${data} />

@@ -126,7 +126,7 @@ function Filter() {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setFilter(value), 120);
   };
-  return html`<search class="filter"><input id="filter" type="search" aria-label="Filter calls" spellcheck="false"
+  return html`<search class="filter"><input id="filter" type="search" aria-label="Filter calls" spellcheck=${false}
       autocomplete="off" placeholder='Filter: words, status:5xx, rule:name, -unmatched' value=${q} onInput=${typed}
       aria-describedby="unknown" onKeyDown=${(event) => event.key === "Enter" && document.getElementById("calls")?.focus()} />
     ${CHIPS.map(([word, test]) => {

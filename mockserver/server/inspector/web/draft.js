@@ -20,13 +20,15 @@ async function begin(params, namespace) {
   return null;
 }
 
-const item = (rule) => rule.text ?? `- ${JSON.stringify(rule.spec)}\n`;
+/** The text of a rule; one that no file holds is written as JSON, which is YAML too. */
+const item = ({ text, spec }) =>
+  text ?? Object.entries(spec).map(([key, value], at) => `${at ? "  " : "- "}${key}: ${JSON.stringify(value)}\n`).join("");
 
 /** The text of a rule with the condition that a change names replaced, if it stands on one line. */
 function changed(rule, change) {
   const [, field] = /^([\w.]+):/.exec(change ?? "") ?? [];
   if (!field) return item(rule);
-  const pattern = new RegExp(`(^|[{,]\\s*|\\n\\s*)${field}: *("(?:[^"\\\\]|\\\\.)*"|'[^']*'|\\{[^{}]*\\}|[^,{}\\n]+)`);
+  const pattern = new RegExp(`(^|[{,]\\s*|\\n\\s*)"?${field}"?: *("(?:[^"\\\\]|\\\\.)*"|'[^']*'|\\{[^{}]*\\}|[^,{}\\n]+)`);
   return item(rule).replace(pattern, (_, before) => before + change);
 }
 
@@ -101,7 +103,7 @@ function Yaml({ value, onInput, mistakes }) {
   };
   return html`<div class="yaml"><div class="gutter" ref=${gutter} aria-hidden="true">${Array.from({ length: lines }, (_, at) =>
       html`<div key=${at} class=${wrong.has(at + 1) ? "bad" : ""}>${at + 1}</div>`)}</div>
-    <textarea value=${value} spellcheck="false" autocomplete="off" aria-label="Rule, in YAML" wrap="off" onKeyDown=${indent}
+    <textarea value=${value} spellcheck=${false} autocomplete="off" aria-label="Rule, in YAML" wrap="off" onKeyDown=${indent}
       rows=${Math.max(8, lines + 1)} aria-invalid=${mistakes.length > 0} onInput=${(event) => onInput(event.target.value)}
       onScroll=${(event) => (gutter.current.scrollTop = event.target.scrollTop)} /></div>`;
 }

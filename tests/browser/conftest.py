@@ -155,16 +155,19 @@ class Inspector:
         self.open(fragment)
         self.page.locator("main").get_by_text(text).filter(visible=True).first.wait_for()
 
-    def violations(self) -> list[str]:
-        """What axe finds."""
-        found = Axe().run(self.page, options={"resultTypes": ["violations"]}).response["violations"]
+    def violations(self, *rules: str) -> list[str]:
+        """What axe finds, by default by all of its rules."""
+        options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+        found = Axe().run(self.page, options=options).response["violations"]
         return [f"{each['id']}: {[node['html'][:200] for node in each['nodes'][:3]]}" for each in found]
 
     def overflowing(self) -> list[str]:
-        """What is wider than the page."""
+        """What is wider than the page or than its pane; rows of lists end in an ellipsis, and the views can scroll."""
         script = """() => [...document.querySelectorAll("body *")].filter((each) => {
-          const box = each.getBoundingClientRect();
-          return box.width && box.right > innerWidth + 1 && !each.closest(".hidden, .frame nav");
+          if (each.closest(".hidden, .row, nav, textarea, option, .gutter")) return false;
+          const [box, pane] = [each, each.closest(".panel, .sheet, article, main") ?? document.body]
+            .map((element) => element.getBoundingClientRect());
+          return box.width && box.right > Math.min(pane.right, innerWidth) + 1;
         }).slice(0, 5).map((each) => each.outerHTML.slice(0, 120))"""
         return self.page.evaluate(script)
 

@@ -12,8 +12,8 @@ const EXTRA = 4; // rows above and below those in view
 export function List({ items, height, render, active = -1, id, label, columns, onActive, onOpen, onEnd, onView, follow }) {
   const box = useRef(null);
   const [view, setView] = useState({ top: 0, size: 600 });
-  const by = useRef(0); // the scroll position that this set by itself
   const look = () => {
+    if (!box.current) return; // a late event
     const { scrollTop, clientHeight } = box.current;
     setView((old) => (old.top === scrollTop && old.size === clientHeight ? old : { top: scrollTop, size: clientHeight }));
   };
@@ -26,7 +26,7 @@ export function List({ items, height, render, active = -1, id, label, columns, o
 
   useLayoutEffect(() => {
     const { current } = box;
-    if (follow) current.scrollTop = by.current = current.scrollHeight;
+    if (follow) current.scrollTop = current.scrollHeight;
     look();
   }, [items.length, follow, view.size]);
 
@@ -48,6 +48,7 @@ export function List({ items, height, render, active = -1, id, label, columns, o
   if (active >= 0 && active < items.length && (active < from || active >= to)) indexes.push(active);
 
   const scrolled = () => {
+    if (!box.current) return;
     look();
     const { scrollTop, clientHeight, scrollHeight } = box.current;
     onEnd?.(scrollTop + clientHeight >= scrollHeight - height / 2);

@@ -27,7 +27,7 @@ const TITLES = { calls: "Calls", rules: "Rules", draft: "Draft", cassette: "Cass
 function Page() {
   const { view } = route.value;
   if (locked.value) return html`<${Frame} /><${Token} />`;
-  return html`<${Frame} /><${Problem} /><main id="view" class=${`view ${view}`} tabindex="-1">
+  return html`<${Frame} /><${Problem} /><main id="view" class="view" tabindex="-1">
     <${VIEWS.get(view)} /></main><${Help} /><${Said} />`;
 }
 

@@ -60,6 +60,23 @@ def test_narrow_views_are_accessible(name: str, backend: Backend, open_tab: Any)
     assert tab.violations() == []
 
 
+# The pictures of docs/inspector.md: made anew with `pytest -n0 tests/browser -k pictures --update`.
+SHOWN = ("calls", "why", "draft")
+
+
+def test_the_pictures_of_the_docs(backend: Backend, open_tab: Any, update: bool) -> None:
+    tab: Inspector = open_tab("medium")
+    backend.story()
+    folder = PICTURES.parents[1] / "docs" / "pictures" if update else PICTURES
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in SHOWN:
+        tab.shows(*VIEWS[name])
+        tab.page.set_viewport_size({"width": 960, "height": 440})
+        tab.page.screenshot(path=folder / f"{name}.png")
+        assert (folder / f"{name}.png").stat().st_size <= 100_000
+        assert (PICTURES.parents[1] / "docs" / "pictures" / f"{name}.png").exists()
+
+
 def test_an_empty_server_says_what_to_do(tab: Inspector) -> None:
     tab.shows("#/calls", "No call yet")
     assert f"curl {tab.base}/v1/chat/completions" in tab.page.locator("main").inner_text()

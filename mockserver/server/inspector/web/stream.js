@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT] = [1000, 34];
 
 export function Stream({ call }) {
   const frames = call.reply?.frames ?? [];
-  const [chosen, choose] = useState(0);
+  const [chosen, choose] = useState(Infinity); // the last one
   if (!frames.length) return html`<p class="aside">No frame was sent.</p>`;
   const at = Math.min(chosen, frames.length - 1);
   const span = Math.max(frames.at(-1).at_ms, call.elapsed_ms ?? 0, 1);
@@ -40,7 +40,7 @@ export function Stream({ call }) {
 
 const place = (frame, span) => Math.round((frame.at_ms / span) * WIDTH * 10) / 10;
 const gap = (frames, at) => frames[at].gap_ms ?? frames[at].at_ms - (at ? frames[at - 1].at_ms : 0);
-const adds = (frame) => frame.adds ?? (typeof frame.data === "string" ? frame.data : JSON.stringify(frame.data));
+const adds = (frame) => frame.adds ?? frame.event ?? (typeof frame.data === "string" ? frame.data : "");
 
 /** All ticks as one path; those that would fall on the same place are joined. */
 function ticks(frames, span) {

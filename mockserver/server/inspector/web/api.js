@@ -8,10 +8,9 @@ const TOKEN = "mockserver-token";
 export const locked = signal(false);
 
 export class RefusedError extends Error {
-  constructor(status, message, content = {}) {
+  constructor(status, message) {
     super(message);
     this.status = status;
-    this.content = content;
   }
 }
 
@@ -52,7 +51,7 @@ async function ask(method, path, { params, body, type, signal: stop } = {}) {
   if (answer.ok) return answer;
   if (answer.status === 401) locked.value = true;
   const content = await answer.json().catch(() => ({}));
-  throw new RefusedError(answer.status, content.error ?? `the server answered ${answer.status}`, content);
+  throw new RefusedError(answer.status, content.error ?? `the server answered ${answer.status}`);
 }
 
 const json = async (...asked) => (await ask(...asked)).json();

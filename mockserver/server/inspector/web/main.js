@@ -73,13 +73,11 @@ const Connection = () =>
 function Problem() {
   const found = state.problem.value;
   const [hidden, hide] = useState(null);
-  const text = typeof found === "string" ? found : (found?.mistakes ?? []).map(told).join("\n") || found?.text;
+  const text = found?.mistakes.map((mistake) => mistake.text).join("\n");
   if (!text || hidden === text) return null;
   return html`<div class="problem" role="alert"><pre>${visible(text)}</pre><p>The rules before still hold.</p>
     <button onClick=${() => hide(text)}>Hide</button></div>`;
 }
-
-const told = (mistake) => (typeof mistake === "string" ? mistake : (mistake.text ?? mistake.message));
 
 function Token() {
   const save = (event) => {

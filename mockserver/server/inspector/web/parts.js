@@ -48,7 +48,7 @@ export function Json({ value, depth = 0 }) {
   const entries = Array.isArray(value) ? value.map((each) => [null, each]) : Object.entries(value);
   const [left, right] = Array.isArray(value) ? "[]" : "{}";
   if (!entries.length) return `${left}${right}`;
-  if (depth > DEEPEST) return html`<${Text} value=${compactJson(value)} />`;
+  if (depth > DEEPEST) return html`<${Text} value=${JSON.stringify(value)} />`;
   if (!open) {
     return html`<button class="fold" aria-expanded="false" onClick=${() => setOpen(true)}
       >${left} ${entries.length} ${right}</button>`;
@@ -68,19 +68,11 @@ const Scalar = ({ value }) =>
     ? html`<span class="string"><${Text} value=${JSON.stringify(value)} /></span>`
     : html`<span class="number">${String(value)}</span>`;
 
-function compactJson(value) {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return "… too deep to show";
-  }
-}
-
-/** Return the JSON that a text holds, or undefined. */
+/** Return the object or list that a text holds as JSON; undefined also if it is too deep to be written again. */
 export function jsonIn(text) {
   try {
     const found = JSON.parse(text);
-    return found !== null && typeof found === "object" ? found : undefined;
+    return found !== null && typeof found === "object" && JSON.stringify(found) ? found : undefined;
   } catch {
     return undefined;
   }
@@ -114,9 +106,7 @@ export const CallLink = ({ number, tab }) =>
 
 /** The server's own words for what went wrong, at the place of the action. */
 export const Wrong = ({ error }) =>
-  error && html`<p class="wrong" role="alert">${visible(error.message)}${(error.content?.mistakes ?? []).map(
-    (mistake) => typeof mistake === "string" && mistake !== error.message && html`<br />${bdi(mistake)}`,
-  )}</p>`;
+  error && html`<p class="wrong" role="alert">${bdi(error.message)}</p>`;
 
 /** Write a text to the clipboard; without one (plain http beyond loopback) show a field to copy from. */
 export async function copy(text, what) {

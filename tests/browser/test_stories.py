@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import RULES, Backend, Inspector
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_call_becomes_a_row_within_a_second(backend: Backend, tab: Inspector) -> None:
@@ -136,6 +139,35 @@ def test_saving_is_not_offered_otherwise(backend: Backend, tab: Inspector) -> No
     tab.open("#/draft?rule=weather")
     expect(tab.page.get_by_role("button", name="Use", exact=True)).to_be_visible()
     expect(tab.page.get_by_role("button", name="Save…")).to_have_count(0)
+
+
+def test_a_cassette_and_its_episodes(backend: Backend, tab: Inspector) -> None:
+    folder = backend.rules.parent / "cassettes"
+    folder.mkdir()
+    (folder / "tour.yaml").write_text((ROOT / "cassettes" / "tour.yaml").read_text())
+    backend.client.put(f"{backend.base}/__mockserver__/api/cassette", json={"name": "tour"}).raise_for_status()
+    tab.open("#/cassette")
+    rows = tab.page.locator(".plain-table tbody tr")
+    expect(rows.first).to_contain_text("never")
+    assert rows.count() == backend.api("cassette")["episodes"]
+    assert tab.violations() == []
+    tab.page.get_by_role("button", name="once").click()
+    assert backend.api("cassette")["record"] == "none"  # a mode that asks upstream wants a second press
+    tab.page.get_by_role("button", name="This asks upstream").click()
+    expect(tab.page.locator(".chip.chosen")).to_have_text("once")
+
+
+def test_the_server_view_changes_what_it_shows(backend: Backend, tab: Inspector) -> None:
+    backend.chat("Where is my order?", namespace="test_refund")
+    tab.open("#/server")
+    row = tab.page.locator(".plain-table tr").filter(has_text="test_refund")
+    expect(row).to_contain_text("busy 1")
+    row.get_by_role("button", name="as timed").click()
+    expect(row.get_by_role("button", name="at once")).to_be_visible()
+    row.get_by_role("button", name="Reset").click()
+    row.get_by_role("button", name="Reset rules").click()
+    expect(row).to_have_count(0)
+    assert backend.api("calls?namespace=test_refund")["calls"] == []
 
 
 def test_a_call_is_sent_again_and_compared(backend: Backend, tab: Inspector) -> None:

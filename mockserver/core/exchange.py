@@ -45,6 +45,11 @@ def frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
     return tuple(_frames(b"".join([data for _, data in pieces]), pieces))
 
 
+def size_of(headers: Sequence[tuple[bytes, bytes]]) -> int:
+    """Return the bytes of the values of headers."""
+    return sum([len(value) for _, value in headers])
+
+
 def count(data: bytes) -> int:
     """Return roughly how many frames end in these bytes."""
     return data.count(b"\n\n") + data.count(b"\r\n\r\n")
@@ -115,6 +120,7 @@ class Exchange(Struct, eq=False):
     sent: list[Piece] = []
     query: bytes = b""
     headers: Sequence[tuple[bytes, bytes]] = ()
+    headers_size: int | None = None  # bytes of their values, if these are counted already
     body: bytes = b""
     received: int = 0
     call: Call | None = None  # dropped when closed, unless the journal keeps calls
@@ -189,13 +195,12 @@ class Exchange(Struct, eq=False):
         if not size:
             self.first = now - self.began
         self.size = size + length
-        room = MOST_KEPT - size
-        if not self.kept or room <= 0:
-            self.unkept += count(data)
-            return
-        if length > room:
+        if not self.kept or self.size > MOST_KEPT:
+            room = max(MOST_KEPT - size, 0) if self.kept else 0
             self.unkept += count(data[room:])
             data, length = data[:room], room
+            if not room:
+                return
         self.sent.append((now, data))
         self._keep(length + PIECE)
 

@@ -78,6 +78,11 @@ class Approximate:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; that of a huge one is extrapolated from parts of it."""
+        if len(text) <= _CACHED_LENGTH:
+            try:
+                return sum(map(len, _by_words(text)))
+            except KeyError:
+                return len(_remembered(text))
         if len(text) <= _CACHED_LONG:
             return len(self.split(text))
         size, tokens, counted = len(text), _token(is_ascii=text.isascii()).findall, 0
@@ -245,12 +250,16 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
 
 
 def _tokens_of(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text: those of its words, as a blank between two words always begins a token."""
-    first, *rest = text.split(" ")
     try:
-        return (*_OF_FIRST_WORDS[first], *chain.from_iterable(map(_OF_WORDS.__getitem__, rest)))
+        return tuple(chain.from_iterable(_by_words(text)))
     except KeyError:
         return _matched(text)
+
+
+def _by_words(text: str) -> Iterator[tuple[str, ...]]:
+    """Return the tokens of each word, as a blank between two words always begins a token. Raises KeyError."""
+    first, *others = text.split(" ")
+    return chain((_OF_FIRST_WORDS[first],), map(_OF_WORDS.__getitem__, others))
 
 
 def _matched(text: str) -> tuple[str, ...]:
@@ -266,6 +275,8 @@ class _OfWords(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
         if word[-1:].isspace() or (self._before and not word):
             raise KeyError(word)
+        if word.isdecimal() and word.isascii():
+            return (*self._before, *[word[at : at + 3] for at in range(0, len(word), 3)])
         found = _matched(self._before + word)
         if len(word) <= _LONGEST_WORD:
             if len(self) >= _MOST_WORDS:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -24,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange
+from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, Text, ToolUse
 from mockserver.core.seed import Seed, monotonic, wall
@@ -94,30 +95,30 @@ class ReadyAnswer(Struct, eq=False):
 class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
-    `row` is that of the journal, as far as it is known. `lines` are the header lines, with a `%s` for each of the
-    headers that depend on the call; `named` has their places in the reply and among those that name a request. What
-    stands between the `pieces` of the body depends on the call, too: the first mark.
+    `row` is what their rows in the journal have. The headers that name a request come first: `naming` are their lines
+    with `%s` for each value, `lines` those of the `others`. What stands between the `pieces` of the body depends on the
+    call, too: the first mark.
     """
 
     reply: Reply
     row: Exchange
-    lines: str
-    named: tuple[tuple[int, int], ...]
+    naming: str
+    others: Headers
+    lines: bytes
     pieces: list[bytes]
     chunked: bool
 
     def filled(self, template: "Template", call: Call) -> tuple[Reply, bytes]:
         """Return the reply to a call, and its header lines."""
-        reply, own = self.reply, template.headers(template.sample.http, call)
-        marks = template.marks
+        reply, marks, own = self.reply, template.marks, template.headers(template.sample.http, call)
         body = marks[0][1](call).encode().join(self.pieces) if marks else reply.body
         for old, mark in marks[1:]:
             body = body.replace(old, mark(call).encode())
-        headers = list(reply.headers)
-        for at, which in self.named:
-            headers[at] = own[which]
-        lines = self.lines % tuple([own[which][1] for _, which in self.named])
-        return Reply(reply.status, tuple(headers), body, parts=reply.parts), lines.encode("latin-1")
+        lines = (self.naming % tuple(map(_VALUE, own))).encode("latin-1") + self.lines
+        return Reply(reply.status, (*own, *self.others), body, parts=reply.parts), lines
+
+
+_VALUE = itemgetter(1)
 
 
 class Template(Struct, eq=False):
@@ -142,14 +143,13 @@ class Template(Struct, eq=False):
 
     def variant(self, tokens: int, lane: "Lane") -> Variant:
         reply = self.again(tokens)
-        own = [name for name, _ in self.headers(self.sample.http, self.sample)]
-        named = tuple([(at, own.index(name)) for at, (name, _) in enumerate(reply.headers) if name in own])
-        stated = [(name, "%s" if name in own else value.replace("%", "%%")) for name, value in reply.headers]
-        lines = "".join([f"{name}: {value}\r\n" for name, value in stated])
+        own = self.headers(self.sample.http, self.sample)
+        others = reply.headers[len(own) :]
         pieces = reply.body.split(self.marks[0][0]) if self.marks else [reply.body]
         row = lane.row(Prepared(self.plan, reply, self.sample, prompt_tokens=tokens))
+        lines = header_lines(others)[0] + lane.shown(self.plan)
         chunked = header_lines(reply.headers)[1] is None
-        return Variant(reply, row, lines + lane.shown(self.plan).replace("%", "%%"), named, pieces, chunked)
+        return Variant(reply, row, "".join([f"{name}: %s\r\n" for name, _ in own]), others, lines, pieces, chunked)
 
     def stored(self, call: Call, tokens: int, length: int) -> Stored | None:
         """Return what is kept of the answer to a call whose body has this length."""
@@ -167,11 +167,20 @@ class Sized(Struct, eq=False):
     lane: "Lane"
     size: int
     headers: Fields
+    headers_size: int
 
     def row(self, row: Exchange, body: bytes, engine: Engine) -> Exchange:
         """Return the row of a request with this body, made from what is known of it."""
-        size = self.size
-        return replace(row, headers=self.headers, body=body, received=size, unweighed=size, rules=engine.rules)
+        return replace(
+            row,
+            headers=self.headers,
+            headers_size=self.headers_size,
+            body=body,
+            received=self.size,
+            unweighed=self.size,
+            rules=engine.rules,
+            sent=[],
+        )
 
 
 class Lane(Struct, eq=False):
@@ -187,8 +196,9 @@ class Lane(Struct, eq=False):
     shapes: Shapes | None
     numbered: bool  # replies have headers that say what answered, and the number of the call
 
-    def headers(self, length: int) -> Fields:
-        return (*self.before, (b"content-length", b"%d" % length), *self.after)
+    def sized(self, size: int) -> Sized:
+        headers = (*self.before, (b"content-length", b"%d" % size), *self.after)
+        return Sized(self, size, headers, size_of(headers))
 
     def row(self, prepared: Prepared) -> Exchange:
         """Return what the rows of all requests have that get this answer."""
@@ -208,16 +218,15 @@ class Lane(Struct, eq=False):
             prompt_tokens=prepared.prompt_tokens,
         )
 
-    def shown(self, plan: Plan) -> str:
+    def shown(self, plan: Plan) -> bytes:
         """Return the header lines that say what answered, up to the number of the call."""
-        return f"x-mockserver-source: {_source(plan.source)}\r\nx-mockserver-call: " if self.numbered else ""
+        return b"x-mockserver-source: %b\r\nx-mockserver-call: " % _source(plan.source) if self.numbered else b""
 
     def known(self, body: bytes, engine: Engine, prepared: Prepared) -> ReadyAnswer:
         """Return the answer to requests with this body, as it was prepared."""
         lines, length = header_lines(prepared.reply.headers)
-        sized = Sized(self, len(body), self.headers(len(body)))
-        row = sized.row(self.row(prepared), body, engine)
-        lines += self.shown(prepared.plan).encode("latin-1")
+        row = self.sized(len(body)).row(self.row(prepared), body, engine)
+        lines += self.shown(prepared.plan)
         return ReadyAnswer(engine, prepared, row, lines, framed(prepared.reply.body, chunked=length is None))
 
 
@@ -282,8 +291,7 @@ class FastPath:
         lane = None if request is None else self._lanes.get(request[0])
         if request is None or lane is None:
             return None
-        size = len(request[1])
-        sized = self._heads[data[:end]] = Sized(lane, size, lane.headers(size))
+        sized = self._heads[data[:end]] = lane.sized(len(request[1]))
         self._keep(end)
         return sized
 
@@ -311,7 +319,7 @@ class FastPath:
         kept = template.stored(call, tokens, len(body))
         prepared = Prepared(template.plan, reply, call, template.pace, template.timed, kept, prompt_tokens=tokens)
         row = sized.row(variant.row, body, engine)
-        row.reply_headers, row.sent = reply.headers, []
+        row.reply_headers = reply.headers
         return ReadyAnswer(engine, prepared, row, lines, framed(reply.body, chunked=variant.chunked))
 
     def _generated(
@@ -446,8 +454,8 @@ def _is_simple(prepared: Prepared) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _source(source: str) -> str:
-    return printable(source)
+def _source(source: str) -> bytes:
+    return printable(source).encode("latin-1")
 
 
 def _same(filled: tuple[Reply, bytes], other: Reply) -> bool:

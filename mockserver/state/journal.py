@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import Exchange
+from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
@@ -55,12 +55,12 @@ class Tally:
 
     def add(self, exchange: Exchange) -> None:
         self.open -= 1
-        dialect, operation, status, ended = exchange.dialect, exchange.operation, exchange.status, exchange.ended
         plan = exchange.plan
         source = "" if plan is None else plan.source
-        sums = self.ways.get((dialect, operation, status, source, ended))
+        way = exchange.dialect, exchange.operation, exchange.status, source, exchange.ended
+        sums = self.ways.get(way)
         if sums is None:
-            sums = self.ways.setdefault((dialect, operation, status, self._known(source), ended), Sums())
+            sums = self.ways.setdefault((*way[:3], self._known(source), way[4]), Sums())
         sums.add(exchange)
         if plan is not None and plan.faults:
             self.faults.update(exchange.faults)
@@ -236,8 +236,9 @@ class NamespaceRows:
         if exchange.recorded:
             self.hits[exchange.recorded] += 1
         if exchange.kept:
-            size = BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
-            exchange.unweighed += size + sum([len(value) for _, value in exchange.headers])
+            headers = exchange.headers_size
+            size = BARE + (size_of(exchange.headers) if headers is None else headers)
+            exchange.unweighed += size + len(exchange.path) + len(exchange.query) + len(exchange.model)
             self.weigh(exchange)
 
     def drop(self, row: Exchange | None = None) -> None:

@@ -176,7 +176,24 @@ def test_pieces_join_to_the_text(text: str, chunks: Chunks) -> None:
     assert all(pieces)
 
 
-WORDS = ("hello", "A", "don't", "HTTPServer", "12345", "x=1,", "---", "é", "Straße", "हिन्दी", "我们", "e\u0301", "👋🏽")
+WORDS = (
+    "hello",
+    "A",
+    "7",
+    "2026",
+    "1234567",
+    "don't",
+    "HTTPServer",
+    "12345",
+    "x=1,",
+    "---",
+    "é",
+    "Straße",
+    "हिन्दी",
+    "我们",
+    "e\u0301",
+    "👋🏽",
+)
 SPACES = (" ", " ", " ", "  ", "\n", "\n\n    ", "\t", "\xa0", "\u2003", "\x1c", "")
 
 

@@ -22,7 +22,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
-from mockserver.rules.match.fields import Field, nested_param
+from mockserver.rules.match.fields import Field, Read, nested_param
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 
 Groups = Mapping[str, str]
@@ -203,19 +203,23 @@ class RuleIndex:
             for look, value in min(choices, key=partial(_cost, common)):
                 tables[look][value].append(row)
         self._always = tuple(always)
-        self._finders = tuple((look.field.read, _finder(look, table)) for look, table in tables.items())
+        finders: dict[Read, list[Find]] = defaultdict(list)
+        for look, table in tables.items():
+            finders[look.field.read].append(_finder(look, table))
+        self._finders = tuple(finders.items())
 
     def candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
-        found: set[int] = set()
-        for read, find in self._finders:
+        found = list[Rows]()
+        for read, finders in self._finders:
             value = read(call)
             if value is not None:
-                for rows in find(value):
-                    found.update(rows)
+                for find in finders:
+                    found += find(value)
         if not found:
             return self._always
-        return merge(self._always, sorted(found)) if self._always else sorted(found)
+        rows = found[0] if len(found) == 1 else sorted(set().union(*found))
+        return merge(self._always, rows) if self._always else rows
 
 
 class FewIndex:
@@ -361,17 +365,18 @@ def _is_unicode(text: str) -> bool:
 
 def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
     rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
+    lens = None if look.lens == PLAIN else look.lens
     match look.how:
         case "whole":
-            return partial(_find_whole, rows, look.lens)
+            return partial(_find_whole, rows, lens)
         case "element":
             return partial(_find_elements, rows, look.lens)
-    return _find_pieces(rows, look.lens)
+    return _find_pieces(rows, lens)
 
 
-def _find_whole(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
+def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None, value: Json) -> Iterable[Rows]:
     if isinstance(value, str):
-        value = lens(value)
+        value = value if lens is None else lens(value)
     elif not isinstance(value, int | float):
         return ()
     found = rows.get(value)
@@ -384,19 +389,22 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
     return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
 
 
-def _find_pieces(rows: Mapping[Json, Rows], lens: Lens) -> Find:
+def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
     automaton = ahocorasick_rs.BytesAhoCorasick([_bytes(piece) for piece in rows])  # that of str is half as fast
     found = tuple(rows.values())
-    overlap = max(len(_bytes(piece)) for piece in rows) - 1
+    look, overlap = automaton.find_matches_as_indexes, max(len(_bytes(piece)) for piece in rows) - 1
 
     def find(value: Json) -> Iterable[Rows]:
         if not isinstance(value, str):
             return ()
-        hits = automaton.find_matches_as_indexes
-        seen = {hit[0] for window in _windows(_bytes(lens(value)), overlap) for hit in hits(window, overlapping=True)}
-        return [found[piece] for piece in seen]
+        text = (value if lens is None else lens(value)).encode("utf-8", "replace")
+        if len(text) <= _WINDOW:
+            hits = look(text, overlapping=True)
+        else:
+            hits = [hit for window in _windows(text, overlap) for hit in look(window, overlapping=True)]
+        return [found[piece] for piece in {hit[0] for hit in hits}]
 
     return find
 
@@ -406,8 +414,6 @@ def _bytes(text: Json) -> bytes:
 
 
 def _windows(text: bytes, overlap: int) -> Iterable[bytes]:
-    if len(text) <= _WINDOW:
-        return (text,)
     return (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
 
 

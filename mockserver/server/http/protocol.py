@@ -102,7 +102,8 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     def data_received(self, data: bytes | memoryview) -> None:
         """Answer a whole request on the fast path, if that knows it; else go the long way, and let it learn."""
         fast_path = self._fast_path
-        if fast_path is None or self.stage != BETWEEN or self._running is not None or self._is_ending:
+        is_ending = self.deaf or self.half or self._stopping or self.flow.write_paused
+        if fast_path is None or is_ending or self.stage != BETWEEN or self._running is not None:
             super().data_received(data)
             return
         data = bytes(data)
@@ -122,10 +123,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         version, method = cycle.scope["http_version"], cycle.scope["method"]
         complete = self.stage == BETWEEN and cycle.keep_alive and not cycle.waiting_for_100_continue
         return complete and version == "1.1" and method != "HEAD" and not self.deaf
-
-    @property
-    def _is_ending(self) -> bool:
-        return self.deaf or self.half or self._leaving or self._stopping or self.flow.write_paused
 
     def write_paced(self, status: int, head: bytes, stream: PacedStream) -> None:
         """Write the head of a paced stream, then its parts when they are due."""

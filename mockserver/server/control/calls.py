@@ -2,8 +2,10 @@
 
 import re
 from asyncio import sleep
+from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,13 +45,14 @@ if TYPE_CHECKING:
 
 
 async def listed(asked: ControlRequest) -> Response:
-    known = (*FILTERS, "namespace", "limit", "bodies", "contains", "compact", "digest")
+    known = (*FILTERS, "since", "before", "namespace", "limit", "bodies", "contains", "compact", "digest")
     unknown = next((name for name in asked.query if name not in known), None)
     if unknown is not None:
         raise RefusedError(400, f'unknown filter "{unknown[:60]}"{did_you_mean(unknown, known)}')
     filters = [(FILTERS[name], FILTERS[name].wanted(name, asked)) for name in asked.query if name in FILTERS]
-    rows = [row for row in asked.rows.of(asked.namespaces) if all(each.fits(row, value) for each, value in filters)]
-    limit = asked.number("limit")
+    rows, limit = _between(asked.rows.of(asked.namespaces), asked), asked.number("limit")
+    if filters:
+        rows = [row for row in rows if all(each.fits(row, value) for each, value in filters)]
     rows = await _containing(asked, rows, limit)
     latest = rows if limit is None else rows[max(0, len(rows) - limit) :]
     if asked.switch("bodies"):
@@ -60,6 +63,12 @@ async def listed(asked: ControlRequest) -> Response:
         plain = content
         content = await on_thread(lambda: msgspec.json.format(plain, indent=2))
     return Response(content + b"\n", media_type="application/json")
+
+
+def _between(rows: list[Exchange], asked: ControlRequest) -> list[Exchange]:
+    since, before, by = asked.number("since"), asked.number("before"), attrgetter("seq")
+    end = None if before is None else bisect_left(rows, before, key=by)
+    return rows[0 if since is None else bisect_right(rows, since, key=by) : end]
 
 
 async def _containing(asked: ControlRequest, rows: list[Exchange], limit: int | None) -> list[Exchange]:
@@ -194,8 +203,6 @@ FILTERS: Mapping[str, _Filter] = {
     "rule": _Filter(_is_of_rule),
     "status": _Filter(lambda row, status: row.status == status, _number),
     "ended": _Filter(lambda row, ended: (row.ended or "open") == ended),
-    "since": _Filter(lambda row, since: row.seq > since, _number),
-    "before": _Filter(lambda row, before: row.seq < before, _number),
     "numbers": _Filter(lambda row, numbers: row.seq in numbers, _numbers),
     "unmatched": _Filter(lambda row, unmatched: is_unmatched(row) == unmatched, lambda name, asked: asked.switch(name)),
 }

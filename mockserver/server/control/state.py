@@ -32,6 +32,7 @@ from mockserver.server.cassette_store import CassetteChoice, Player, Record, che
 from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import ADDED, ALL, Namespace, reload
+from mockserver.server.routes import bare
 from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
 
@@ -62,11 +63,11 @@ async def ready(asked: ControlRequest) -> Response:
 def _inside(asked: ControlRequest) -> dict[str, Json]:
     """What only those with the token may know."""
     live, journal = asked.live, asked.live.journal
-    bases = [{"dialect": name, "url": f"{asked.address}{each.mounts[0]}"} for name, each in client_configs().items()]
-    bases.sort(key=lambda base: base["dialect"] != live.settings.dialect)
+    default, mounts = live.settings.dialect, {name: each.mounts[0] for name, each in client_configs().items()}
+    mounted = [(default, bare(mounts[default])), *mounts.items()]
     return {
         "boot": asked.rows.boot,
-        "bases": bases,
+        "bases": [{"dialect": name, "url": f"{asked.address}{mount}"} for name, mount in mounted],
         "settings": _settings(live.settings),
         "journal": {"calls": len(journal), "bytes": journal.size, "room": journal.room},
         "problem": problem(live.problem),

@@ -194,7 +194,8 @@ def test_ready_says_more_to_those_who_have_the_token(tmp_path: Path) -> None:
     ready = server.get("ready")
     assert ready["settings"] == {"seed": 7, "timing": ready["settings"]["timing"], "keys": 1}
     assert "sk-my-own-key" not in str(ready)
-    assert ready["bases"][0] == {"dialect": "openai", "url": "http://127.0.0.1:8000/openai/v1"}
+    assert ready["bases"][0] == {"dialect": "openai", "url": "http://127.0.0.1:8000/v1"}
+    assert {"dialect": "azure", "url": "http://127.0.0.1:8000/azure"} in ready["bases"]
     assert (ready["journal"]["calls"], ready["journal"]["room"], ready["problem"]) == (0, 50_000_000, None)
     (tmp_path / "rules.yaml").write_text("rules: 3")
     server.api("reload", b"")

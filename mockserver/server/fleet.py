@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,7 @@ class Fleet:
         self.member = Member(line, connect, partial(answer, live), lambda: live.journal.last // SLOTS)
         self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
         self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
+        self._cleared: dict[str, int] = {}  # by namespace, what its latest reset is known by
         self._reading = asyncio.Lock()
         self.looks: Any = None  # of the control API, for questions of other servers
         self.composed: Any = None  # settings and engine that a reload is about to swap in
@@ -52,14 +53,9 @@ class Fleet:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Take part while the block runs. Raises StateLostError."""
-        await self._renewed()
-        task = asyncio.create_task(self.member.run())
-        try:
+        async with self.member.listening():
+            await self._renewed()
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     def is_current(self, namespace: str) -> bool:
         member = self.member
@@ -113,28 +109,27 @@ class Fleet:
                 log.error("%s", words)
                 raise Failure("server_error", f"{words}.") from error
         batches = {spec["name"]: rev for rev, spec in added}
-        if content.get("cleared", 0) != space.cleared:
+        cleared = content.get("cleared", 0)
+        if cleared != self._cleared.get(namespace, 0):
+            self._cleared[namespace] = cleared
             live.journal.clear(namespace)
         before = self._batches.get(namespace, {})
         for rule in space.rules:
             if batches.get(rule.name) != before.get(rule.name):
                 live.journal.hits(namespace).pop(rule.source, None)
         self._batches[namespace] = batches
-        choice = content.get("choice")
-        live.namespaces.put(
-            namespace,
-            Namespace(
-                rules,
-                timed=content.get("timed", True),
-                named=content.get("named", 0),
-                choice=None if choice is None else CassetteChoice(**choice),
-                cleared=content.get("cleared", 0),
-            ),
-        )
+        choice, timed, named = content.get("choice"), content.get("timed", True), content.get("named", 0)
+        if rules or choice or named or not timed:
+            choice = None if choice is None else CassetteChoice(**choice)
+            live.namespaces.put(namespace, Namespace(rules, timed, named, choice))
+        else:
+            live.namespaces.drop(namespace)
 
     @asynccontextmanager
-    async def change(self, namespace: str) -> AsyncIterator[Namespace]:
+    async def change(self, namespace: str, *, cleared: bool = False) -> AsyncIterator[Namespace]:
         """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
+        if self.is_lost:
+            raise StateLostError("the lease is over")
         if not self.is_current(namespace):  # what the change goes by has changed since
             raise ConflictError
         read_at, before = self._read.get(namespace, 0), self.live.namespaces.get(namespace)
@@ -143,7 +138,8 @@ class Fleet:
         old, batches = set(map(id, before.rules)), self._batches.get(namespace, {})
         rules = [[batches[rule.name] if id(rule) in old else read_at + 1, rule.spec] for rule in space.rules]
         choice = None if space.choice is None else {"name": space.choice.name, "record": "none"}
-        content = {"timed": space.timed, "named": space.named, "cleared": space.cleared, "choice": choice}
+        at = read_at + 1 if cleared else self._cleared.get(namespace, 0)
+        content = {"timed": space.timed, "named": space.named, "cleared": at, "choice": choice}
         rev = await self.member.change(namespace, read_at, {**content, "rules": rules}, space.forgotten)
         if not rev:
             raise ConflictError
@@ -151,9 +147,8 @@ class Fleet:
 
     async def reset(self, namespace: str) -> None:
         await self.live.forget_counted(namespace)
-        async with self.change(namespace) as space:
-            cleared = self._read.get(namespace, 0) + 1
-            space.rules, space.choice, space.timed, space.named, space.cleared = (), None, True, 0, cleared
+        async with self.change(namespace, cleared=True) as space:
+            space.rules, space.choice, space.timed, space.named = (), None, True, 0
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace; it is read again when it is used."""

@@ -102,7 +102,6 @@ class Namespace(Struct):
     timed: bool = True  # answers take their time
     named: int = 0  # rules that got a name because they came without one
     choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
-    cleared: int = 0  # with shared state: the revision of the latest reset
     forgotten: tuple[str, ...] = ()  # counters that a change of shared state resets
     _made: tuple[tuple[object, ...], Engine] | None = None  # what the engine was made from, and that engine
 

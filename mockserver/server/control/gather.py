@@ -35,6 +35,8 @@ async def shared(asked: ControlRequest, view: View) -> Response:
             return await _gathered(asked, view, fleet)
         if (slot := _slot(asked, view)) is not None:
             return await _elsewhere(asked, view, fleet, slot)
+        if view is files.put:
+            raise RefusedError(409, "servers that share a state write no files; change them everywhere, then reload")
         if view is state.reload_files:
             return await _reloaded(asked, fleet)
         for _ in range(_TRIES):
@@ -219,10 +221,14 @@ def _forgotten(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
 
 
 def _rules(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:
-    hits = Counter[str]()
+    hits, last = Counter[str](), dict[str, int]()
     for answer in answers:
         hits.update({rule["source"]: rule["hits"] for rule in answer["rules"]})
-    return {**answers[0], "rules": [{**rule, "hits": hits[rule["source"]]} for rule in answers[0]["rules"]]}
+        for rule in answer["rules"]:
+            last[rule["source"]] = max(last.get(rule["source"], 0), rule["last_call"] or 0)
+    rules = answers[0]["rules"]
+    found = [{**rule, "hits": hits[rule["source"]], "last_call": last[rule["source"]] or None} for rule in rules]
+    return {**answers[0], "rules": found}
 
 
 def _states(answers: Sequence[Any], _: ControlRequest) -> dict[str, Json]:

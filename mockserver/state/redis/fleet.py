@@ -8,7 +8,8 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -84,23 +85,29 @@ class Member:
     def _acknowledge(self) -> None:
         self.line.send("HSET", self._key("acks"), self.slot, self.rev)
 
-    async def run(self) -> None:
-        """Keep the lease and listen to the others until cancelled; then leave."""
-        listening = asyncio.create_task(self._listen())
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Listen to the others, and keep the lease that the block gets; then leave."""
+        heard = asyncio.Event()
+        tasks = [asyncio.create_task(self._listen(heard)), asyncio.create_task(self._keep())]
+        with suppress(TimeoutError):
+            await asyncio.wait_for(heard.wait(), LEASE)
         try:
-            while True:
-                await asyncio.sleep(RENEWAL)
-                try:
-                    await self.renew()
-                except StateLostError:
-                    continue
+            yield
         finally:
-            listening.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
             self.until = 0.0
-            self.line.send("ZREM", self._key("fleet"), self.slot)
-            await asyncio.sleep(0)
+            with suppress(StateLostError):
+                await self.line.send("ZREM", self._key("fleet"), self.slot)
 
-    async def _listen(self) -> None:
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(RENEWAL)
+            await self._renewed()
+
+    async def _listen(self, heard: asyncio.Event) -> None:
         while True:
             connection = self._connect()
             try:
@@ -110,6 +117,8 @@ class Member:
                     kind, _, message = await connection.read_response(timeout=math.inf)
                     if kind == b"message":
                         self._heard(message)
+                    else:  # it has subscribed
+                        heard.set()
             except Exception as error:  # lost, or a bug: changes are learned of by the next renewal
                 log.debug("news lost: %s", error)
             finally:

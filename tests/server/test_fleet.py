@@ -1,0 +1,202 @@
+"""Servers that share a state: what is pushed to one holds at all, whatever happens to one of them."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.store import CassetteFile
+from mockserver.server.live import start
+from mockserver.server.run import Running
+from mockserver.server.shared_state import share
+from mockserver.server.sources import Sources
+from tests.determinism.requests import GOLDEN, ask_there, requests, rules
+from tests.kit.episodes import chat
+from tests.kit.processes import Served, serving, until
+from tests.kit.shared import RedisServer
+
+RULES = "rules: [{name: file, then: {text: from the file}}]"
+LEASE = 2.0  # seconds
+
+
+@pytest.fixture
+def servers(shared: RedisServer, tmp_path: Path) -> Iterator[Sequence[Served]]:
+    """Three servers with one state and a cassette."""
+    with ExitStack() as stack:
+        found = list[Served]()
+        for name in "abc":
+            folder = tmp_path / name
+            folder.mkdir()
+            CassetteFile(folder / "cassettes/hi.yaml").append(chat("hi", {"text": "recorded"}))
+            found.append(stack.enter_context(serving(folder, RULES, "--state", shared.url)))
+        for server in found:
+            assert server.chat("hi") == "from the file"
+        yield found
+
+
+def pushed(server: Served, text: str) -> float:
+    """Push a rule; return how long it took."""
+    began = time.monotonic()
+    answer = server.control("rules?replace=true", {"name": "pushed", "then": {"text": text}})
+    assert answer["names"] == ["pushed"]
+    return time.monotonic() - began
+
+
+def test_no_answer_is_stale_after_any_change(servers: Sequence[Served]) -> None:
+    drawn, own, stale = random.Random(1), dict[str, str | None](), list[Any]()
+    for number in range(300):
+        server, namespace = drawn.choice(servers), drawn.choice("xyz")
+        kind = drawn.choice(["push", "push", "push", "remove", "reset", "reset all"])
+        if kind == "push":
+            server.control(f"rules?replace=true&namespace={namespace}", {"name": "p", "then": {"text": f"{number}"}})
+            own[namespace] = str(number)
+        elif kind == "remove":
+            server.control(f"rules?namespace={namespace}", None, "DELETE")
+            own[namespace] = None
+        elif kind == "reset":
+            server.control(f"reset?namespace={namespace}", {})
+            own[namespace] = None
+        else:
+            server.control("reset?namespace=*", {})
+            own.clear()
+        for other in drawn.sample(servers, 3):
+            got = other.chat("hi", namespace)
+            if got != (own.get(namespace) or "from the file"):
+                stale.append((number, kind, namespace, got, own.get(namespace)))
+    assert stale == []
+
+
+def test_cassettes_and_timing_hold_at_all(servers: Sequence[Served]) -> None:
+    servers[0].control("rules?namespace=n", {"name": "p", "when": {"model": "never"}, "then": {"text": "a"}})
+    servers[1].control("cassette?namespace=n", {"name": "hi"}, "PUT")
+    servers[2].control("timing?namespace=n", {"on": False})
+    for server in servers:
+        assert server.control("cassette?namespace=n")["name"] == "hi"
+        (state,) = server.control("state?namespace=n")["namespaces"]
+        assert (state["timing"], state["rules_added"]) == (False, 1)
+    servers[2].control("cassette?namespace=n", None, "DELETE")
+    assert [server.control("cassette?namespace=n")["name"] for server in servers] == [None, None, None]
+
+
+def test_a_server_that_was_stopped_answers_nothing_stale(servers: Sequence[Served]) -> None:
+    stopped, other = servers[0], servers[1]
+    pushed(other, "before")
+    assert stopped.chat("hi") == "before"
+    stopped.process.send_signal(signal.SIGSTOP)
+    try:
+        assert LEASE / 3 < pushed(other, "after") < LEASE + 2, "its lease has to end first"
+        assert pushed(other, "later") < LEASE / 2
+        answers = list[Any]()
+        asked = Thread(target=lambda: answers.append(stopped.chat("hi")))
+        asked.start()
+        time.sleep(0.2)  # so that the request waits when it goes on
+    finally:
+        stopped.process.send_signal(signal.SIGCONT)
+    asked.join()
+    assert answers == ["later"]
+
+
+def test_a_server_that_was_killed_is_waited_for_once(servers: Sequence[Served]) -> None:
+    os.kill(servers[0].process.pid, signal.SIGKILL)
+    assert pushed(servers[1], "a") < LEASE + 2
+    assert pushed(servers[1], "b") < LEASE / 2
+    assert [server.chat("hi") for server in servers[1:]] == ["b", "b"]
+
+
+def test_a_server_that_ends_is_not_waited_for(servers: Sequence[Served]) -> None:
+    servers[0].process.terminate()
+    assert servers[0].process.wait(10) == 0
+    assert pushed(servers[1], "a") < LEASE / 2
+
+
+def test_lost_news_are_learned_of(servers: Sequence[Served], shared: RedisServer) -> None:
+    for number in range(5):
+        shared.command("CLIENT", "KILL", "TYPE", "pubsub")
+        pushed(servers[number % 3], str(number))
+        assert [server.chat("hi") for server in servers] == [str(number)] * 3
+
+
+def test_without_the_state(servers: Sequence[Served], shared: RedisServer, start_redis: Any) -> None:
+    servers[0].control("rules?namespace=own", {"name": "p", "then": {"text": "a"}})
+    assert [server.chat("hi", "own") for server in servers] == ["a"] * 3
+    shared.process.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: servers[0].chat("hi", "own") == 503)
+        assert servers[0].chat("hi") == "from the file"
+        status, refused = servers[0].ask("/__mockserver__/api/rules", {"name": "q", "then": {"text": "a"}})
+        assert (status, refused["error"].startswith("state lost")) == (503, True)
+    finally:
+        shared.process.send_signal(signal.SIGCONT)
+    until(lambda: servers[0].chat("hi", "own") == "a")
+    pushed(servers[1], "again")
+    assert servers[2].chat("hi") == "again"
+
+
+def test_a_reload_goes_for_all_or_none(servers: Sequence[Served], tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name / "rules.yaml").write_text(RULES.replace("file}}", "new file}}"))
+    assert servers[1].control("reload", {})["rules"] == 1
+    assert [server.chat("hi") for server in servers] == ["from the new file"] * 3
+    (tmp_path / "c/rules.yaml").write_text("rules: [{then: {txt: a}}]")
+    status, refused = servers[0].ask("/__mockserver__/api/reload", {})
+    assert status == 400
+    assert refused["error"].startswith("not reloaded, the rules before still hold: rules.yaml:1")
+    assert [server.chat("hi") for server in servers] == ["from the new file"] * 3
+
+
+def test_numbers_of_calls_come_once(shared: RedisServer, tmp_path: Path) -> None:
+    with serving(tmp_path, RULES, "--state", shared.url, "--workers", 3) as served:
+        until(lambda: len(served.control("state")["namespaces"]) and len(served.workers) == 3)
+        for _ in range(30):
+            served.chat("hi")
+        numbers = [call["call"] for call in served.control("calls?compact=true")["calls"]]
+        assert len(numbers) == len(set(numbers)) == 30
+        assert {number % 1000 for number in numbers} <= {0, 1, 2}
+        os.kill(max(served.workers), signal.SIGKILL)
+        until(lambda: len(served.workers) == 3)
+        for _ in range(30):
+            numbers.append(served.control("calls", None, "DELETE") and served.chat("hi"))
+            (call,) = served.control("calls?compact=true")["calls"]
+            numbers[-1] = call["call"]
+        assert len(set(numbers)) == 60
+
+
+def test_rules_that_count_are_served_by_workers_that_share_a_state(shared: RedisServer, tmp_path: Path) -> None:
+    counting = "rules: [{name: twice, times: 2, then: {text: twice}}, {then: {text: later}}]"
+    with serving(tmp_path, counting, "--state", shared.url, "--workers", 2) as served:
+        assert [served.chat("hi") for _ in range(6)] == ["twice", "twice", *["later"] * 4]
+        assert served.control("reset", {}) == {"reset": ["default"]}
+        assert served.chat("hi") == "twice"
+
+
+@pytest.mark.slow
+def test_every_golden_answer_through_three_workers(shared: RedisServer, tmp_path: Path) -> None:
+    with serving(tmp_path, rules(), "--workers", 3, "--state", shared.url) as served:
+        found = ask_there(requests(), f"http://127.0.0.1:{served.port}")
+    golden = json.loads(GOLDEN.read_text())
+    assert {name: answer for name, answer in found.items() if answer != golden[name]} == {}
+
+
+def test_what_counts_nothing_makes_no_round_trip(shared: RedisServer, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(RULES)
+    live = start(Sources((tmp_path / "rules.yaml",), {"port": 0, "state": shared.url}, {}))
+    share(live)
+    assert live.line is not None
+    with Running(live) as running:
+        served = object.__new__(Served)
+        served.port = int(running.address.rpartition(":")[2])
+        served.control("rules?namespace=own", {"name": "p", "then": {"text": "a"}})
+        served.chat("hi", "own")
+        before, began = live.line.trips, time.monotonic()
+        for number in range(300):
+            assert served.chat(f"hi {number}", "own" if number % 2 else "") in ("a", "from the file")
+        renewals = (time.monotonic() - began) / 0.5 + 2
+        assert live.line.trips - before <= renewals

@@ -49,7 +49,7 @@ class FeedResponse(Response):
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             sent = monotonic()
-            while not (gone.done() or _is_over(connection)):
+            while not (scope.get("method") == "HEAD" or gone.done() or _is_over(connection)):
                 events = b"".join(self._feed.look())
                 if not events and monotonic() - sent > QUIET:
                     events = b": nothing new\n\n"

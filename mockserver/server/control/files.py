@@ -19,7 +19,7 @@ from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, review
 from mockserver.server.cassette_store import check
-from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
+from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.sources import compiled, rules_in
 from mockserver.server.unreachable import unreachable
@@ -95,20 +95,23 @@ def _known(rules: Sequence[Rule], asked: ControlRequest) -> tuple[Mapping[int, l
     """The remarks on rules, kept as long as these are the same, and the rules files as they are now."""
     looks, live = asked.looks, asked.live
     if looks.remarks is None or looks.remarks[0] is not rules:
-        found = dict[int, list[str]]()
+        texts = dict[int, list[str]]()
         for remark in (*(each for each in review(rules) if each.before), *unreachable(rules, live.settings.dialect)):
-            found.setdefault(id(remark.rule), []).append(remark.text)
-        looks.remarks = rules, found
-    return looks.remarks[1], {
-        live.sources.shown(path): file for path in live.sources.files if (file := _file(path, live))
-    }
+            texts.setdefault(id(remark.rule), []).append(remark.text)
+        looks.remarks = rules, texts
+    read = {live.sources.shown(path): _file(path, live.sources.shown(path), looks) for path in live.sources.files}
+    return looks.remarks[1], {name: file for name, file in read.items() if file is not None}
 
 
-def _file(path: Path, live: Live) -> RulesFile | None:
+def _file(path: Path, shown: str, looks: Looks) -> RulesFile | None:
     try:
-        return rules_file(path.read_bytes(), live.sources.shown(path))
+        data = path.read_bytes()
+        known: RulesFile | None = looks.files.get(shown)
+        if known is None or known.sha256 != sha256(data).hexdigest():
+            known = looks.files[shown] = rules_file(data, shown)
     except (OSError, MockserverError):  # it is being changed
         return None
+    return known
 
 
 def _written(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:

@@ -121,9 +121,6 @@ class Rows:
         counted = self._attempts.get(row.namespace)
         return (1, None) if counted is None else counted.found.get(row.seq, (1, None))
 
-    def is_listed(self, row: Exchange) -> bool:
-        return row.seq in self._listed
-
     def tries(self, row: Exchange) -> list[int]:
         """The calls that are attempts of one, of which this is one."""
         counted, first = self._attempts.get(row.namespace), self.attempt(row)[1] or row.seq

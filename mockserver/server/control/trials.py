@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mockserver")
 
+PATIENCE = 60.0  # seconds that an answer to a call which is sent again may take
 MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, and how long; calls in a turn
 
 
@@ -110,7 +111,9 @@ async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exch
         await Handler(alone, reached.place.dialect, reached.place.operations)(scope, _Body(http.body), _nowhere)
     except ConfigError:  # nothing is sent upstream
         why = "it would be sent upstream"
-    (row,) = journal.rows(http.namespace)
+    row = next(iter(journal.rows(http.namespace)), None)
+    if row is None:
+        raise RefusedError(400, f"nothing is asked at {http.path}")
     if why:
         row.plan, row.status = (await planned(engine, reached.call(strict=False), entries)), 0
     row.sent = [(row.began + due, data) for due, data in stage.sent]
@@ -136,7 +139,7 @@ def _scope(method: str, path: str, headers: Any, reached: Reached) -> dict[str, 
 
 
 class _Body:
-    """The whole body of a request, and then silence."""
+    """The whole body of a request; its client leaves after a while, as some answers have no end."""
 
     def __init__(self, body: bytes) -> None:
         self._left = [body]
@@ -144,7 +147,8 @@ class _Body:
     async def __call__(self) -> Message:
         if self._left:
             return {"type": "http.request", "body": self._left.pop()}
-        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+        await asyncio.wait((asyncio.get_running_loop().create_future(),), timeout=PATIENCE)
+        return {"type": "http.disconnect"}
 
 
 async def _nowhere(message: Message) -> None:

@@ -165,6 +165,11 @@ def test_another_journal_is_another_boot(server: ControlledServer, asked: Contro
     assert [numbers(each) for each in told(feed)] == [[1]]
 
 
+def test_a_look_at_the_head_alone_ends(server: ControlledServer) -> None:
+    got = server.api("feed", method="HEAD")
+    assert (got.status, got.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+
+
 # --- over a socket
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.server.control import files
 from tests.kit.control import ControlledServer, controlled_server, rule
 
 RULES = """\
@@ -217,3 +218,9 @@ def test_the_nearest_rules_are_explained_first(server: ControlledServer) -> None
     assert len(server.post("explain", {"call": 1})["rules"]) == 4
     for limit in (0, "x", True):
         assert server.api("explain", {"call": 1, "limit": limit}).status == 400
+
+
+def test_a_file_is_parsed_once(server: ControlledServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules(server)
+    monkeypatch.setattr(files, "rules_file", None)  # nobody calls it again
+    assert rules(server)["order"]["where"]["end"] == 16

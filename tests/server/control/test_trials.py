@@ -1,12 +1,14 @@
 """Requests that are rehearsed, drafts of rules, and calls that are sent again."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mockserver.server.control import trials
+from mockserver.server.control.requests import ControlRequest
 from tests.kit.control import ControlledServer, controlled_server, rule
 
 RULES = """
@@ -86,6 +88,13 @@ def test_what_would_go_upstream_does_not(tmp_path: Path) -> None:
 def test_mistakes_of_rehearsals(server: ControlledServer, content: Any, status: int, error: str) -> None:
     got = server.api("try", content)
     assert (got.status, got.json["error"][: len(error)]) == (status, error)
+
+
+def test_a_look_at_the_server_is_no_call(tmp_path: Path) -> None:
+    server = controlled_server(tmp_path, "rules: [{when: {path: /mine}, then: {raw: {body: a}}}]")
+    assert server.post("try", {"path": "/mine", "method": "GET"})["reply"]["body"] == "a"
+    got = server.api("try", {"path": "/", "method": "GET"})
+    assert (got.status, got.json["error"]) == (400, "nothing is asked at /")
 
 
 def test_credentials_are_masked(server: ControlledServer) -> None:
@@ -207,3 +216,24 @@ def test_calls_that_cannot_be_sent_again(server: ControlledServer) -> None:
     assert server.api("calls/1/again", {"forward": "x"}).status == 400
     assert server.api("calls/1/again", method="GET").status == 405
     assert server.api("calls/1/nothing", method="GET").status == 404
+
+
+def test_an_answer_without_an_end_is_left_after_a_while(
+    server: ControlledServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "PATIENCE", 0.01)
+    stalls = {"text": "one two", "faults": [{"stall": {"after_frames": 1}}]}
+    server.post("rules", rule("stalls", "", then=stalls))
+    server.live.journal.close(server.live.journal.open("GET", "/", "openai", "default"), "complete")
+
+    async def scenario() -> str:
+        looks = ControlRequest(server.live, "default", item="1").looks
+        row = server.live.journal.find(1)
+        assert row is not None
+        row.method, row.path, row.operation = "POST", CHAT, "chat"
+        row.body, row.received = json.dumps(body("hi", stream=True)).encode(), 1
+        await trials.again(ControlRequest(server.live, "default", item="1", looks=looks))
+        await asyncio.wait(looks.tasks, timeout=5)
+        return server.live.journal.rows("default")[-1].ended
+
+    assert asyncio.run(scenario()) == "client left"

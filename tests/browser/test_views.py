@@ -82,7 +82,7 @@ def test_the_pictures_of_the_docs(backend: Backend, open_tab: Any, update: bool)
 
 def test_an_empty_server_says_what_to_do(tab: Inspector) -> None:
     tab.shows("#/calls", "No call yet")
-    assert f"curl {tab.base}/v1/chat/completions" in tab.page.locator("main").inner_text()
+    assert f"curl {tab.base}/openai/v1/chat/completions" in tab.page.locator("main").inner_text()
     assert tab.violations() == []
 
 

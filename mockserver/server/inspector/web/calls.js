@@ -165,8 +165,7 @@ function Nothing() {
     })}</ul><a href=${address(["calls"], { q: "", ns: "" })}>Show all ${plural(state.total.value, "call")}</a></div>`;
   }
   if (!state.complete.value) return html`<div class="nothing"><p>Loading…</p></div>`;
-  const { bases, dialect } = state.ready.value ?? {};
-  const base = bases?.[dialect] ?? `${location.origin}/v1`;
+  const base = `${location.origin}/openai/v1`;
   const body = `{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}`;
   return html`<div class="nothing"><h2>No call yet</h2><p>Point your client at this server:</p>
     <${Copyable} text=${`export OPENAI_BASE_URL=${base}\nexport OPENAI_API_KEY=any`} /><p>Or try it:</p>

@@ -63,7 +63,7 @@ export function Server() {
   return html`<div class="sheet"><header class="title"><h2>Server</h2><p>mockserver ${version}</p>
       <${Action} label="Read the files again" run=${run("The files were read again.", () => post("reload"))} /></header>
     <${Facts} of=${[...facts, ...Object.entries(settings ?? {})]} />
-    ${bases && html`<h3>Base URLs</h3><${Facts} of=${Object.entries(bases)} />`}
+    ${bases && html`<h3>Base URLs</h3><${Facts} of=${bases.map(({ dialect, url }) => [dialect, url])} />`}
     <h3>Namespaces</h3><${Wrong} error=${error} />
     <${Table} heads=${["name", "calls", "state", "counted", "answers", "reset"]}>${(data?.namespaces ?? []).map(
       (each) => html`<${Namespace} key=${each.namespace} each=${each} run=${run} />`,

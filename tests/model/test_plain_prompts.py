@@ -1,0 +1,57 @@
+"""Prompts without a word that orders anything are answered without reading them for orders: with the same answer."""
+
+from itertools import chain
+
+import pytest
+
+from mockserver.core.call import Call, Message
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model import auto
+from mockserver.model.prose.form import may_order
+from tests.determinism.unruled import PROMPTS
+from tests.model.test_more_phrasings import PHRASINGS as MORE
+from tests.model.test_phrasings import PHRASINGS
+
+PLAIN = (
+    *("tell me about tides", "What is the capital of Peru?", "the weather in Oslo, 12 km away", "Who are you?"),
+    *(
+        "My name is Ann. I live in Rome.\n\nWhere do I live?",
+        "explain Kelvin and ſome old letters",
+        "how do magnets pull",
+    ),
+    *("I have a boat: blue, old", "describe the 4-day week", "Erzähl mir von Brücken", "what happened in 1969", "wave"),
+)
+ORDERS = (*chain.from_iterable((*PHRASINGS.values(), *MORE.values())),)
+TEXTS = (*PLAIN, *PROMPTS.values(), *(order for order, _ in ORDERS))
+SYSTEMS = ("You are a helpful assistant.", "You are Max, who helps people with boats and with tides at any hour.")
+
+
+def said(*messages: Message) -> str:
+    call = Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages)
+    return "".join(part.text for part in auto.auto(call, Seed(7), {}).parts if isinstance(part, Text))
+
+
+def answers(text: str) -> list[str]:
+    user = Message("user", text)
+    return [
+        said(user),
+        *(said(Message("system", system), user) for system in SYSTEMS),
+        said(Message("system", text), Message("user", "tell me about tides")),
+        said(user, Message("assistant", "I see."), Message("user", "tell me about tides")),
+        said(Message("user", "I live in Rome."), Message("assistant", "I see."), user),
+    ]
+
+
+def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = [answers(text) for text in TEXTS]
+    monkeypatch.setattr(auto, "_orders_nothing", lambda call: False)
+    for text, found in zip(TEXTS, quick, strict=True):
+        assert found == answers(text), text
+
+
+def test_plain_prompts_are_not_read_for_orders() -> None:
+    assert [text for text in PLAIN if not may_order(text)] != []
+    assert not any(may_order(text, ruling=True) for text in SYSTEMS)
+    assert sum(may_order(order) for order, _ in ORDERS) > 0.99 * len(ORDERS)

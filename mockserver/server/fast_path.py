@@ -428,7 +428,8 @@ class FastPath:
         self._keep(len(data) + 2 * len(known.rest))
         self._known[data] = known
         if len(self._known) > MAX_KNOWN:
-            del self._known[next(iter(self._known))]
+            oldest = next(iter(self._known))
+            self._learned -= BARE + len(oldest) + 2 * len(self._known.pop(oldest).rest)
 
 
 class SharedFastPath(FastPath):

@@ -35,6 +35,8 @@ async def shared(asked: ControlRequest, view: View) -> Response:
             return await _gathered(asked, view, fleet)
         if (slot := _slot(asked, view)) is not None:
             return await _elsewhere(asked, view, fleet, slot)
+        if view is state.ready:
+            return await _ready(asked, fleet)
         if view is files.put:
             raise RefusedError(409, "servers that share a state write no files; change them everywhere, then reload")
         if view is state.reload_files:
@@ -157,6 +159,14 @@ async def _elsewhere(asked: ControlRequest, view: View, fleet: Fleet, slot: int)
 def _response(answer: Mapping[str, Any]) -> Response:
     """The response of another server."""
     return Response(answer["body"].encode("latin-1"), answer["status"], {"content-type": answer["type"]})
+
+
+async def _ready(asked: ControlRequest, fleet: Fleet) -> Response:
+    """What this server says of itself, and how many servers there are; it waits for none of them."""
+    content: dict[str, Json] = json.loads(bytes((await state.ready(asked)).body))
+    with suppress(StateLostError):
+        content = {**content, "worker": fleet.slot, "workers": len(await fleet.member.members())}
+    return json_response(content)
 
 
 async def _reset(asked: ControlRequest, fleet: Fleet) -> Response:

@@ -133,6 +133,11 @@ def test_hits_are_those_of_both(server: ControlledServer) -> None:
 RULES = "rules: []"
 
 
+def test_ready_says_which_server_it_is(server: ControlledServer) -> None:
+    told = [server.get("ready") for _ in range(2)]
+    assert [(each["state"], each["worker"], each["workers"]) for each in told] == [("ok", 0, 2), ("ok", 1, 2)]
+
+
 def test_metrics_are_labelled(server: ControlledServer) -> None:
     server.chat("hello")
     pages = [server.app.ask("/__mockserver__/metrics", method="GET").body.decode() for _ in range(2)]

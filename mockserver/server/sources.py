@@ -48,7 +48,7 @@ class Sources(Struct, frozen=True):
     environ: Mapping[str, str] = {}
     shown: Callable[[Path], str] = str  # how messages name a file
 
-    __repr__, __rich_repr__ = hiding("environ")
+    __repr__, __rich_repr__ = hiding("environ", "flags")  # which may hold passwords
 
     def load(self) -> "Loaded":
         """Everything but cassettes. Raises MockserverError for files that cannot be read; `errors` holds others."""

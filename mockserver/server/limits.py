@@ -174,7 +174,7 @@ class Reservation(Struct):
     async def settle(self, charge: Charge, outcome: Outcome) -> Charge:
         """Draw what the answer took beyond its prompt; return the charge for the same request from now on."""
         spent = _spent(outcome, charge.needed)
-        if spent != charge.needed:
+        if charge.counts_tokens and spent != charge.needed:
             waits = await self.limiter.turnstile.take(self.namespace, charge.more(spent - charge.needed))
             self.headers = self.rate_headers(_standings(charge.rates, waits))
         verbatim = isinstance(outcome, Failure | Raw)  # a rule's error, for example, has the headers that it states

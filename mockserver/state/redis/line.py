@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Connection
 
 MAX_BATCH = 128  # commands that are sent at once
+CLOSE_WITHIN = 1.0  # seconds
 SCHEMA = "1"  # of keys and values; another release may have another
 Argument = str | bytes | int | float
 
@@ -81,6 +82,11 @@ class RedisLine:
         return reply
 
     async def close(self) -> None:
+        """Close the connection, once what is waiting was sent: else it might be opened again."""
+        if self._sender is not None:
+            await asyncio.wait((self._sender,), timeout=CLOSE_WITHIN)
+            if self._sender is not None:
+                self._sender.cancel()
         if self._connection is not None:
             await self._connection.disconnect()
 

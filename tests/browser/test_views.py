@@ -45,7 +45,7 @@ def test_views_are_accessible_and_fit(backend: Backend, tab: Inspector) -> None:
         problems += [f"{name}, dark: {each}" for each in tab.violations("color-contrast")]
         for each in SIZES:
             tab.page.set_viewport_size(size(each))
-            for theme in THEMES:
+            for theme in THEMES if each != "medium" else THEMES[1:]:
                 tab.page.emulate_media(color_scheme=theme)
                 tab.page.screenshot(path=PICTURES / f"{name}-{each}-{theme}.png")
             problems += [f"{name}, {each}: wider than its place: {words}" for words in tab.overflowing()]

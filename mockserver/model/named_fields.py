@@ -29,7 +29,7 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     Where the prompt lists tools, they are the next one and its arguments, and after observations the tool that ends.
     """
     tail = call.last_user[-_LONGEST_ORDER:]
-    order = _ORDER.search(tail) if _MARK in call.last_user else None
+    order = _ORDER.search(tail) if "Respond with" in tail and _MARK in call.last_user else None
     if order is None:
         return None
     asked = {found[1]: found[2] or "str" for found in _ASKED.finditer(order[1])}

@@ -86,9 +86,9 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
     if of_user is not None:
         return of_user
     of_system = described(system(call), json_anyway=anyway)
-    rest = without_json_orders(call.last_user) if asks_for_json(call.last_user) else call.last_user
     if of_system is None:
         return None
+    rest = without_json_orders(call.last_user) if asks_for_json(call.last_user) else call.last_user
     schema, rest = counted(of_system.schema, rest)
     return Described(schema, of_system.fenced, rest)
 

@@ -189,7 +189,7 @@ def with_quoted_calls(call: Call) -> Call:
 
 def without_reminders(call: Call) -> Call:
     """Return the call without what clients add to the user's words in tags: `<system-reminder>…</system-reminder>`."""
-    if not any(message.role == "user" and _REMINDER.search(message.text) for message in call.messages):
+    if not any("<" in each.text and each.role == "user" and _REMINDER.search(each.text) for each in call.messages):
         return call
     left = map(_without_reminder, call.messages)
     said = tuple(message for message in left if message.role != "user" or message.text or message.parts)

@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
@@ -36,7 +36,7 @@ def servers(shared: RedisServer, tmp_path: Path) -> Iterator[Sequence[Served]]:
             folder = tmp_path / name
             folder.mkdir()
             CassetteFile(folder / "cassettes/hi.yaml").append(chat("hi", {"text": "recorded"}))
-            found.append(stack.enter_context(serving(folder, RULES, "--state", shared.url)))
+            found.append(stack.enter_context(serving(folder, RULES, "--state", shared.url, "--no-reload")))
         for server in found:
             assert server.chat("hi") == "from the file"
         yield found
@@ -124,7 +124,7 @@ def test_lost_news_are_learned_of(servers: Sequence[Served], shared: RedisServer
         assert [server.chat("hi") for server in servers] == [str(number)] * 3
 
 
-def test_without_the_state(servers: Sequence[Served], shared: RedisServer, start_redis: Any) -> None:
+def test_without_the_state(servers: Sequence[Served], shared: RedisServer) -> None:
     servers[0].control("rules?namespace=own", {"name": "p", "then": {"text": "a"}})
     assert [server.chat("hi", "own") for server in servers] == ["a"] * 3
     shared.process.send_signal(signal.SIGSTOP)
@@ -150,6 +150,23 @@ def test_a_reload_goes_for_all_or_none(servers: Sequence[Served], tmp_path: Path
     assert status == 400
     assert refused["error"].startswith("not reloaded, the rules before still hold: rules.yaml:1")
     assert [server.chat("hi") for server in servers] == ["from the new file"] * 3
+
+
+def test_a_server_that_was_stopped_reads_its_files_again(servers: Sequence[Served], tmp_path: Path) -> None:
+    stopped, other = servers[0], servers[1]
+    stopped.process.send_signal(signal.SIGSTOP)
+    try:
+        for name in "abc":
+            (tmp_path / name / "rules.yaml").write_text(RULES.replace("file}}", "new file}}"))
+        until(lambda: "rules" in other.control("reload", {}))
+        answers = list[Any]()
+        asked = Thread(target=lambda: answers.append(stopped.chat("hi")))
+        asked.start()
+        time.sleep(0.2)  # so that the request waits when it goes on
+    finally:
+        stopped.process.send_signal(signal.SIGCONT)
+    asked.join()
+    assert answers == ["from the new file"]
 
 
 def test_numbers_of_calls_come_once(shared: RedisServer, tmp_path: Path) -> None:
@@ -200,3 +217,29 @@ def test_what_counts_nothing_makes_no_round_trip(shared: RedisServer, tmp_path: 
             assert served.chat(f"hi {number}", "own" if number % 2 else "") in ("a", "from the file")
         renewals = (time.monotonic() - began) / 0.5 + 2
         assert live.line.trips - before <= renewals
+
+
+def test_a_state_that_was_lost_begins_anew(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
+    redis = start_redis()
+    with serving(tmp_path, RULES, "--state", redis.url) as served:
+        pushed(served, "before")
+        assert served.chat("hi") == "before"
+        redis.kill()
+        until(lambda: served.chat("hi") == 503)
+        redis.start()
+        until(lambda: served.chat("hi") == "from the file")
+        until(lambda: served.control("ready")["state"] == "ok")
+        pushed(served, "after")
+        assert served.chat("hi") == "after"
+
+
+def test_workers_that_are_replaced_know_what_was_pushed(shared: RedisServer, tmp_path: Path) -> None:
+    with serving(tmp_path, RULES, "--state", shared.url, "--workers", 2) as served:
+        pushed(served, "pushed")
+        before, answers = served.workers, list[Any]()
+        os.kill(served.process.pid, signal.SIGHUP)
+        while before & served.workers:
+            answers.append(served.chat("hi"))
+        assert set(answers) == {"pushed"}
+        pushed(served, "later")
+        assert {served.chat("hi") for _ in range(10)} == {"later"}

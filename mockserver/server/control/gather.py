@@ -97,7 +97,7 @@ async def own_answer(live: Live, question: Mapping[str, Any]) -> bytes:
         row = live.journal.find(question["at"])
         return json.dumps(None if row is None else row.at).encode()
     if "reload" in question:
-        return json.dumps(await _reload_step(live, question["reload"])).encode()
+        return json.dumps(await _reload_step(live, question)).encode()
     view, query = _VIEWS[question["view"]], dict(question["query"])
     if view is state.metrics and question["group"] != live.made_token:
         return b'{"status":204,"type":null,"body":""}'
@@ -194,20 +194,21 @@ async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
         if mistakes:
             words = f"not reloaded, the rules before still hold: {mistakes[0]} (server {slot})"
             return json_response({"error": words, "mistakes": mistakes}, 400)
-    answers, missing = await fleet.ask({"reload": "swap"})
+    answers, missing = await fleet.ask({"reload": "swap", "number": await fleet.member.count_reload()})
     told: dict[str, Json] = answers.get(fleet.member.slot) or next(iter(answers.values()), {})
     return json_response({**told, **({"missing": missing} if missing else {})})
 
 
-async def _reload_step(live: Live, step: str) -> Json:
+async def _reload_step(live: Live, question: Mapping[str, Any]) -> Json:
     fleet = live.fleet
     assert isinstance(fleet, Fleet)  # noqa: S101  # who has asked is one of it
-    if step == "compose":
+    if question["reload"] == "compose":
         try:
             fleet.composed = await on_thread(partial(compose, live.sources, live.counters, live))
         except MockserverError as error:
             return [str(mistake) for mistake in error.mistakes]
         return []
+    fleet.member.reloads = question["number"]
     waiting = live.swap(*fleet.composed)
     return {"rules": len(live.engine.rules), "at_next_start": list(waiting)}
 

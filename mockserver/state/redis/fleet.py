@@ -42,6 +42,7 @@ class Member:
         self.until = 0.0  # when the lease ends, by `boottime`
         self.changed: dict[str, int] = {}  # by namespace, the rev of the latest change
         self.begins_at = 0  # the first number of the slot
+        self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
         self._answer, self._last_number, self._token = answer, last_number, token()
         self._renewing: asyncio.Task[None] | None = None
@@ -59,7 +60,7 @@ class Member:
 
     async def _renew(self) -> None:
         before, known = boottime(), self.rev
-        keys = [self._key(name) for name in ("fleet", "slots", "numbers", "rev", "changed", "acks")]
+        keys = [self._key(name) for name in ("fleet", "slots", "numbers", "rev", "changed", "acks", "reloads")]
         try:
             reply = await self.line.run(
                 RENEW, keys, self.slot, self._token, int(LEASE * 1000), known, self._last_number()
@@ -67,7 +68,7 @@ class Member:
         except StateLostError:
             self._failed = boottime()
             raise
-        slot, joined, last, rev, changed = reply
+        slot, joined, last, reloads, rev, changed = reply
         if joined:
             self.slot, self.begins_at = slot, (last // _SAVED + 1) * _SAVED if last else 0
         if rev > self.rev:
@@ -76,6 +77,12 @@ class Member:
             self.rev = rev
         if joined or rev > known:
             self._acknowledge()
+        if self.reloads is None:
+            self.reloads = reloads
+        elif reloads != self.reloads:  # of which nobody could tell this member
+            self.reloads = reloads
+            if await self._answer({"reload": "compose"}) == b"[]":
+                await self._answer({"reload": "swap", "number": reloads})
         self.until = before + LEASE
 
     def _came_back(self, anew: bool) -> None:  # as the line calls it
@@ -184,6 +191,11 @@ class Member:
             found.update(key.decode().removeprefix(front)[2:] for key in keys)
             if cursor == b"0":
                 return found
+
+    async def count_reload(self) -> int:
+        """Count that all read their files again; a member that does not hear of it does so before it goes on."""
+        number: int = await self.line.send("INCR", self._key("reloads"))
+        return number
 
     async def members(self) -> list[int]:
         """Return the slots of all members with a lease."""

@@ -1,6 +1,6 @@
 -- Renew a member's lease, or give it a slot: its own if nobody has it, else the least free one.
--- KEYS: fleet, slots, numbers, rev, changed, acks. ARGV: slot (-1: none), token, lease in ms, known rev, last number.
--- Returns: slot, whether it is new, last number of the slot, rev, and if that is not the known one, what changed when.
+-- KEYS: fleet, slots, numbers, rev, changed, acks, reloads. ARGV: slot (-1: none), token, lease in ms, known rev, last number.
+-- Returns: slot, whether it is new, its last number, reloads, rev, and if that is not the known one, what changed when.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. now)
@@ -16,4 +16,4 @@ local last = tonumber(redis.call('HGET', KEYS[3], slot) or 0)
 if joined == 0 then redis.call('HSET', KEYS[3], slot, ARGV[5]) end
 local rev = tonumber(redis.call('GET', KEYS[4]) or 0)
 for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, 86400) end
-return {slot, joined, last, rev, rev ~= tonumber(ARGV[4]) and redis.call('HGETALL', KEYS[5]) or {}}
+return {slot, joined, last, tonumber(redis.call('GET', KEYS[7]) or 0), rev, rev ~= tonumber(ARGV[4]) and redis.call('HGETALL', KEYS[5]) or {}}

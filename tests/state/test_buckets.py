@@ -42,13 +42,6 @@ async def test_a_bucket_starts_full_and_refills_continuously() -> None:
     assert await draw(buckets, "n", (third(),)) == (True, [20.0])
 
 
-async def test_all_is_drawn_or_nothing() -> None:
-    buckets = MemoryTurnstile(Hand())
-    greedy = Draw("b", 10.0, 11.0, 11.0)
-    assert await draw(buckets, "n", (third(), greedy)) == (False, [0.0, 0.0])
-    assert await draw(buckets, "n", (third(),)) == (True, [20.0])
-
-
 async def test_more_may_be_taken_than_is_needed_which_leaves_a_debt() -> None:
     clock = Hand()
     buckets = MemoryTurnstile(clock)

@@ -3,22 +3,6 @@
 from mockserver.state.in_memory import MemoryCounters
 
 
-async def test_values_and_counters_belong_to_a_namespace() -> None:
-    store = MemoryCounters()
-    assert await store.entries("a") == {}
-    await store.set_state("a", "paid")
-    assert [await store.count("a", "n"), await store.count("a", "n"), await store.count("b", "n")] == [1, 2, 1]
-    assert (await store.entries("a"), await store.entries("b")) == ({"state": "paid", "n": "2"}, {"n": "1"})
-
-
-async def test_clear_forgets_one_namespace() -> None:
-    store = MemoryCounters()
-    await store.count("a", "n")
-    await store.count("b", "n")
-    await store.clear("a")
-    assert (await store.count("a", "n"), await store.count("b", "n")) == (1, 2)
-
-
 async def test_of_too_many_namespaces_the_longest_idle_goes() -> None:
     store = MemoryCounters(max_namespaces=2)
     await store.count("a", "n")
@@ -40,10 +24,3 @@ async def test_of_too_many_keys_the_longest_untouched_goes() -> None:
     for key in ("x", "y", "x", "z"):
         await store.count("a", key)
     assert await store.entries("a") == {"x": "2", "z": "1"}
-
-
-async def test_the_entries_of_a_namespace_are_listed() -> None:
-    store = MemoryCounters()
-    await store.count("a", "n")
-    await store.set_state("a", "paid")
-    assert (await store.entries("a"), await store.entries("b")) == ({"n": "1", "state": "paid"}, {})

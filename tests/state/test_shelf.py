@@ -9,26 +9,10 @@ async def filled(shelf: MemoryShelf[str], *keys: str, size: int = 1, namespace: 
     return shelf
 
 
-async def test_values_belong_to_a_namespace() -> None:
-    shelf = await filled(MemoryShelf[str](count=9, size=9), "x")
-    assert (await shelf.get("a", "x"), await shelf.get("b", "x"), await shelf.get("a", "y")) == (("X", 1), None, None)
-
-
 async def test_who_only_looks_makes_nobody_go() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9, max_namespaces=1), "x")
     assert not await shelf.change("b", "x", ("was never there", 1), size=1)
     assert (await shelf.get("b", "x"), await shelf.values("b"), await shelf.values("a")) == (None, (), ("X",))
-
-
-async def test_of_too_many_the_oldest_goes() -> None:
-    shelf = await filled(MemoryShelf[str](count=2, size=9), "x", "y", "z")
-    assert await shelf.values("a") == ("Y", "Z")
-
-
-async def test_of_too_much_the_oldest_go() -> None:
-    shelf = await filled(MemoryShelf[str](count=9, size=9), "x", "y", size=4)
-    shelf.put("a", "z", "Z", size=8)
-    assert await shelf.values("a") == ("Z",)
 
 
 async def test_a_value_that_is_put_again_is_the_newest_and_counts_once() -> None:
@@ -56,13 +40,6 @@ async def test_what_is_larger_than_the_room_is_not_kept_and_pushes_nothing_out()
 
 async def test_a_shelf_without_room_keeps_nothing() -> None:
     assert await (await filled(MemoryShelf[str](count=0, size=9), "x")).values("a") == ()
-
-
-async def test_clear_forgets_one_namespace() -> None:
-    shelf = await filled(await filled(MemoryShelf[str](count=9, size=9), "x"), "x", namespace="b")
-    await shelf.clear("a")
-    await shelf.clear("never seen")
-    assert (await shelf.values("a"), await shelf.values("b")) == ((), ("X",))
 
 
 async def test_of_too_many_namespaces_the_longest_idle_goes() -> None:

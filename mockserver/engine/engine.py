@@ -241,30 +241,6 @@ class Engine:
         constant = rule is not None and rule.then.constant and not rule.counts and not isinstance(groups, RuleError)
         return rule if constant else None
 
-    def generated(self, call: Call) -> Plan | None:
-        """Return what `plan` would for a call that no rule matches; None if it has to wait for anything, or refuses."""
-        policy, options = self.policy, call.options
-        if not self._repeats or self._counts_attempts or policy.unmatched == "error":
-            return None
-        if self.tapes is not None and not self.tapes.is_empty:
-            return None
-        if call.operation not in ANSWERED or call.previous_response_id or options.store or options.n > 1:
-            return None
-        if len(call.prompts) > 1 or is_large(call) or not GENERATORS.is_imported("auto"):
-            return None
-        if next(_holding(self, call, lost=False), None) is not None:
-            return None
-        REQUEST_WORK.set(RequestWork())
-        try:
-            call = for_generator(within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models))
-            draft = Draft((generator(call, policy.seed)("auto", {}, 0),))
-        except Failure:
-            return None
-        if makes_long(call, draft):
-            return None
-        outcome = answer(policy.models.resolved(call), draft, Author(policy.seed, policy.clock))
-        return Plan(outcome, "generated", policy.timing_of(call), cacheable=True)
-
     def explain(self, call: Call) -> str:
         return report(nearest(answering(self.rules, call), call))
 
@@ -309,6 +285,31 @@ class Engine:
         known = map(self.policy.models.properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
+
+
+def generated(engine: Engine, call: Call) -> Plan | None:
+    """Return what `Engine.plan` would for a call that no rule matches; None if it has to wait, or refuses."""
+    policy, options = engine.policy, call.options
+    if not engine._repeats or engine._counts_attempts or policy.unmatched == "error":
+        return None
+    if engine.tapes is not None and not engine.tapes.is_empty:
+        return None
+    if call.operation not in ANSWERED or call.previous_response_id or options.store or options.n > 1:
+        return None
+    if len(call.prompts) > 1 or is_large(call) or not GENERATORS.is_imported("auto"):
+        return None
+    if next(_holding(engine, call, lost=False), None) is not None:
+        return None
+    REQUEST_WORK.set(RequestWork())
+    try:
+        call = for_generator(within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models))
+        draft = Draft((generator(call, policy.seed)("auto", {}, 0),))
+    except Failure:
+        return None
+    if makes_long(call, draft):
+        return None
+    outcome = answer(policy.models.resolved(call), draft, Author(policy.seed, policy.clock))
+    return Plan(outcome, "generated", policy.timing_of(call), cacheable=True)
 
 
 _NO_RULE: tuple[Rule | None, Mapping[str, str]] = (None, {})

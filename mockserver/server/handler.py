@@ -41,7 +41,7 @@ from mockserver.delivery.script import AT_ONCE, Pace, joined, parted, script
 from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.answer import with_tokenizer
-from mockserver.engine.engine import Engine
+from mockserver.engine.engine import Engine, generated
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
 from mockserver.server.cassette_store import replayed
@@ -428,7 +428,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
 
 
 def _generated(handler: Handler, timed: bool | None, engine: Engine, call: Call) -> Prepared | None:
-    plan = engine.generated(call)
+    plan = generated(engine, call)
     return None if plan is None else _render(handler, call, plan, timed)
 
 

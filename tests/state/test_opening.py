@@ -37,6 +37,7 @@ def refusal(url: str) -> str:
     return str(raised.value)
 
 
+NO_URL = "this is not a URL; in a user or password, write / ? # [ ] @ as %2F %3F %23 %5B %5D %40"
 START = "start Redis there, or leave --state out"
 
 
@@ -47,9 +48,16 @@ START = "start Redis there, or leave --state out"
         (f"redis://:{SECRET}@127.0.0.1:1/0", f"connection refused; {START}"),
         ("redis://nowhere.invalid/0", "unknown host"),
         ("unix:///nowhere/s", f"there is no such socket; {START}"),
-        ("sentinel://127.0.0.1:1/name/0", f"Sentinel knows no primary of this name; {START}"),
+        ("sentinel://127.0.0.1:1/name/0", "no Sentinel answers there, or none knows a primary of this name"),
         ("http://127.0.0.1", "must be memory, redis://HOST:6379/0, rediss://, unix:// or sentinel://"),
-        ("redis://[", "this is not a URL: Invalid IPv6 URL"),
+        ("redis://[", NO_URL),
+        (f"redis://:a#{SECRET}@h/0", NO_URL),
+        (f"redis://:{SECRET}#b@h/0", NO_URL),
+        (f"redis://:{SECRET}/b@h/0", NO_URL),
+        (f"redis://:{SECRET}?b@h/0", NO_URL),
+        (f"redis://:{SECRET}\u2100@h/0", NO_URL),
+        (f"unix:///nowhere/s@b?password={SECRET}@", f"there is no such socket; {START}"),
+        ("redis://h/x", "the database must be a number: redis://HOST:6379/0"),
         ("redis://h/0?prefix=", "?prefix= takes up to 50 letters, digits, dots, dashes and underscores"),
         ("redis://h/0?colour=red", "the URL has an option or a part that Redis clients do not know"),
         ("redis://h:x/0", "the URL has an option or a part that Redis clients do not know"),
@@ -57,6 +65,17 @@ START = "start Redis there, or leave --state out"
 )
 def test_what_cannot_be_reached_or_read(url: str, why: str) -> None:
     assert refusal(url) == why
+
+
+def test_a_redis_without_such_a_database(start_redis: Callable[..., RedisServer]) -> None:
+    assert refusal(f"{start_redis().url}?db=99") == "Redis has no database of this number"
+
+
+def test_a_redis_that_is_no_sentinel(start_redis: Callable[..., RedisServer]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    start_redis("--port", str(port))
+    assert refusal(f"sentinel://127.0.0.1:{port}/name/0") == "what listens there is no Sentinel"
 
 
 def test_a_wrong_password(start_redis: Callable[..., RedisServer]) -> None:

@@ -59,11 +59,16 @@ def address(url: str) -> Address:
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
-    except ValueError as error:
-        raise UnusableStateError(f"this is not a URL: {error}") from None
+    except ValueError:  # whose message may hold the password
+        raise UnusableStateError(_NO_URL) from None
     if parts.scheme not in SCHEMES or not (host or parts.path.strip("/")):
         raise UnusableStateError("must be memory, redis://HOST:6379/0, rediss://, unix:// or sentinel://")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    rest = ("" if parts.scheme == "unix" else parts.path) + ("" if "password" in options else parts.query)
+    if parts.fragment or "@" in rest:  # a password ended too early, and its end would be shown
+        raise UnusableStateError(_NO_URL)
+    if parts.scheme in ("redis", "rediss") and not re.fullmatch(r"/?[0-9]*", parts.path):
+        raise UnusableStateError("the database must be a number: redis://HOST:6379/0")
     prefix = options.pop("prefix", PREFIX)
     if not re.fullmatch(r"[\w.-]{1,50}", prefix):
         raise UnusableStateError("?prefix= takes up to 50 letters, digits, dots, dashes and underscores")
@@ -136,13 +141,15 @@ def _reason(error: Exception) -> str:
     for kinds, pattern, reason in (
         (exceptions.AuthenticationError | exceptions.NoPermissionError, "", _LOGIN),
         (exceptions.ResponseError, "WRONGPASS|NOAUTH|NOPERM|invalid username|AUTH", _LOGIN),
+        (exceptions.ResponseError, "DB index", "Redis has no database of this number"),
+        (exceptions.ResponseError, "(?i)unknown command.*sentinel", "what listens there is no Sentinel"),
         (exceptions.InvalidResponse, "", "what listens there does not speak Redis"),
         (exceptions.RedisError, "(?i)protocol error", "what listens there does not speak Redis"),
         (exceptions.TimeoutError | TimeoutError, "", f"no answer in time; {_START}"),
         (exceptions.ConnectionError | OSError, "(?i)refused", f"connection refused; {_START}"),
         (exceptions.ConnectionError | OSError, "(?i)name or service|getaddrinfo|nodename|name resol", "unknown host"),
         (exceptions.ConnectionError | OSError, "(?i)no such file", f"there is no such socket; {_START}"),
-        (exceptions.ConnectionError, "(?i)no master", f"Sentinel knows no primary of this name; {_START}"),
+        (exceptions.ConnectionError, "(?i)no master", _NO_PRIMARY),
         (TypeError | ValueError, "", "the URL has an option or a part that Redis clients do not know"),
     ):
         if isinstance(error, kinds) and re.search(pattern, text):
@@ -151,4 +158,6 @@ def _reason(error: Exception) -> str:
 
 
 _START = "start Redis there, or leave --state out"
+_NO_URL = "this is not a URL; in a user or password, write / ? # [ ] @ as %2F %3F %23 %5B %5D %40"
+_NO_PRIMARY = "no Sentinel answers there, or none knows a primary of this name"
 _LOGIN = "the user or the password is wrong; give them as redis://USER:PASSWORD@HOST"

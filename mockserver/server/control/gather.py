@@ -47,7 +47,8 @@ async def shared(asked: ControlRequest, view: View) -> Response:
                     return await _reset(asked, fleet)
                 if asked.namespace != ALL:
                     await fleet.catch_up(asked.namespace)
-                return await view(asked)
+                response = await view(asked)
+                return await _shown(asked, fleet) if view is state.put else response
             except ConflictError:
                 continue
     except StateLostError as error:
@@ -162,11 +163,20 @@ def _response(answer: Mapping[str, Any]) -> Response:
 
 
 async def _ready(asked: ControlRequest, fleet: Fleet) -> Response:
-    """What this server says of itself, and how many servers there are; it waits for none of them."""
+    """What this server says of itself, and how many servers there are; it waits for none, nor for a lost state."""
     content: dict[str, Json] = json.loads(bytes((await state.ready(asked)).body))
+    if asked.live.lost:
+        return json_response(content)
     with suppress(StateLostError):
         content = {**content, "worker": fleet.slot, "workers": len(await fleet.member.members())}
     return json_response(content)
+
+
+async def _shown(asked: ControlRequest, fleet: Fleet) -> Response:
+    """The state of one namespace, with the calls and hits of all servers."""
+    content = json.loads(bytes((await _gathered(asked, state.shown, fleet)).body))
+    missing = {"missing": content["missing"]} if "missing" in content else {}
+    return json_response({**content["namespaces"][0], **missing})
 
 
 async def _reset(asked: ControlRequest, fleet: Fleet) -> Response:

@@ -54,7 +54,7 @@ class Member:
         """Renew the lease, and learn of all changes. Raises StateLostError; at once, if it was lost a moment ago."""
         if self._renewing is None or self._renewing.done():
             if boottime() < self._failed + RENEWAL / 2:
-                raise StateLostError("the state was lost a moment ago")
+                raise StateLostError("no answer a moment ago")
             self._renewing = asyncio.create_task(self._renew())
         await asyncio.shield(self._renewing)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from mockserver.server.shared_state import share
 from mockserver.server.sources import Sources
 from tests.kit.control import ControlledServer
 from tests.kit.local import Answered
+from tests.kit.processes import until
 from tests.kit.shared import RedisServer
 from tests.server.control.test_control import (
     test_a_body_is_bounded,
@@ -128,6 +130,8 @@ def test_hits_are_those_of_both(server: ControlledServer) -> None:
         assert server.get("rules")["rules"][0]["hits"] == 4
         (state,) = server.get("state")["namespaces"]
         assert (state["hits"], state["calls"], state["rules_added"]) == ({"rule api mine": 4}, 4, 1)
+        state = server.post("state", {"state": "paid"})
+        assert (state["state"], state["hits"], state["calls"]) == ("paid", {"rule api mine": 4}, 4)
 
 
 RULES = "rules: []"
@@ -136,6 +140,16 @@ RULES = "rules: []"
 def test_ready_says_which_server_it_is(server: ControlledServer) -> None:
     told = [server.get("ready") for _ in range(2)]
     assert [(each["state"], each["worker"], each["workers"]) for each in told] == [("ok", 0, 2), ("ok", 1, 2)]
+
+
+def test_ready_does_not_wait_for_a_redis_that_hangs(server: ControlledServer, shared: RedisServer) -> None:
+    shared.command("CLIENT", "PAUSE", "4000")
+    until(lambda: [server.get("ready")["state"] for _ in range(2)] == ["lost", "lost"])
+    began = monotonic()
+    for _ in range(2):
+        server.get("ready")
+    assert monotonic() - began < 0.9
+    shared.command("PING")
 
 
 def test_metrics_are_labelled(server: ControlledServer) -> None:

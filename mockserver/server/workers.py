@@ -146,7 +146,11 @@ class _Supervisor(Multiprocess):
 
     def keep_subprocess_alive(self) -> None:
         if all(each.process.is_alive() for each in self.processes) or self._compiles("a worker that ended is not"):
+            before = list(self.processes)
             super().keep_subprocess_alive()
+            for number, (old, new) in enumerate(zip(before, self.processes, strict=True), 1):
+                if old is not new:
+                    log.error("worker %s ended (exit code %s); another one starts", number, old.exitcode)
 
     def handle_hup(self) -> None:
         if self._compiles("workers are not"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import time
@@ -145,6 +146,7 @@ def test_a_killed_worker_is_replaced_and_takes_its_number(tmp_path: Path) -> Non
         until(lambda: len(served.workers) == 2 and killed not in served.workers)
         assert before - {killed} < served.workers
         assert served.numbers(2) == {1, 2}
+        until(lambda: re.search(r"^worker [12] ended \(exit code -9\); another one starts$", served.errors, re.M))
 
 
 def test_a_worker_is_not_replaced_while_rules_have_mistakes(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ class Settings(BaseModel):
         1,
         ge=1,
         le=500,
-        description="How many processes serve. Several refuse rules and settings that count or keep anything.",
+        description="How many processes serve. "
+        "Without shared state, several refuse rules and settings that count or keep anything.",
     )
     dialect: str = Field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
     unmatched: Annotated[
@@ -68,7 +69,7 @@ class Settings(BaseModel):
     )
     ids: Literal["stable", "unique"] = Field(
         "stable",
-        description="stable: equal requests get equal ids; unique: ids never repeat while the server runs.",
+        description="stable: equal requests get equal ids; unique: ids never repeat until a reset.",
     )
     tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
         "approx",

@@ -168,7 +168,7 @@ class RedisLine:
 
     def _note_back(self, *, anew: bool) -> None:
         self.lost = False
-        log.warning("state back" + (", but Redis had lost it: everything begins anew" if anew else ""))
+        log.warning("state back" + (", but Redis had lost it: everything starts over" if anew else ""))
         for each in self.on_back:
             each(anew)
 

@@ -20,7 +20,7 @@ import uvicorn
 from msgspec.structs import replace
 from uvicorn.supervisors import Multiprocess
 
-from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.settings import Settings
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import order_dependence
@@ -32,6 +32,7 @@ from mockserver.server.shared_state import check_state, share
 from mockserver.server.sources import Sources, cassettes_in
 from mockserver.state.in_memory import MemoryCounters
 
+_NAMED = 5  # of the reasons against workers that share nothing
 _PATIENCE, _SILENT = 30, 5  # seconds that a successor may take to start, and a worker to answer its parent
 
 log = logging.getLogger("mockserver")
@@ -40,14 +41,11 @@ Prepare = Callable[[Live], Callable[[str], None]]  # makes a worker log; returns
 
 def check_stateless(workers: int, settings: Settings, engine: Engine) -> None:
     """Raise ConfigError if anything counts or is kept, which workers that share nothing cannot do together."""
-    mistakes = [
-        Mistake(f"--workers {workers} needs shared state: {why}; add --state redis://HOST:6379/0")
-        for why in _stateful(settings, engine)
-    ]
     if settings.record != "none":
-        mistakes.append(Mistake(f"record is {settings.record}, but recording needs one process; use --workers 1"))
-    if mistakes:
-        raise ConfigError(*mistakes)
+        raise ConfigError(f"record is {settings.record}, but recording needs one process; use --workers 1")
+    if found := list(_stateful(settings, engine)):
+        why = "; ".join(found[:_NAMED] + ([f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []))
+        raise ConfigError(f"--workers {workers} needs shared state: {why}; add --state redis://HOST:6379/0")
 
 
 def _stateful(settings: Settings, engine: Engine) -> Iterator[str]:

@@ -75,6 +75,14 @@ def test_settings_that_count_are_refused(
     assert (ran.code, ran.out, ran.err) == (2, "", needs)
 
 
+def test_all_that_counts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.yaml").write_text("rules:\n" + "- {times: 1, then: {text: a}}\n" * 6)
+    causes = "; ".join(f"rules.yaml:{line} has times" for line in range(2, 7))
+    needs = f"mockserver: --workers 2 needs shared state: {causes}; 2 more; add --state redis://HOST:6379/0\n"
+    assert run("serve", "--workers", "2", "--ids", "unique").err == needs
+
+
 def test_recording_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = run("serve", "--workers", "2", "--record", "once", "--cassette", "a")

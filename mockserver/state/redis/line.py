@@ -197,4 +197,4 @@ def _retrieved(reply: asyncio.Future[Any]) -> None:
 
 
 def _why(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return str(error).partition(" script: ")[0].rstrip(".") or type(error).__name__

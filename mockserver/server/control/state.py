@@ -298,7 +298,7 @@ def _document(asked: ControlRequest) -> Document:
     except MockserverError as error:
         raise refused(error.mistakes) from error
     data = document.data
-    if isinstance(data, Mapping) and "rules" not in data and ("then" in data or "when" in data):
+    if isinstance(data, Mapping) and "rules" not in data and {"name", "when", "then"} & data.keys():
         return Document.of({"rules": [data]}, ADDED)
     if isinstance(data, Mapping) and data.get("settings"):
         raise RefusedError(400, 'settings belong in a file or in flags; take "settings" out of the body')

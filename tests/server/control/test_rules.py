@@ -103,6 +103,7 @@ def test_rules_without_a_name_get_one_also_in_yaml(server: ControlledServer) -> 
     ("body", "mistakes"),
     [
         ({"then": {"txt": "a"}}, ['rules[0].then.txt: unknown key "txt"; did you mean "text"?']),
+        ({"name": "a", "thn": {}}, ['rules[0].thn: unknown key "thn"; did you mean "then"?']),
         (
             {"rules": [{"then": {"text": "a"}}, {"when": {"last_usr": "x"}, "then": {"text": "{{ nope"}}]},
             ['rules[1].when.last_usr: unknown field "last_usr"; did you mean "last_user"?', "rules[1].then.text: "],

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 
 from starlette.responses import Response
 
@@ -42,7 +43,7 @@ async def compare(asked: ControlRequest) -> Response:
 
 def _compared(rows: list[Exchange], asked: ControlRequest) -> Json:
     one, other = (_parts(row, asked) for row in rows)
-    found: dict[str, Json] = {part: list(_differences(one[part], other[part], ""))[:MOST] for part in one}
+    found: dict[str, Json] = {part: list(islice(_differences(one[part], other[part], ""), MOST)) for part in one}
     times = ((name, [each[name] for each in map(asked.rows.summary, rows)]) for name in ("first_byte_ms", "elapsed_ms"))
     return {**found, "times": dict(times)}
 

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 _SAID = 20_001  # characters of a message that are shown
-_NEAREST, _LOOKED_AT = (
-    3,
-    8,
-)  # rules that are shown of a miss, and that are looked at for one that a change would make hold
+_NEAREST, _LOOKED_AT = 3, 8  # rules that are shown of a miss, and that are looked at for one near enough to change
 
 
 def bodies(row: Exchange) -> dict[str, Json]:

@@ -68,7 +68,7 @@ class Attempts:
     def update(self, rows: Sequence[Exchange]) -> None:
         """Count the calls that are new; all of them if calls were deleted, or a request is complete only now."""
         late = any(_is_complete(row) for row in self._incomplete)
-        if late or not rows or rows[0].seq > self._last or len(self._counts) > 4 * len(rows) + 1_000:
+        if late or rows[0].seq > self._last or len(self._counts) > 4 * len(rows) + 1_000:
             self._forget()
         for row in rows[bisect_right(rows, self._last, key=attrgetter("seq")) :]:
             self._count(row)
@@ -107,9 +107,10 @@ class Rows:
         found = list[Exchange]()
         for name in namespaces:
             rows = self.journal.rows(name)
-            if rows or name in self._attempts:
+            if rows:
                 self._attempts.setdefault(name, Attempts()).update(rows)
             found += rows
+        self._attempts = {name: counted for name, counted in self._attempts.items() if self.journal.first(name)}
         if len(self._listed) > 2 * len(self.journal) + 100:
             there = {row.seq for row in self.journal}
             self._listed = {seq: listed for seq, listed in self._listed.items() if seq in there}

@@ -3,12 +3,14 @@
 import json
 from gzip import compress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.engine.counters import attempts
+from mockserver.server.control import compare
 from mockserver.server.control.detail import bodies
 from mockserver.server.control.rows import Attempts, Rows
 from mockserver.state.journal import Journal
@@ -226,8 +228,18 @@ def test_attempts_are_told_by_the_client_or_counted_by_equal_requests() -> None:
     assert counted.found == {1: (1, None), 2: (1, None), 3: (2, 1), 4: (8, 1), 5: (4, 1)}
     counted.update(rows[3:5])  # the oldest were forgotten
     assert counted.found[5] == (4, 1)
-    counted.update([])
-    assert counted.found == {}
+
+
+def test_nothing_is_kept_of_namespaces_whose_calls_were_forgotten() -> None:
+    journal = Journal()
+    rows = Rows(journal)
+    for number in range(50):
+        name = f"test-{number}"
+        journal.open("POST", CHAT, "openai", name)
+        assert len(rows.of((name,))) == 1
+        journal.clear(name)
+    assert rows.of(("default",)) == []
+    assert not rows._attempts
 
 
 def test_an_attempt_is_counted_anew_once_its_request_is_complete() -> None:
@@ -299,3 +311,14 @@ def test_credentials_in_coded_bodies_and_in_pieces() -> None:
     frames = [frame["data"] for frame in shown(made, "calls/2")[1]["reply"]["frames"]]
     deltas = [frame["choices"][0]["delta"].get("content") or "" for frame in frames[:-1] if frame["choices"]]
     assert "".join(deltas) == "it is sk-p...(masked) or sk-p...(masked)!"
+
+
+def test_a_comparison_stops_at_the_most_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list[str]()
+    monkeypatch.setattr(compare, "MOST", 3)
+    monkeypatch.setattr(compare, "_texts", lambda one, other: found.append(one) or {})
+    parts = [{"head": {}, "answer": {}, "request": [f"{side} {at}" for at in range(20)]} for side in "ab"]
+    monkeypatch.setattr(compare, "_parts", lambda row, _: parts[row.seq])
+    asked: Any = SimpleNamespace(rows=SimpleNamespace(summary=lambda row: {"first_byte_ms": 1, "elapsed_ms": 1}))
+    compared: Any = compare._compared([row(seq=0), row(seq=1)], asked)
+    assert len(compared["request"]) == len(found) == 3

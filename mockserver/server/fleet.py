@@ -25,8 +25,8 @@ from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice
 from mockserver.server.live import ADDED, Live, Namespace
 from mockserver.server.sources import compiled
-from mockserver.state.redis.fleet import SLOTS, Connect, Member
 from mockserver.state.redis.line import RedisLine
+from mockserver.state.redis.member import SLOTS, Connect, Member
 
 log = logging.getLogger("mockserver")
 OwnAnswer = Callable[[Live, Json], Awaitable[bytes]]

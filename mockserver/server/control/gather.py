@@ -21,7 +21,7 @@ from mockserver.server.control import calls, copied, files, state, trials
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, json_response, number
 from mockserver.server.fleet import ConflictError, Fleet
 from mockserver.server.live import ALL, Live, compose
-from mockserver.state.redis.fleet import SLOTS
+from mockserver.state.redis.member import SLOTS
 
 _TRIES = 20  # of a change that others come before
 

@@ -3,6 +3,7 @@
 import re
 from asyncio import sleep
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -142,7 +143,7 @@ async def _conversation(row: Exchange, rows: Sequence[Exchange], asked: ControlR
         for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MOST_COMPARED]:
             if (await digest_of(other, asked, known)).conversation == mine.conversation:
                 found.add(other.seq)
-    return sorted(found | _linked(found, rows))
+    return sorted(await on_thread(partial(_linked, found, rows)))
 
 
 def _linked(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
@@ -152,11 +153,16 @@ def _linked(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
         return set(found)
     heads = ((row.seq, _ID.search(b"".join([data for _, data in row.sent[:3]]))) for row in rows)
     answers = {id[1]: seq for seq, id in heads if id is not None}
-    links = [(seq, answers[id]) for seq, id in named if id in answers]
-    linked, grown = set(found), True
-    while grown:
-        more = {seq for link in links if not linked.isdisjoint(link) for seq in link}
-        grown, linked = not more <= linked, linked | more
+    neighbours = defaultdict[int, set[int]](set)
+    for seq, id in named:
+        if id in answers:
+            neighbours[seq].add(answers[id])
+            neighbours[answers[id]].add(seq)
+    linked, ahead = set(found), list(found)
+    while ahead:
+        new = neighbours[ahead.pop()] - linked
+        linked |= new
+        ahead += new
     return linked
 
 

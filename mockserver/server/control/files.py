@@ -67,10 +67,10 @@ def _lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
     dash, last = before.index("-"), first
     for number, line in enumerate(lines[first:], first + 1):
         written = line.strip()
-        if written and not written.startswith("#"):
-            if len(line) - len(line.lstrip()) <= dash:
-                break
-            last = number
+        if len(line) - len(line.lstrip()) > dash:
+            last = number if written else last
+        elif written and not written.startswith("#"):
+            break
     return RuleLines(first, last, dash)
 
 
@@ -183,7 +183,7 @@ def _with(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
         raise RefusedError(409, f"lines {first} to {last} are not those of one rule, nor a place between rules")
     if not text.lstrip().startswith("-"):
         raise RefusedError(400, '"text" must be one item of `rules`: - name: ...')
-    rule = indent(dedent(text.expandtabs()).strip("\n"), " " * at.dash)
+    rule = indent(dedent(text).strip("\n"), " " * at.dash)
     made = [*file.lines[: first - 1], *rule.splitlines(), *file.lines[max(last, first - 1) :]]
     return (file.newline.join(made) + file.newline).encode()
 

@@ -120,6 +120,13 @@ def test_a_rule_is_put_in(server: ControlledServer, tmp_path: Path) -> None:
     assert list(rules(server))[-1] == "last"
 
 
+def test_texts_with_tabs_and_marks_of_comments_stay_whole(server: ControlledServer, tmp_path: Path) -> None:
+    text = "- name: order\n  then:\n    text: |\n      a\tb\n      # no comment\n"
+    got = put(server, 13, 16, text)
+    assert (got.json["from"], got.json["to"], rules(server)["order"]["text"]) == (13, 17, text)
+    assert rules(server)["order"]["spec"]["then"] == {"text": "a\tb\n# no comment\n"}
+
+
 def test_line_ends_stay(server: ControlledServer, tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_bytes(RULES.replace("\n", "\r\n").encode())

@@ -142,6 +142,7 @@ class Fleet:
         content = {"timed": space.timed, "named": space.named, "cleared": at, "choice": choice}
         rev = await self.member.change(namespace, read_at, {**content, "rules": rules}, space.forgotten)
         if not rev:
+            self._read[namespace] = -1  # what was read may have expired
             raise ConflictError
         await self.member.settled(rev)
 

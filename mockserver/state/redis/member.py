@@ -166,7 +166,8 @@ class Member:
 
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
-        keys = [self.line.key("own", namespace), self.line.key("c", namespace), self._key("rev"), self._key("changed")]
+        counters = [self.line.key(name, namespace) for name in "cmn"]
+        keys = [self.line.key("own", namespace), *counters, self._key("rev"), self._key("changed")]
         text, channel = json.dumps(content), self._channel
         rev: int = await self.line.run(CHANGE, keys, namespace, read_at, text, channel, *forgotten)
         return rev

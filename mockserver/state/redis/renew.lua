@@ -13,7 +13,10 @@ if slot < 0 or redis.call('HGET', KEYS[2], slot) ~= ARGV[2] then
 end
 redis.call('ZADD', KEYS[1], now + ARGV[3], slot)
 local last = tonumber(redis.call('HGET', KEYS[3], slot) or 0)
-if joined == 0 then redis.call('HSET', KEYS[3], slot, ARGV[5]) end
+if joined == 0 then
+  redis.call('HSET', KEYS[3], slot, ARGV[5])
+  redis.call('HSET', KEYS[6], slot, ARGV[4]) -- the acknowledgement of it may have been lost
+end
 local rev = tonumber(redis.call('GET', KEYS[4]) or 0)
 for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, 86400) end
 return {slot, joined, last, tonumber(redis.call('GET', KEYS[7]) or 0), rev, rev ~= tonumber(ARGV[4]) and redis.call('HGETALL', KEYS[5]) or {}}

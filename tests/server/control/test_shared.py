@@ -16,6 +16,7 @@ from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.shared_state import share
 from mockserver.server.sources import Sources
+from mockserver.state.redis.member import Member
 from tests.kit.control import ControlledServer
 from tests.kit.local import Answered
 from tests.kit.processes import until
@@ -180,3 +181,20 @@ def test_reset(server: ControlledServer) -> None:
 def test_servers_that_share_a_state_do_not_record(server: ControlledServer) -> None:
     refused = server.api("cassette", {"name": "new", "record": "once"}, method="PUT")
     assert (refused.status, "do not record" in refused.json["error"]) == (409, True)
+
+
+def test_a_namespace_that_has_expired_can_be_changed(server: ControlledServer, shared: RedisServer) -> None:
+    server.post("rules", {"name": "mine", "then": {"text": "a"}})
+    assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2
+    shared.command("DEL", "mockserver:own:default")
+    for name in ("b", "c"):
+        server.post("rules", {"name": name, "then": {"text": "a"}})
+    assert [server.chat("x").source for _ in range(2)] == ["rule api c"] * 2
+
+
+def test_a_change_returns_although_an_acknowledgement_was_lost(
+    server: ControlledServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Member, "_acknowledge", lambda _: None)
+    assert server.post("rules", {"name": "mine", "then": {"text": "a"}})["names"] == ["mine"]
+    assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2

@@ -42,6 +42,7 @@ class Fleet:
     def __init__(self, live: Live, line: RedisLine, connect: Connect, answer: OwnAnswer) -> None:
         self.live, self.line = live, line
         self.member = Member(line, connect, partial(answer, live), lambda: live.journal.last // SLOTS)
+        self.member.on_join = self._number_from
         self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
         self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
         self._cleared: dict[str, int] = {}  # by namespace, what its latest reset is known by
@@ -54,7 +55,7 @@ class Fleet:
     async def running(self) -> AsyncIterator[None]:
         """Take part while the block runs. Raises StateLostError."""
         async with self.member.listening():
-            await self._renewed()
+            await self.member.renew()
             yield
 
     def is_current(self, namespace: str) -> bool:
@@ -78,7 +79,7 @@ class Fleet:
         """
         if self.is_lost:
             try:
-                await self._renewed()
+                await self.member.renew()
             except StateLostError:
                 if namespace in self.member.changed:
                     raise
@@ -91,9 +92,8 @@ class Fleet:
                 if self.member.changed.get(namespace, 0) > rev and not content:  # it has expired
                     self.member.changed[namespace] = rev
 
-    async def _renewed(self) -> None:
-        await self.member.renew()
-        self.live.journal.number_from(self.member.begins_at * SLOTS + self.member.slot, SLOTS)
+    def _number_from(self, first: int) -> None:
+        self.live.journal.number_from(first * SLOTS + self.member.slot, SLOTS)
 
     async def _take(self, namespace: str, content: Mapping[str, Any]) -> None:
         """Swap in what a namespace has of its own."""

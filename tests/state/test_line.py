@@ -117,6 +117,16 @@ async def test_a_slow_redis_may_have_counted(line: RedisLine, shared: RedisServe
     assert heard.events == ["lost", "back"]
 
 
+async def test_all_that_wait_for_a_slow_redis_fail_with_the_first(line: RedisLine, shared: RedisServer) -> None:
+    counters = RedisCounters(line)
+    assert await counters.count("a", "x") == 1
+    before = line.trips
+    shared.command("CLIENT", "PAUSE", "1400")
+    counted = [counters.count("a", "x") for _ in range(3 * MAX_BATCH)]
+    assert {type(each) for each in await asyncio.gather(*counted, return_exceptions=True)} == {StateLostError}
+    assert line.trips == before + 1
+
+
 async def test_a_connection_that_was_cut_is_made_again(line: RedisLine, shared: RedisServer) -> None:
     counters = RedisCounters(line)
     assert await counters.count("a", "x") == 1

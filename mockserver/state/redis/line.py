@@ -100,6 +100,7 @@ class RedisLine:
 
     async def _send_batch(self, batch: "list[_Command]") -> None:
         from redis.exceptions import NoScriptError
+        from redis.exceptions import TimeoutError as RedisTimeoutError
 
         try:
             if self.lost:
@@ -115,6 +116,8 @@ class RedisLine:
         except Exception as error:
             if self._connection is not None:
                 await self._connection.disconnect(nowait=True)
+            if isinstance(error, TimeoutError | RedisTimeoutError):  # the others would wait as long
+                batch, self._waiting = batch + self._waiting, []
             replies = [error] * len(batch)
         refused = next((reply for reply in replies if isinstance(reply, Exception)), None)
         if refused is not None:
@@ -157,7 +160,11 @@ class RedisLine:
             raise StateLostError(why)
         if epoch != self.epoch:
             self.epoch = epoch
-            self._note_back(anew=True)
+            self.start_over()
+
+    def start_over(self) -> None:
+        """Note that Redis has lost what was there."""
+        self._note_back(anew=True)
 
     def _note_lost(self, error: Exception) -> None:
         if not self.lost:

@@ -41,7 +41,7 @@ class Member:
         self._connect, self.line, self.slot, self.rev = connect, line, -1, 0
         self.until = 0.0  # when the lease ends, by `boottime`
         self.changed: dict[str, int] = {}  # by namespace, the rev of the latest change
-        self.begins_at = 0  # the first number of the slot
+        self.on_join: Callable[[int], None] = lambda first: None  # `first`: the first number of the slot
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
         self._answer, self._last_number, self._token = answer, last_number, token()
@@ -69,8 +69,14 @@ class Member:
             self._failed = boottime()
             raise
         slot, joined, last, reloads, rev, changed = reply
+        if rev < known:  # a failover lost the latest changes
+            self.line.start_over()
+            self.slot = slot
+            await self._renew()
+            return
         if joined:
-            self.slot, self.begins_at = slot, (last // _SAVED + 1) * _SAVED if last else 0
+            self.slot = slot
+            self.on_join((last // _SAVED + 1) * _SAVED if last else 0)
         if rev > self.rev:
             pairs = iter(changed)
             self.changed = {name.decode(): int(at) for name, at in zip(pairs, pairs, strict=True)}
@@ -180,7 +186,7 @@ class Member:
             delay = min(2 * delay, 0.05)
 
     async def _behind(self, rev: int) -> list[int]:
-        found: list[int] = await self.line.run(BEHIND, [self._key("fleet"), self._key("acks")], rev)
+        found: list[int] = await self.line.run(BEHIND, [self._key(name) for name in ("fleet", "acks", "rev")], rev)
         return found
 
     async def stored(self) -> set[str]:

@@ -198,3 +198,14 @@ def test_a_change_returns_although_an_acknowledgement_was_lost(
     monkeypatch.setattr(Member, "_acknowledge", lambda _: None)
     assert server.post("rules", {"name": "mine", "then": {"text": "a"}})["names"] == ["mine"]
     assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2
+
+
+def test_what_a_failover_lost_starts_over(server: ControlledServer, shared: RedisServer) -> None:
+    for name in ("a", "b", "c"):
+        server.post("rules", {"name": name, "then": {"text": name}})
+    assert [server.chat("x").source for _ in range(2)] == ["rule api c"] * 2
+    shared.command("DECRBY", "mockserver:rev", "2")
+    shared.command("DEL", "mockserver:own:default", "mockserver:changed")
+    server.post("rules?namespace=other", {"name": "d", "then": {"text": "d"}})
+    assert [server.chat("x").source for _ in range(2)] == ["generated"] * 2
+    assert [server.chat("x", namespace="other").source for _ in range(2)] == ["rule api d"] * 2

@@ -17,7 +17,7 @@ from mockserver.config.recording import MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json, parsed
-from mockserver.core.text import one_line, shown, up_to
+from mockserver.core.text import one_line, shared_ends, shared_start, shown, up_to
 
 SAID = ("messages", "input", "prompt", "contents")  # fields with the conversation
 STREAM = "stream"
@@ -41,8 +41,8 @@ class Traits(Struct, frozen=True):
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
         far += (len(self.parts ^ other.parts) + (self.stream != other.stream)) / 2
         fewest, most = sorted((self.length, other.length))
-        front = alike(self.ends[0], other.ends[0])
-        back = min(alike(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
+        front = shared_start(self.ends[0], other.ends[0])
+        back = min(shared_start(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
         return far + 1 - ((front + back) / most if most else 1.0)
 
 
@@ -91,18 +91,6 @@ def _also(call: Call, name: str) -> Json:
     for step in name.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
-
-
-def alike(one: str, other: str) -> int:
-    """The length of the common prefix, by bisection, as both texts may be huge."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 _LOOKED_UP = frozenset({"id", "model"})
@@ -304,8 +292,7 @@ def _said(value: Json) -> str | None:
 
 
 def _spans(one: str, other: str) -> tuple[str, str]:
-    front = alike(one, other)
-    back = alike(one[front:][::-1], other[front:][::-1])
+    front, back = shared_ends(one, other)
     start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
     return _span(one, start, back), _span(other, start, back)
 

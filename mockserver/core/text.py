@@ -50,6 +50,21 @@ def up_to(lines: Sequence[str], most: int) -> Iterator[str]:
         yield f"... and {len(lines) - most} more"
 
 
+def shared_start(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike, by bisection, as both may be huge."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def shared_ends(one: str, other: str) -> tuple[int, int]:
+    """Return how many characters two texts begin with alike, and with how many of the rest they end alike."""
+    front = shared_start(one, other)
+    return front, shared_start(one[front:][::-1], other[front:][::-1])
+
+
 def one_line(text: str) -> str:
     """A text with its line breaks and invisible characters as the escapes of JSON."""
     if text.isprintable():

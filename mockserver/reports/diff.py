@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, Message, last_tool_result
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import map_texts
-from mockserver.core.text import one_line, shown, up_to
+from mockserver.core.text import one_line, shared_ends, shown, up_to
 from mockserver.reports.calls import masked
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
 from mockserver.rules.nearest import MOST_LINES, closeness, lines
@@ -87,8 +87,7 @@ def _lowered(text: str) -> str:
 
 
 def _whole(wanted: str, text: str) -> range | None:
-    front = _shared(wanted, text)
-    back = _shared(wanted[front:][::-1], text[front:][::-1])
+    front, back = shared_ends(wanted, text)
     alike = front + back >= min(_MIN_SHARED, len(wanted))
     return range(front, len(text) - back) if alike and wanted else None
 
@@ -214,14 +213,6 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
 
 def _lens(ignoring: Sequence[str]) -> Lens:
     return Lens(fold="ignore_case" in ignoring, squeeze="ignore_space" in ignoring)
-
-
-def _shared(one: str, other: str) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
-    return low
 
 
 def request_lines(call: Call, secrets: "Secrets") -> Iterator[str]:

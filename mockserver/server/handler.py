@@ -81,6 +81,7 @@ class Handler(Struct, eq=False):
     operations: Mapping[str, Operation]
     nearest: str | None = None  # the known path that the 404 suggests
     refusal: str | None = None  # the message of the 404, in place of the dialect's own
+    forwards: bool = True  # else ConfigError is raised for what would go upstream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         live, namespace = self.live, scope["path_params"].get("namespace", DEFAULT)
@@ -252,7 +253,7 @@ class Handler(Struct, eq=False):
         return await drive(_actions(self, prepared, limits, exchange), line, exchange.note)
 
     async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
-        if line.in_process is not None:
+        if line.in_process is not None or not self.forwards:
             raise ConfigError(_NO_RELAY)
         _note(prepared, (), exchange)
         relay = Relay(self.live, self.dialect, prepared, line, exchange, self.operation(exchange.method).own_urls)

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +18,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
-from mockserver.server.control.detail import bodies, call_of, detail, reached_by
+from mockserver.server.control.detail import bodies, call_of, detail, engine_of, reached_by
 from mockserver.server.control.requests import (
     ControlRequest,
     RefusedError,
@@ -40,9 +39,6 @@ from mockserver.server.explain import (
     usual_path,
 )
 from mockserver.server.masking import known_secrets, masked, of_request, of_row
-
-if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
 
 
 async def listed(asked: ControlRequest) -> Response:
@@ -215,35 +211,36 @@ _TURN = 20  # calls that are rendered before other requests have their turn
 
 
 async def explain(asked: ControlRequest) -> Response:
-    secrets: Secrets | None = None
     content = asked.content()
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
         raise RefusedError(400, '"limit" must be a number of rules, at least 1')
+    reached, before = reached_in(content, asked)
+    secrets = await on_thread(partial(of_request, reached.http))
     try:
-        reached, before = reached_in(content, asked)
-        secrets = await on_thread(partial(of_request, reached.http))
         call = await on_thread(partial(reached.call, strict=asked.live.settings.strict))
     except ConfigError as error:
-        words = str(error.mistakes[0])
-        raise RefusedError(400, words if secrets is None else secrets.text(words)) from error
-    engine = asked.live.namespaces.get(call.http.namespace).engine(asked.live.engine)
+        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
+    engine = engine_of(call.http.namespace, asked.live)
     explanation = await explain_call(engine, call, limit)
     return json_response(masked({**before, **_explanation_json(explanation)}, secrets))
 
 
 def reached_in(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+    """What a call of the journal or a described request reaches, and what was said of the call. Raises RefusedError."""
     if isinstance(content, dict) and "call" in content:
         return _again(content["call"], asked)
-    dialect = asked.live.settings.dialect
-    if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
-        content = dict(content)
-        dialect = str(content.pop("dialect"))
-        usual_path(dialect)  # refuses an unknown one
-    put = request_file(content, "the body", dialect)
-    put, engine = replace(put, namespace=asked.one_namespace), asked.live.namespaces.get(asked.one_namespace)
-    stubs = engine.engine(asked.live.engine).stubs
-    return reach(put, asked.live.settings.dialect, stubs=stubs), {}
+    dialect, namespace = asked.live.settings.dialect, asked.one_namespace
+    stubs = engine_of(namespace, asked.live).stubs
+    try:
+        if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
+            content = dict(content)
+            dialect = str(content.pop("dialect"))
+            usual_path(dialect)  # refuses an unknown one
+        described = replace(request_file(content, "the body", dialect), namespace=namespace)
+        return reach(described, asked.live.settings.dialect, stubs=stubs), {}
+    except ConfigError as error:
+        raise RefusedError(400, str(error.mistakes[0])) from error
 
 
 def _again(number: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:

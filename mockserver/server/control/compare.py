@@ -6,9 +6,9 @@ from itertools import islice
 
 from starlette.responses import Response
 
-from mockserver.cassettes.match import alike
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
+from mockserver.core.text import shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import answer, bodies
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept
@@ -18,17 +18,8 @@ MOST = 500  # differences of each part
 _LONGEST, _BEFORE = 2_000, 100  # characters of a value, and of those before a difference far behind
 _ABSENT = object()
 _HEAD = (
-    "namespace",
-    "method",
-    "path",
-    "dialect",
-    "operation",
-    "model",
-    "source",
-    "bent_by",
-    "status",
-    "faults",
-    "ended",
+    *("namespace", "method", "path", "dialect", "operation", "model"),
+    *("source", "bent_by", "status", "faults", "ended"),
 )
 
 
@@ -83,11 +74,9 @@ def _short(value: Json) -> Json:
 
 def _texts(one: str, other: str) -> dict[str, Json]:
     """Two texts, cut around what differs, and which of their characters that are."""
-    front = alike(one, other)
-    back = min(alike(one[::-1], other[::-1]), len(one) - front, len(other) - front)
+    front, back = shared_ends(one, other)
     start = max(0, front - _BEFORE) if max(len(one), len(other)) > _LONGEST else 0
-    found: dict[str, Json] = {name: _short(text[start:]) for name, text in (("one", one), ("other", other))}
-    spans = {
-        name: {"at": front - start, "size": len(text) - back - front} for name, text in (("one", one), ("other", other))
-    }
+    sides = {"one": one, "other": other}
+    spans = {name: {"at": front - start, "size": len(text) - back - front} for name, text in sides.items()}
+    found: dict[str, Json] = {name: _short(text[start:]) for name, text in sides.items()}
     return {**found, "spans": spans} if front + back else found

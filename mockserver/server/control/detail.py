@@ -14,6 +14,7 @@ from mockserver.core.episode import Recorded, wire_format
 from mockserver.core.exchange import ConditionResult, Exchange, SentFrame, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import SHOWN, truncate
+from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.reports.suggest import one_change, yaml
@@ -65,6 +66,10 @@ def call_of(row: Exchange, live: Live) -> Call | None:
         return None
 
 
+def engine_of(namespace: str, live: Live) -> Engine:
+    return live.namespaces.get(namespace).engine(live.engine)
+
+
 async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     call = await on_thread(partial(call_of, row, live))
     shown: dict[str, Json] = {
@@ -74,7 +79,7 @@ async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     }
     if call is None:
         return shown
-    engine = live.namespaces.get(row.namespace).engine(live.engine)
+    engine = engine_of(row.namespace, live)
     entries = await engine.counters.entries(row.namespace)
     known = replace(await whole(engine, call, entries), attempt=attempt)
     secrets = of_row(row)

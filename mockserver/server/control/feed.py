@@ -16,7 +16,7 @@ from mockserver.config.errors import Mistake
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import WIRE
+from mockserver.delivery.drive import WIRE, client_left
 from mockserver.server.control.requests import ControlRequest, RefusedError
 from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import known_secrets
@@ -44,7 +44,7 @@ class FeedResponse(Response):
         self._feed, self._looks = feed, asked.looks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection, gone = scope.get("extensions", {}).get(WIRE), create_task(_left(receive))
+        connection, gone = scope.get("extensions", {}).get(WIRE), create_task(client_left(receive))
         self._looks.feeds += 1
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -66,11 +66,6 @@ class FeedResponse(Response):
 def _is_over(connection: object) -> bool:
     """Whether the server stops, or the client has closed its side, which it does only when it leaves."""
     return any(getattr(connection, name, False) for name in ("stopping", "half"))
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class Feed:

@@ -148,7 +148,7 @@ class Rows:
 
     def summary(self, row: Exchange) -> dict[str, Json]:
         attempt, first = self.attempt(row)
-        used, again, streamed = row.usage, self.again.get(row.seq), row.streams
+        again, streamed = self.again.get(row.seq), row.streams
         return {
             "call": row.seq,
             "at": datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -176,7 +176,7 @@ class Rows:
             "streamed": streamed,
             "bytes": row.size,
             **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
-            "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
+            "usage": usage_of(row),
         }
 
 
@@ -187,6 +187,11 @@ def _compact(whole: Mapping[str, Json]) -> dict[str, Json]:
 
 
 _USUAL = {"namespace": "default", "method": "POST", "attempt": 1, "ended": "complete"}
+
+
+def usage_of(row: Exchange) -> Json:
+    used = row.usage
+    return None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion}
 
 
 def milliseconds(seconds: float) -> float:

@@ -3,41 +3,38 @@
 import asyncio
 import dataclasses
 import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
-from starlette.types import Message, Scope
+from starlette.types import Message
 
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange, Piece
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Line, Note
+from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Note
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, suited
 from mockserver.server.control.calls import reached_in
-from mockserver.server.control.detail import call_of, reached_by, reply_of
+from mockserver.server.control.detail import call_of, engine_of, reached_by, reply_of
 from mockserver.server.control.feed import mistake_as_json
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept
+from mockserver.server.control.rows import milliseconds, usage_of
 from mockserver.server.control.state import rules_of
 from mockserver.server.explain import Reached, copied_engine, is_unmatched, planned
 from mockserver.server.handler import Handler
-from mockserver.server.live import Live, Prepared
+from mockserver.server.live import Live
 from mockserver.server.masking import masked, of_request, of_row
-from mockserver.server.snapshot import snapshot
 from mockserver.state.journal import Journal
-
-if TYPE_CHECKING:
-    from mockserver.cassettes.redaction.redact import Secrets
 
 log = logging.getLogger("mockserver")
 
@@ -50,28 +47,21 @@ async def try_request(asked: ControlRequest) -> Response:
     content = asked.content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
-    secrets: Secrets | None = None
-    try:
-        reached, before = reached_in(content, asked)
-        secrets = await on_thread(partial(of_request, reached.http))
-    except ConfigError as error:
-        words = str(error.mistakes[0])
-        raise RefusedError(400, words if secrets is None else secrets.text(words)) from error
-    space = reached.http.namespace
-    engine = asked.live.namespaces.get(space).engine(asked.live.engine)
+    reached, before = reached_in(content, asked)
+    secrets = await on_thread(partial(of_request, reached.http))
+    engine = engine_of(reached.http.namespace, asked.live)
     if draft:
         rules = await on_thread(partial(_drafted, asked, draft.get("rules", "")))
         placed = _placed(engine.rules, rules, draft.get("instead_of"))
         engine = await on_thread(partial(dataclasses.replace, engine, rules=placed))  # which indexes them
     row, why = await _rehearsed(asked.live, engine, reached)
-    used = row.usage
     found = {
         **before,
         "answered_by": row.source,
         **({"why": why} if why else {}),
         **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
-        "reply": {**reply_of(row, secrets), "due_ms": round(row.elapsed * 1000, 3)} if row.status else None,
-        "usage": None if used is None else {"prompt_tokens": used.prompt, "completion_tokens": used.completion},
+        "reply": {**reply_of(row, secrets), "due_ms": milliseconds(row.elapsed)} if row.status else None,
+        "usage": usage_of(row),
     }
     return json_response(masked(found, secrets))
 
@@ -104,8 +94,7 @@ async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exch
     entries = await engine.counters.entries(http.namespace)
     alone = Live(live.settings, await copied_engine(engine, http.namespace, entries), journal, live.counters)
     alone.namespaces.touch(http.namespace).timed = live.timed(http.namespace)
-    scope = _scope(http.method, http.path, http.headers, reached)
-    scope["extensions"] = {IN_PROCESS: stage}
+    scope = {**_scope(reached), "extensions": {IN_PROCESS: stage}}
     why = ""
     try:
         await Handler(alone, reached.place.dialect, reached.place.operations)(scope, _Body(http.body), _nowhere)
@@ -121,18 +110,18 @@ async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exch
     return row, why
 
 
-def _scope(method: str, path: str, headers: Any, reached: Reached) -> dict[str, Any]:
+def _scope(reached: Reached) -> dict[str, Any]:
+    """The request in the form of ASGI; the journal row that it makes has its list of headers."""
     http = reached.http
-    query = urlencode(http.query, errors="surrogateescape").encode()
     return {
         "type": "http",
         "http_version": "1.1",
-        "method": method,
-        "path": path,
-        "raw_path": quote(path, safe="/:").encode(),
+        "method": http.method,
+        "path": http.path,
+        "raw_path": quote(http.path, safe="/:").encode(),
         "root_path": "",
-        "query_string": query,
-        "headers": headers,
+        "query_string": urlencode(http.query, errors="surrogateescape").encode(),
+        "headers": list(http.headers),
         "path_params": {**http.path_params, "namespace": http.namespace},
         "extensions": {},
     }
@@ -159,17 +148,11 @@ def _drafted(asked: ControlRequest, text: Json) -> tuple[Rule, ...]:
     """The rules of a draft: YAML, as in a rules file, or items of its `rules`. Raises RefusedError."""
     if not isinstance(text, str):
         raise RefusedError(400, '"rules" must be a text, the rules as YAML')
-    return rules_of(replace(asked, body=_as_file(text).encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
+    file = f"rules:\n{text}" if _ITEMS.match(text) else text
+    return rules_of(replace(asked, body=file.encode("utf-8", "replace"), kind="application/yaml"), 0)[0]
 
 
-def _as_file(text: str) -> str:
-    """A draft as a rules file; of items, `rules:` takes the place of the line before them."""
-    return f"rules:\n{text}" if _is_items(text) else text
-
-
-def _is_items(text: str) -> bool:
-    lines = (line.lstrip() for line in text.splitlines())
-    return next((line.startswith("-") for line in lines if line and not line.startswith("#")), False)
+_ITEMS = re.compile(r"(?:[ \t]*(?:#.*)?\n)*[ \t]*-")
 
 
 def _placed(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> tuple[Rule, ...]:
@@ -190,20 +173,23 @@ async def try_rules(asked: ControlRequest) -> Response:
         raise RefusedError(400, '"calls" must be a number of calls, at most 10000')
     rows = asked.rows.of((asked.one_namespace,))
     found: dict[str, Json] = {"mistakes": [], "looked_at": 0, "of": len(rows), "answers": [], "lost": [], "hidden": []}
-    engine = asked.live.namespaces.get(asked.namespace).engine(asked.live.engine)
+    engine = engine_of(asked.namespace, asked.live)
     try:
         drafts = await on_thread(partial(_drafted, asked, wanted.get("rules")))
     except RefusedError as refused:
         if not refused.mistakes:
             raise
-        shift = _is_items(str(wanted.get("rules")))
-        found["mistakes"] = [_shifted(mistake_as_json(mistake), shift) for mistake in refused.mistakes]
+        found["mistakes"] = list(map(mistake_as_json, refused.mistakes))
+        if _ITEMS.match(str(wanted.get("rules"))):  # below a line that `_drafted` puts in
+            found["mistakes"] = [
+                {**each, "line": max(1, each["line"] - 1)} if "line" in each else each for each in found["mistakes"]
+            ]
         return json_response(found)
     trial = _Trial(_placed(engine.rules, drafts, instead), frozenset(map(id, drafts)), engine, instead)
     until, latest = monotonic() + SECONDS, rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
-        for row, kind, entry in await on_thread(partial(trial.changes, turn, asked.live)):
+        for row, kind, entry in await on_thread(partial(list[Change], trial.changes(turn, asked.live))):
             found[kind].append(masked({"call": row.seq, **entry}, of_row(row)))
         found["looked_at"] += len(turn)
         if monotonic() > until:
@@ -211,8 +197,7 @@ async def try_rules(asked: ControlRequest) -> Response:
     return json_response(found)
 
 
-def _shifted(mistake: dict[str, Json], shift: bool) -> dict[str, Json]:
-    return {**mistake, "line": max(1, mistake["line"] - 1)} if shift and "line" in mistake else mistake
+Change = tuple[Exchange, str, dict[str, Json]]  # a call, in which list it is, and what was and would be its source
 
 
 class _Trial(Struct, frozen=True):
@@ -223,10 +208,7 @@ class _Trial(Struct, frozen=True):
     engine: Engine
     replaced: str | None
 
-    def changes(self, rows: Sequence[Exchange], live: Live) -> list[tuple[Exchange, str, dict[str, Json]]]:
-        return [*self._changes(rows, live)]
-
-    def _changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[tuple[Exchange, str, dict[str, Json]]]:
+    def changes(self, rows: Sequence[Exchange], live: Live) -> Iterator[Change]:
         before = next((rule.source for rule in self.engine.rules if rule.name == self.replaced), None)
         for row in rows:
             call = None if row.source in ("", "invalid", "limited") else call_of(row, live)
@@ -234,13 +216,13 @@ class _Trial(Struct, frozen=True):
                 continue
             try:
                 answering = next(self._answering(row, call), None)
-                held = next((rule for rule in self.rules if id(rule) in self.drafts and self._holds(rule, call)), None)
+                held = any(id(rule) in self.drafts and rule.when.holds(call) is not None for rule in self.rules)
             except RuleError:  # a pattern that takes too long
                 continue
             now = answering.source if answering is not None else self._otherwise(row)
             if answering is not None and id(answering) in self.drafts:
                 yield row, "answers", {"was": row.source, "now": now}
-            elif held is not None and answering is not None:
+            elif held and answering is not None:
                 yield row, "hidden", {"by": now}
             elif before is not None and row.source == before:
                 yield row, "lost", {"was": row.source, "now": now}
@@ -249,11 +231,8 @@ class _Trial(Struct, frozen=True):
         """The rules that would answer; one that counts calls does if it did."""
         for rule in suited(self.rules, call):
             open_then = id(rule) in self.drafts or not rule.counts or rule.source == row.source
-            if open_then and any(rule.then.answers) and self._holds(rule, call):
+            if open_then and any(rule.then.answers) and rule.when.holds(call) is not None:
                 yield rule
-
-    def _holds(self, rule: Rule, call: Call) -> bool:
-        return rule.when.holds(call) is not None
 
     def _otherwise(self, row: Exchange) -> str:
         """What answers if no rule does."""
@@ -267,62 +246,38 @@ async def again(asked: ControlRequest) -> Response:
     forward = asked.table("forward").get("forward", False) if asked.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')
-    row = kept(asked)
-    reached = reached_by(row, asked.live)
+    live, row = asked.live, kept(asked)
+    reached = reached_by(row, live)
     if reached is None:
         raise RefusedError(409, f"call {row.seq} cannot be sent again: it is not kept whole, or its path is unknown")
-    if not forward and await _goes_upstream(row, asked.live):
-        raise _upstream(row)
-    sender = Resender(asked.live, reached.place.dialect, reached.place.operations, forward=forward)
-    headers = list(row.headers)  # by which the new row is found
-    scope = {**_scope(row.method, row.path, headers, reached), "query_string": row.query}
-    started = asyncio.get_running_loop().create_future()
+    upstream = RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
+    if not forward and (await _rehearsed(live, engine_of(row.namespace, live), reached))[1]:
+        raise upstream
+    handler = Handler(live, reached.place.dialect, reached.place.operations, forwards=forward)
+    scope = {**_scope(reached), "query_string": row.query}
+    begun = asyncio.get_running_loop().create_future()  # whether it was not stopped on its way upstream
 
     async def send(message: Message) -> None:
-        if not started.done():
-            started.set_result(message.get("status", 0))
+        if not begun.done():
+            begun.set_result(True)
 
     async def run() -> None:
         try:
-            await sender(scope, _Body(row.body), send)
+            await handler(scope, _Body(row.body), send)
+        except ConfigError:  # nothing is sent upstream
+            begun.set_result(False)
         except Exception:
             log.exception("a fault of mockserver itself, on call %s that was sent again", row.seq)
 
     task = asyncio.create_task(run())
     asked.looks.tasks.add(task)
     task.add_done_callback(asked.looks.tasks.discard)
-    await asyncio.wait((started, task), return_when=asyncio.FIRST_COMPLETED)
-    made = next((other for other in asked.live.journal.rows(row.namespace)[::-1] if other.headers is headers), None)
-    if sender.stopped or made is None:
+    await asyncio.wait((begun, task), return_when=asyncio.FIRST_COMPLETED)
+    rows = live.journal.rows(row.namespace)[::-1]
+    made = next((other for other in rows if other.headers is scope["headers"]), None)
+    if made is None or (begun.done() and not begun.result()):
         if made is not None:
-            asked.live.journal.forget(made)
-        raise _upstream(row)
+            live.journal.forget(made)
+        raise upstream
     asked.rows.again[made.seq] = row.seq
     return json_response({"call": made.seq, "source": made.source, "status": made.status})
-
-
-async def _goes_upstream(row: Exchange, live: Live) -> bool:
-    call = await on_thread(partial(call_of, row, live))
-    engine = live.namespaces.get(row.namespace).engine(live.engine)
-    if call is None:
-        return False
-    plan = await planned(engine, call, await engine.counters.entries(row.namespace))
-    return isinstance(plan.outcome, Forward)
-
-
-def _upstream(row: Exchange) -> RefusedError:
-    return RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
-
-
-class Resender(Handler, eq=False):
-    """Sends a request upstream only if it may."""
-
-    forward: bool = False
-    stopped: bool = False
-
-    async def _relayed(self, prepared: Prepared, scope: Scope, line: Line, exchange: Exchange) -> str:
-        if self.forward:
-            return await super()._relayed(prepared, scope, line, exchange)
-        self.stopped = True
-        http = snapshot(scope, b"", exchange.namespace)
-        return await self._delivered(self._refused(http, Failure("forbidden"), prepared.call), line, exchange, None)

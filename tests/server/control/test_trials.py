@@ -201,10 +201,10 @@ async def test_rules_that_change_meanwhile_send_nothing_upstream(
     server = await asyncio.to_thread(controlled_server, tmp_path, cassettes=str(tmp_path), **settings)
     await asyncio.to_thread(server.chat, "hi")
 
-    async def no(*_: Any) -> bool:
-        return False
+    async def no(*_: Any) -> tuple[None, str]:
+        return None, ""
 
-    monkeypatch.setattr(trials, "_goes_upstream", no)
+    monkeypatch.setattr(trials, "_rehearsed", no)
     got = await asyncio.to_thread(server.api, "calls/1/again", {})
     assert (got.status, len(await asyncio.to_thread(server.calls))) == (409, 1)
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from shutil import copymode
 from tempfile import NamedTemporaryFile
 from threading import Event, Lock
 from typing import NamedTuple
@@ -234,6 +235,21 @@ def write_file(path: Path, data: bytes, mode: int = os.O_TRUNC) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file completely or not at all, with the mode that it had or for its owner only. Raises OSError."""
+    path = path.resolve()
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        write_file(fresh, data)
+        if path.exists():
+            copymode(path, fresh)
+        os.replace(fresh, path)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise
 
 
 def _hash(document: bytes) -> str:

@@ -1,7 +1,9 @@
 """What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,7 +12,6 @@ from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
 from mockserver.core.exchange import Exchange
-from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.protocols import Counters, Precondition
 from mockserver.core.seed import Seed
@@ -114,14 +115,38 @@ def next_attempt_of(call: Call, entries: Mapping[str, str]) -> int:
     return int(entries.get(attempts_counter(call), 0)) + 1 if told is None else told
 
 
-def attempts(rows: Iterable[Exchange]) -> dict[int, int]:
-    """Return which attempt each call is: by its client's retry header, else by the equal requests before it."""
-    counts, found = Counter[tuple[Json, ...]](), {}
-    for row in rows:
-        same = (row.namespace, row.method, row.path, row.query, row.body)
-        counts[same] += 1
-        found[row.seq] = attempt_by_header(row) or counts[same]
-    return found
+class Attempts:
+    """Which attempt each call is, by its client's retry header or the equal requests before it; and the first call."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def update(self, rows: Sequence[Exchange]) -> None:
+        """Count the calls that are new; all of them if calls were deleted, or a request is complete only now."""
+        late = any(_is_complete(row) for row in self._incomplete)
+        if late or not rows or rows[0].seq > self._last or len(self._counts) > 4 * len(rows) + 1_000:
+            self._forget()
+        for row in rows[bisect_right(rows, self._last, key=attrgetter("seq")) :]:
+            self._count(row)
+
+    def _forget(self) -> None:
+        self.found: dict[int, tuple[int, int | None]] = {}  # by number: the attempt, and the call that was the first
+        self._counts, self._firsts = Counter[int](), dict[int, int]()
+        self._last, self._incomplete = 0, list[Exchange]()
+
+    def _count(self, row: Exchange) -> None:
+        self._last, same = row.seq, hash((row.namespace, row.method, row.path, row.query, row.body))
+        self._counts[same] += 1
+        attempt = attempt_by_header(row) or self._counts[same]
+        if attempt == 1:
+            self._firsts[same] = row.seq
+        self.found[row.seq] = attempt, self._firsts.get(same) if attempt > 1 else None
+        if not _is_complete(row):
+            self._incomplete.append(row)
+
+
+def _is_complete(row: Exchange) -> bool:
+    return bool(row.ended or row.received) or row.asked is not None
 
 
 def attempt_by_header(row: Exchange) -> int | None:

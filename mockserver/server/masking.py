@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from msgspec.structs import replace
+
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
@@ -44,9 +46,12 @@ def request_of(row: Exchange) -> HttpRequest:
 def plain(http: HttpRequest) -> HttpRequest:
     """A request without the content codings of its body; as it is if they cannot be taken off, or hold too much."""
     try:
-        return decoded(http, MOST_KEPT)
+        body = decoded(http, MOST_KEPT).body
     except Failure:
         return http
+    if body is http.body:
+        return http
+    return replace(http, body=body, headers=tuple(field for field in http.headers if field[0] != b"content-encoding"))
 
 
 def of_request(http: HttpRequest) -> "Secrets":

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mockserver.config.errors import ConfigError, Mistake
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
-from mockserver.engine.counters import attempts
+from mockserver.engine.counters import Attempts
 from mockserver.reports.calls import ReceivedCall, call_list, snapshot
 from mockserver.reports.failures import Expectation, too_few, too_many, wrong_sequence
 from mockserver.rules.match.parse import compile_when
@@ -90,8 +90,9 @@ class Calls(Assertions, Sequence[ReceivedCall]):
     @classmethod
     def of_rows(cls, rows: Sequence[Exchange]) -> "Calls":
         """The calls of a journal's rows."""
-        numbers = attempts(rows)
-        return cls(ReceivedCall(row, row.call and _numbered(row.call, numbers[row.seq])) for row in rows)
+        attempts = Attempts()
+        attempts.update(rows)
+        return cls(ReceivedCall(row, row.call and _numbered(row.call, attempts.found[row.seq][0])) for row in rows)
 
     @overload
     def __getitem__(self, at: int) -> ReceivedCall: ...

@@ -4,16 +4,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from shutil import copymode
 
 import click
 from msgspec import Struct
 
 from mockserver.cassettes.redaction.detect import leaks as find_leaks
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.cassettes.store import CassetteFile, absent, named, names
+from mockserver.cassettes.store import CassetteFile, absent, named, names, replace_file
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
@@ -153,19 +151,12 @@ def read_file(path: str) -> bytes:
 
 def write_file(path: Path, text: str) -> None:
     """Write a file completely or not at all, readable by its owner only, as recordings are. Raises ConfigError."""
-    fresh = path.resolve().with_name(f".{path.name}.new")
     try:
         if path.exists() and not path.is_file():  # a pipe, a device
             path.write_text(text, encoding="utf-8")
-            return
-        with open(fresh, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(text)
-        if path.exists():
-            copymode(path, fresh)
-        os.replace(fresh, path.resolve())
+        else:
+            replace_file(path, text.encode())
     except OSError as error:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
         raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from starlette.responses import Response
 
+from mockserver.cassettes.sse_yaml import with_data
 from mockserver.cassettes.to_rules import UnsupportedError, then_of
-from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.engine.offload import on_thread
@@ -67,10 +67,9 @@ def _reply_body(row: Exchange, secrets: "Secrets") -> str:
     left = frames(row.sent)
     texts = [frame.text for frame in left]
     masked = secrets.joined(texts)
-    if list(masked) == texts:
-        return secrets.text(sent.decode("utf-8", "replace"))
-    heads = (f"event: {frame.event}\n" if frame.event else "" for frame in left)
-    return secrets.text("".join(f"{head}data: {text}\n\n" for head, text in zip(heads, masked, strict=True)))
+    if list(masked) != texts:
+        sent = b"".join(with_data(frame.raw, text) + b"\n\n" for frame, text in zip(left, masked, strict=True))
+    return secrets.text(sent.decode("utf-8", "replace"))
 
 
 def _curl(row: Exchange, asked: ControlRequest) -> str:
@@ -126,38 +125,32 @@ def _request(row: Exchange, _: ControlRequest) -> str:
 def _rule(row: Exchange, asked: ControlRequest) -> str:
     """A rule that gives this call the answer that it got, as an item of `rules`."""
     when, then = _rule_parts(row, asked)
-    lines = [*rule_in_yaml(when, then)]
-    if not lines[0].startswith("- when"):
-        return "\n".join(lines) + "\n"
-    return "\n".join([f"- name: call {row.seq}", lines[0].replace("- ", "  ", 1), *lines[1:]]) + "\n"
+    first, *more = rule_in_yaml(when, then)
+    return "\n".join((f"- name: call {row.seq}", first.replace("- ", "  ", 1), *more, ""))
 
 
 def _pytest(row: Exchange, asked: ControlRequest) -> str:
     """A test that declares this rule, and asserts that a call like this one is made."""
     when, then = _rule_parts(row, asked)
-    words = f"def test_call_{row.seq}(mockserver):"
-    rule = [f"    {line}" for line in rule_in_python(when, then)]
-    rule[0] = rule[0].replace("mockserver.on(", "rule = mockserver.on(", 1)
-    return "\n".join([words, *rule, "    ...  # the code that makes the call", "    assert rule.calls", ""])
+    first, *more = (f"    {line}" for line in rule_in_python(when, then))
+    rule = first.replace("mockserver.on(", "rule = mockserver.on(", 1), *more
+    code = "    ...  # the code that makes the call"
+    return "\n".join((f"def test_call_{row.seq}(mockserver):", *rule, code, "    assert rule.calls", ""))
 
 
 def _rule_parts(row: Exchange, asked: ControlRequest) -> tuple[Mapping[str, Json], Mapping[str, Json]]:
+    """The `when` and `then` of a rule; if no rule can say what was answered, or a credential is in it, any answer."""
     secrets, call = of_row(row), call_of(row, asked.live)
     suggested = None if call is None else suggestion(call, secrets)
     if suggested is None:
         raise RefusedError(409, f"no rule answers call {row.seq}: its request is refused before any rule is tried")
-    return suggested.when, _then(row, call, secrets) or suggested.then
-
-
-def _then(row: Exchange, call: Call | None, secrets: "Secrets") -> Mapping[str, Json] | None:
-    """What was answered, as a rule says it; None if no rule can, or a credential is in it."""
     retry = next((value for name, value in row.reply_headers if name.lower() == "retry-after"), "")
     try:
         then = then_of(response(row), retry)
     except UnsupportedError:
-        return None
+        return suggested.when, suggested.then
     text = python(then)
-    return then if then and secrets.text(text) == text and call is not None else None
+    return suggested.when, then if then and secrets.text(text) == text else suggested.then
 
 
 FORMS: Mapping[str, Callable[[Exchange, ControlRequest], str]] = {

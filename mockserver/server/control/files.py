@@ -1,18 +1,16 @@
 """The rules with their lines in the files, and a rule changed or put in there, if the setting allows it."""
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from stat import S_IMODE
-from tempfile import NamedTemporaryFile
 from textwrap import dedent, indent
 
 from msgspec import Struct
 from starlette.responses import Response
 
+from mockserver.cassettes.store import replace_file
 from mockserver.config.errors import MockserverError
 from mockserver.config.source import Document, read
 from mockserver.core.json import Json
@@ -135,11 +133,8 @@ async def put(asked: ControlRequest) -> Response:
     if asked.item != "0" or not live.sources.files:
         raise RefusedError(404, "only the first rules file can be changed: PUT files/0")
     first, last = wanted.get("from"), wanted.get("to")
-    if (
-        type(first) is not int
-        or type(last) is not int
-        or not all(isinstance(wanted.get(n), str) for n in ("text", "sha256"))
-    ):
+    texts = all(isinstance(wanted.get(name), str) for name in ("text", "sha256"))
+    if type(first) is not int or type(last) is not int or not texts:
         raise RefusedError(400, 'the body must be {"from": 5, "to": 7, "text": "- name: ...", "sha256": "..."}')
     async with live.changing:
         made = await on_thread(partial(_changed, live, wanted, (first, last)))
@@ -169,7 +164,10 @@ def _changed(live: Live, wanted: Mapping[str, Json], lines: tuple[int, int]) -> 
     except MockserverError as error:
         words = f"nothing was saved: {error.mistakes[0]}"
         raise RefusedError(400, words, mistakes=error.mistakes) from error
-    _write(path, text)
+    try:
+        replace_file(path, text)
+    except OSError as error:
+        raise RefusedError(409, f"{shown} cannot be written: {error.strerror or error}") from error
     return {"file": shown, "from": lines[0], "to": after.rules[lines[0]][1].last, "sha256": after.sha256}  # type: ignore[union-attr]
 
 
@@ -196,17 +194,3 @@ def _check_others(before: RulesFile, after: RulesFile, *, replaced: bool, shown:
     same = sum(spec in one for spec in other)
     if rest[0] != rest[1] or len(other) != len(one) + (not replaced) or same < len(other) - 1:
         raise RefusedError(409, f"the text would change more of {shown} than one rule")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file anew, with the same mode, so that it is never seen half written."""
-    mode = S_IMODE(path.stat().st_mode)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(data)
-            file.close()
-            os.chmod(file.name, mode)
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise

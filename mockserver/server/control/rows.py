@@ -4,8 +4,6 @@ Nothing here runs while a call is answered. What a row says is worked out when s
 """
 
 import json
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -21,7 +19,7 @@ from mockserver.core.exchange import Exchange, count
 from mockserver.core.json import Json
 from mockserver.core.seed import token
 from mockserver.core.text import truncate
-from mockserver.engine.counters import attempt_by_header
+from mockserver.engine.counters import Attempts
 from mockserver.server.explain import is_unmatched
 from mockserver.server.masking import masked, of_head
 from mockserver.state.journal import Journal
@@ -57,40 +55,6 @@ class Listed(Struct):
     whole: bytes
     compact: bytes
     digest: Digest | None = None
-
-
-class Attempts:
-    """Which attempt each call of one namespace is, as `attempts` counts them, and which call was the first."""
-
-    def __init__(self) -> None:
-        self._forget()
-
-    def update(self, rows: Sequence[Exchange]) -> None:
-        """Count the calls that are new; all of them if calls were deleted, or a request is complete only now."""
-        late = any(_is_complete(row) for row in self._incomplete)
-        if late or rows[0].seq > self._last or len(self._counts) > 4 * len(rows) + 1_000:
-            self._forget()
-        for row in rows[bisect_right(rows, self._last, key=attrgetter("seq")) :]:
-            self._count(row)
-
-    def _forget(self) -> None:
-        self.found: dict[int, tuple[int, int | None]] = {}  # by number: the attempt, and the call that was the first
-        self._counts, self._firsts = Counter[int](), dict[int, int]()
-        self._last, self._incomplete = 0, list[Exchange]()
-
-    def _count(self, row: Exchange) -> None:
-        self._last, same = row.seq, hash((row.method, row.path, row.query, row.body))
-        self._counts[same] += 1
-        attempt = attempt_by_header(row) or self._counts[same]
-        if attempt == 1:
-            self._firsts[same] = row.seq
-        self.found[row.seq] = attempt, self._firsts.get(same) if attempt > 1 else None
-        if not _is_complete(row):
-            self._incomplete.append(row)
-
-
-def _is_complete(row: Exchange) -> bool:
-    return bool(row.ended or row.received) or row.asked is not None
 
 
 class Rows:
@@ -210,16 +174,11 @@ def encode(content: Json) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode()
 
 
-def recorded(row: Exchange) -> Recorded:
-    """What was sent of an answer, as a recording."""
-    pieces = tuple((at - row.began, data) for at, data in row.sent)
-    if row.streams:
-        return Recorded(row.status, row.reply_headers, frames=pieces)
-    return Recorded(row.status, row.reply_headers, b"".join(data for _, data in pieces))
-
-
 def response(row: Exchange) -> ParsedResponse:
-    return parse_response(recorded(row), wire_format(row.dialect, row.operation))
+    """What was answered, read from what was sent."""
+    body, pieces = b"".join([data for _, data in row.sent]), tuple((at - row.began, data) for at, data in row.sent)
+    sent = Recorded(row.status, row.reply_headers, *((b"", pieces) if row.streams else (body,)))
+    return parse_response(sent, wire_format(row.dialect, row.operation))
 
 
 def error_words(response: ParsedResponse) -> str:

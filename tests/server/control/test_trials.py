@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from gzip import compress
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,13 @@ def test_a_call_with_a_draft(server: ControlledServer) -> None:
     assert server.post("try", {"call": 1})["answered_by"] == "generated"
     in_front = server.post("try", {"body": body("my order"), "rules": "{when: {last_user: '*'}, then: {text: a}}"})
     assert in_front["answered_by"].startswith("rule api")
+
+
+def test_a_call_with_a_compressed_body(server: ControlledServer) -> None:
+    sent = compress(json.dumps(body("weather in Oslo")).encode())
+    server.app.ask(CHAT, sent, headers={"content-encoding": "gzip", "content-type": "application/json"})
+    assert server.post("try", {"call": 1})["answered_by"].endswith("weather")
+    assert server.post("calls/1/again", {})["source"].endswith("weather")
 
 
 def test_what_would_go_upstream_does_not(tmp_path: Path) -> None:

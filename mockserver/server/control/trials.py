@@ -111,7 +111,7 @@ async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exch
 
 
 def _scope(reached: Reached) -> dict[str, Any]:
-    """The request in the form of ASGI; the journal row that it makes has its list of headers."""
+    """The request in the form of ASGI."""
     http = reached.http
     return {
         "type": "http",
@@ -254,7 +254,7 @@ async def again(asked: ControlRequest) -> Response:
     if not forward and (await _rehearsed(live, engine_of(row.namespace, live), reached))[1]:
         raise upstream
     handler = Handler(live, reached.place.dialect, reached.place.operations, forwards=forward)
-    scope = {**_scope(reached), "query_string": row.query}
+    scope = {**_scope(reached), "query_string": row.query, "headers": list(row.headers)}
     begun = asyncio.get_running_loop().create_future()  # whether it was not stopped on its way upstream
 
     async def send(message: Message) -> None:

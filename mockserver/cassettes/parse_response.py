@@ -1,7 +1,7 @@
 """What a recorded answer says: its choices, usage and error, from a body or a stream, in any wire format."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -106,23 +106,16 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
         error = whole.get("error") or whole if isinstance(whole, Mapping) else whole
         return ParsedResponse(error=error, status=reply.status, body=whole)
     body = parsed(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
-    if form in ("responses", "response"):
-        if reply.frames is not None:
-            return _from_steps(streamed)
-        return _from_response(body) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
-    if form == "messages":
-        if reply.frames is not None:
-            return _from_message_events(streamed)
-        return _from_message(body) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
-    if form in ("chat", "completions") or (form == "stored_chat" and reply.frames is None):
-        if reply.frames is not None:
-            return _from_chunks(streamed)
-        return _from_choices([body]) if isinstance(body, Mapping) else ParsedResponse(status=reply.status)
     if form == "contents":
         bodies = [event.table for event in streamed] if reply.frames is not None else rows([body]) or rows(body)
         error = next((event.error for event in streamed if event.error is not None), None)
         return _from_contents(bodies, error)
-    return ParsedResponse(status=reply.status)
+    from_events, from_body = _READERS.get(form, (None, None))
+    if from_events is not None and reply.frames is not None:
+        return from_events(streamed)
+    return (
+        from_body(body) if from_body is not None and isinstance(body, Mapping) else ParsedResponse(status=reply.status)
+    )
 
 
 def table(value: Json) -> Table:
@@ -434,3 +427,12 @@ _STOP_REASONS = {
 
 # The texts of a message, in the order of parts, by the fields of the wire.
 _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content": "text", "refusal": "refusal"}
+
+
+# How the events of a stream, and a whole body, are read in each format; the contents of Gemini are alike in both.
+_READERS: Mapping[str, tuple[Callable[[Sequence[Event]], ParsedResponse] | None, Callable[[Table], ParsedResponse]]] = {
+    **dict.fromkeys(("responses", "response"), (_from_steps, _from_response)),
+    **dict.fromkeys(("chat", "completions"), (_from_chunks, lambda body: _from_choices([body]))),
+    "stored_chat": (None, lambda body: _from_choices([body])),
+    "messages": (_from_message_events, _from_message),
+}

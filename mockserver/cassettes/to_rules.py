@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, rows, table
 from mockserver.cassettes.sse_yaml import yaml_lines
-from mockserver.core.json import Json, compact, parsed
+from mockserver.core.json import Json, compact, map_texts, parsed
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 
 Then = Mapping[str, Json]
@@ -261,19 +261,7 @@ def _call(call: ParsedToolCall | None) -> Mapping[str, Json]:
 
 
 def _literals(value: Json) -> Any:
-    return _map_texts(value, literal)
-
-
-def _map_texts(value: Json, change: Callable[[str], str], fixed: frozenset[str] = frozenset()) -> Any:
-    """The value with every text in it changed, except below fixed keys."""
-    match value:
-        case str():
-            return change(value)
-        case Mapping():
-            return {key: inner if key in fixed else _map_texts(inner, change, fixed) for key, inner in value.items()}
-        case list():
-            return [_map_texts(inner, change, fixed) for inner in value]
-    return value
+    return map_texts(value, literal)
 
 
 def _error(response: ParsedResponse, retry_after: str) -> Then:
@@ -392,7 +380,7 @@ def _cuts(rule: RuleDraft, field: str) -> Iterator[tuple[_Key, str]]:
 def _with_span(then: Then, span: str, instead: str) -> Any:
     """The answer with each whole-word occurrence of the span replaced, except in tags of a template."""
     found = re.compile(rf"(?<![\w{{]){re.escape(span)}(?!\w)")
-    return _map_texts(then, lambda text: found.sub(instead, text), _NOT_TEMPLATES)
+    return map_texts(then, lambda text: found.sub(instead, text), _NOT_TEMPLATES)
 
 
 def _merged(rules: Sequence[RuleDraft], key: _Key, field: str, span: str) -> RuleDraft:

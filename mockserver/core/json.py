@@ -1,7 +1,7 @@
 """JSON text: encode it compactly, parse it without raising."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from typing import Any
 
@@ -43,13 +43,18 @@ def parsed(text: str, otherwise: Json = None) -> Json:
         return otherwise
 
 
-def map_texts(value: Json, change: Callable[[str], Json]) -> Json:
-    """The value with each text in it changed, but for keys; tuples become lists."""
-    match value:
-        case str():
-            return change(value)
-        case Mapping():
-            return {name: map_texts(inner, change) for name, inner in value.items()}
-        case list() | tuple():
-            return [map_texts(inner, change) for inner in value]
-    return value
+def map_texts(value: Json, change: Callable[[str], Json], fixed: Container[str] = (), *, keys: bool = False) -> Json:
+    """The value with each text in it changed, except below `fixed` keys; `keys`: names too. Tuples become lists."""
+
+    def mapped(inner: Json) -> Json:
+        match inner:
+            case str():
+                return change(inner)
+            case Mapping():
+                items = inner.items()
+                return {change(k) if keys else k: each if k in fixed else mapped(each) for k, each in items}
+            case list() | tuple():
+                return list(map(mapped, inner))
+        return inner
+
+    return mapped(value)

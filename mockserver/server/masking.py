@@ -1,7 +1,6 @@
 """Credentials of requests, masked in what the server shows of them: its log, its reports and the control API."""
 
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json
+from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Failure
 from mockserver.server.snapshot import decoded, query_from
 
@@ -76,11 +75,4 @@ def known_secrets() -> tuple[str, ...]:
 
 def masked(value: Json, secrets: "Secrets") -> Json:
     """A value with every text in it masked, names included; it is no deeper than a request may be."""
-    match value:
-        case str():
-            return secrets.text(value)
-        case Mapping():
-            return {secrets.text(name): masked(inner, secrets) for name, inner in value.items()}
-        case list() | tuple():
-            return [masked(inner, secrets) for inner in value]
-    return value
+    return map_texts(value, secrets.text, keys=True)

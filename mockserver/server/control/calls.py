@@ -27,7 +27,7 @@ from mockserver.server.control.requests import (
     list_response,
     number,
 )
-from mockserver.server.control.rows import Digest, Rows, encode
+from mockserver.server.control.rows import Digest, Rows, digest, encode
 from mockserver.server.explain import (
     Explanation,
     Reached,
@@ -96,15 +96,10 @@ async def _as_bytes(rows: Sequence[Exchange], asked: ControlRequest) -> AsyncIte
 
 async def digest_of(row: Exchange, asked: ControlRequest, known: tuple[str, ...]) -> Digest:
     """What a call says in short, worked out on a thread the first time; `known` are the environment's credentials."""
-    if row.ended:
-        kept = asked.rows.listed(row, known).digest
-        if kept is not None:
-            return kept
-    return await on_thread(partial(_digested, row, asked, known))
-
-
-def _digested(row: Exchange, asked: ControlRequest, known: tuple[str, ...]) -> Digest:
-    return asked.rows.digest(row, call_of(row, asked.live), of_row(row, known))
+    listed = asked.rows.listed(row, known)  # which is kept if the call is closed
+    if listed.digest is None:
+        listed.digest = await on_thread(lambda: digest(row, call_of(row, asked.live), of_row(row, known)))
+    return listed.digest
 
 
 async def _with_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:

@@ -103,13 +103,6 @@ class Rows:
             self._listed[row.seq] = made
         return made
 
-    def digest(self, row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
-        """What a call says in short, kept if it is closed; `call` is its request, parsed, if it could be."""
-        made, kept = _digest(row, call, secrets), self._listed.get(row.seq)
-        if kept is not None:
-            kept.digest = made
-        return made
-
     def summary(self, row: Exchange) -> dict[str, Json]:
         attempt, first = self.attempt(row)
         again, streamed = self.again.get(row.seq), row.streams
@@ -188,7 +181,8 @@ def error_words(response: ParsedResponse) -> str:
     return words if isinstance(words, str) else "" if error is None else json.dumps(error)
 
 
-def _digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
+def digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
+    """What a call says in short; `call` is its request, parsed, if it could be."""
     answer = response(row)
     parts = [part for choice in answer.choices for part in choice.parts]
     used = [part.call for part in parts if part.call is not None]

@@ -113,9 +113,9 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
     from_events, from_body = _READERS.get(form, (None, None))
     if from_events is not None and reply.frames is not None:
         return from_events(streamed)
-    return (
-        from_body(body) if from_body is not None and isinstance(body, Mapping) else ParsedResponse(status=reply.status)
-    )
+    if from_body is not None and isinstance(body, Mapping):
+        return from_body(body)
+    return ParsedResponse(status=reply.status)
 
 
 def table(value: Json) -> Table:

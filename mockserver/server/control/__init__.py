@@ -12,7 +12,7 @@ from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.server.access import fields_of, has_token
-from mockserver.server.control import calls, compare, copied, feed, files, state, trials
+from mockserver.server.control import calls, copied, feed, files, state, trials
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
 from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
@@ -122,7 +122,7 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
     "/api/cassette/episodes": {"GET": state.list_episodes},
     "/api/explain": {"POST": calls.explain},
-    "/api/compare": {"POST": compare.compare},
+    "/api/compare": {"POST": calls.compare},
     "/api/try": {"POST": trials.try_request},
     "/api/state": {"GET": state.shown, "POST": state.put},
     "/api/reset": {"POST": state.reset},

@@ -16,23 +16,9 @@ from mockserver.cassettes.store import CassetteFile, PendingAppend, absent, lock
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import samples
+from tests.cassettes.conftest import complaint, left
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def cassette(tmp_path: Path) -> CassetteFile:
-    return CassetteFile(tmp_path / "tapes" / "chat.yaml")
-
-
-def complaint(action: object, *given: object) -> str:
-    with pytest.raises(CassetteError) as caught:
-        action(*given)  # type: ignore[operator]
-    return str(caught.value)
-
-
-def left(cassette: CassetteFile) -> list[str]:
-    return sorted(each.name for each in cassette.path.parent.iterdir())
 
 
 def test_an_empty_file_is_an_empty_cassette(cassette: CassetteFile) -> None:

@@ -12,25 +12,10 @@ import pytest
 
 from mockserver.cassettes.format import HEAD
 from mockserver.cassettes.store import MAX_SIZE, CassetteFile, named
-from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
+from tests.cassettes.conftest import complaint, left
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def cassette(tmp_path: Path) -> CassetteFile:
-    return CassetteFile(tmp_path / "tapes" / "chat.yaml")
-
-
-def complaint(action: object, *given: object) -> str:
-    with pytest.raises(CassetteError) as caught:
-        action(*given)  # type: ignore[operator]
-    return str(caught.value)
-
-
-def left(cassette: CassetteFile) -> list[str]:
-    return sorted(each.name for each in cassette.path.parent.iterdir())
 
 
 @contextmanager
@@ -89,6 +74,7 @@ from pathlib import Path
 from mockserver.cassettes.store import CassetteFile
 from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
+from tests.cassettes.conftest import complaint, left
 
 cassette = CassetteFile(Path(sys.argv[1]))
 cassette.append(samples.plain(1))

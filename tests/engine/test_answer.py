@@ -248,6 +248,24 @@ def completed(server: Local, prompt: object, **more: object) -> Answered:
     return server.ask("/v1/completions", {"model": "m", "prompt": prompt, **more})
 
 
+def test_a_text_that_never_ends_is_cut() -> None:
+    asked = {"model": "m", "prompt": "Two", "ignore_eos": True}
+    server = local(TEXTS)
+    for more, tokens in (({}, 2048), ({"max_tokens": 300}, 300)):
+        answered = server.ask("/fireworks/v1/completions", {**asked, **more})
+        assert answered.json["choices"][0]["finish_reason"] == "length"
+        assert answered.json["usage"]["completion_tokens"] == tokens
+    answered = server.ask("/fireworks/v1/completions", {**asked, "prompt": "One", "max_tokens": 300})
+    assert (answered.json["choices"][0]["text"], answered.json["choices"][0]["finish_reason"]) == (" first", "stop")
+
+
+def test_the_usual_limit_of_a_provider_is_not_for_rules() -> None:
+    long = " a" * 40
+    server = local(f"rules: [{{when: {{last_user: One}}, then: {{text: {long!r}}}}}]")
+    assert completed(server, "One").json["usage"]["completion_tokens"] == 40
+    assert max(completed(server, f"Two {n}").json["usage"]["completion_tokens"] for n in range(30)) <= 16
+
+
 def several(*prompts: Prompt) -> Call:
     texts = [prompt.text for prompt in prompts]
     return Call(

@@ -15,6 +15,8 @@ from mockserver.core.seed import Seed
 from mockserver.delivery.faults import FAULTS
 from mockserver.model import GENERATORS
 from mockserver.rules.load import Rule, load
+from mockserver.rules.match.conditions import Condition
+from mockserver.rules.match.parse import compile_when
 from mockserver.rules.templates import CompileContext, Templates
 from tests.kit.calls import call
 
@@ -28,6 +30,13 @@ KNOWN = {
 
 def loaded(text: str, file: str = "r.yaml") -> tuple[Rule, ...]:
     return load([read(text, file)], KNOWN, faults=FAULTS)
+
+
+def compiled(when: Mapping[str, Any]) -> Condition:
+    mistakes: list[object] = []
+    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
+    assert mistakes == []
+    return condition
 
 
 def mistakes(text: str) -> list[str]:

@@ -6,9 +6,9 @@ import pytest
 
 from mockserver.config.errors import RuleError
 from mockserver.core.exchange import ConditionResult
-from mockserver.rules.match.conditions import Condition, implied
-from mockserver.rules.match.parse import compile_when
+from mockserver.rules.match.conditions import implied
 from tests.kit.calls import call
+from tests.kit.rules import compiled
 
 ASKED = call("What is the weather in Paris?", tools=("get_weather",))
 YES: dict[str, Any] = {"model": "gpt-4o"}
@@ -91,10 +91,3 @@ def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_exp
     (finding,) = condition.results(asked)
     assert not finding.ok
     assert condition.share(asked) == (0, 1)
-
-
-def compiled(when: dict[str, Any]) -> Condition:
-    mistakes: list[object] = []
-    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
-    assert mistakes == []
-    return condition

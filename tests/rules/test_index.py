@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.rules.match.conditions import Condition, JoinedIndex, RuleIndex, pinned
+from mockserver.rules.match.conditions import JoinedIndex, RuleIndex, pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
+from tests.kit.rules import compiled
 
 ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n": 1, "stop": ["a", "b"], "o": {"x": 1}})
 
@@ -133,13 +134,6 @@ def test_pinned(when: dict[str, Any], values: set[str] | None) -> None:
 
 def candidates(tables: Sequence[dict[str, Any]], asked: Call) -> list[int]:
     return list(RuleIndex([compiled(table) for table in tables]).candidates(asked))
-
-
-def compiled(when: dict[str, Any]) -> Condition:
-    mistakes: list[object] = []
-    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
-    assert mistakes == []
-    return condition
 
 
 def test_two_indexes_are_one() -> None:

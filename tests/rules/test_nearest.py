@@ -10,9 +10,9 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import shown
 from mockserver.rules.match.conditions import Condition
-from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import lines, nearest, report
 from tests.kit.calls import call
+from tests.kit.rules import compiled
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,3 @@ def told(tables: list[dict[str, Any]], asked: Call) -> str:
 
 def rows(tables: list[dict[str, Any]]) -> list[Row]:
     return [Row(f"r{n}", f"rules.yaml:{n}", compiled(table)) for n, table in enumerate(tables, 1)]
-
-
-def compiled(when: dict[str, Any]) -> Condition:
-    mistakes: list[object] = []
-    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
-    assert mistakes == []
-    return condition

@@ -54,13 +54,6 @@ def without_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uvloop.Loop, "getaddrinfo", find_in_loop)
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[MockServer]:
-    server = MockServer().start()
-    yield server
-    server.stop()
-
-
 @pytest.fixture
 def server(running: MockServer, without_network: None) -> Iterator[MockServer]:
     running.reset()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from math import inf
 from pathlib import Path
+from shutil import which
 
 from costs import NO_MEMO, chat, costs, rules, serving
 from endurance import endurance
@@ -56,12 +57,12 @@ def protocol() -> Mapping[str, float]:
             name: running.enter_context(server(str(HERE / "servers.py"), name, str(port), port=port))
             for name, port in ports.items()
         }
-        for which, requests in {"equal": same, "distinct": varied}.items():
+        for heads, requests in {"equal": same, "distinct": varied}.items():
             cpu = dict.fromkeys(ports, inf)
             for name in list(ports) * TURNS:
                 cpu[name] = min(cpu[name], measure(pids[name], ports[name], requests, count=COUNT // 2).cpu)
-            found[f"{which} heads: our protocol / uvicorn's own, CPU"] = cpu["protocol"] / cpu["bare"]
-            found[f"{which} heads: microseconds that our protocol adds"] = 1e6 * (cpu["protocol"] - cpu["bare"])
+            found[f"{heads} heads: our protocol / uvicorn's own, CPU"] = cpu["protocol"] / cpu["bare"]
+            found[f"{heads} heads: microseconds that our protocol adds"] = 1e6 * (cpu["protocol"] - cpu["bare"])
     return found
 
 
@@ -74,6 +75,29 @@ def streams() -> Mapping[str, float]:
         "50 chunks, one send each / one send for all": each.cpu / joined.cpu,
         "50 chunks in one send / plain chat": joined.cpu / mock([chat("hello there")]).cpu,
     }
+
+
+def inspector() -> Mapping[str, float]:
+    """The same chats while the inspector is open in a browser and while it is not, by turns: the lowest CPU of each."""
+    from playwright.sync_api import sync_playwright
+
+    requests = [chat(f"hello {number} of them") for number in range(COUNT)]
+    cpu: dict[bool, list[float]] = {False: [], True: []}
+    port = free_port()
+    with (
+        server(*serving(rules(10), port), port=port) as pid,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"]) as browser,
+    ):
+        for _ in range(TURNS):
+            for opened in cpu:
+                page = browser.new_page()
+                if opened:
+                    page.goto(f"http://127.0.0.1:{port}/__mockserver__/")
+                    page.wait_for_timeout(2_000)  # it has read what was there
+                cpu[opened].append(measure(pid, port, requests, count=3 * COUNT).cpu)
+                page.close()
+    return {"throughput while the page is open / without": min(cpu[False]) / min(cpu[True])}
 
 
 def many_rules() -> Mapping[str, float]:
@@ -123,6 +147,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "start": start,
     "startup": startup,
     "schemas": schemas,
+    "inspector": inspector,
     "large": lambda: large(rules(10)),
     "paced": paced,
     "crowd": lambda: paced(10_000, 1, connected=False),

@@ -22,8 +22,8 @@ from mockserver.server.control.rows import Rows, encode
 from mockserver.server.masking import known_secrets
 
 LOOK, QUIET = 0.1, 15.0  # seconds between looks, and until a comment keeps the connection open
-MOST_FEEDS, MOST_ROWS = 16, 40
-MOST_CHANGED = 20  # of the rows of a look: calls that were open before
+MOST_FEEDS, MOST_ROWS = 16, 20
+MOST_CHANGED = 10  # of the rows of a look: calls that were open before
 
 
 async def feed(asked: ControlRequest) -> Response:

@@ -92,11 +92,11 @@ def test_of_many_calls_the_newest_are_told(server: ControlledServer, asked: Cont
     told(feed)
     rows = [opened(server) for _ in range(60)]
     (calls,) = told(feed)
-    assert (numbers(calls), calls[1]["more"]) == ([row.seq for row in rows[-MOST_ROWS:]], [1, 20])
+    assert (numbers(calls), calls[1]["more"]) == ([row.seq for row in rows[-MOST_ROWS:]], [1, 40])
     for row in rows:
         server.live.journal.close(row, "complete")
     found = set[int]()
-    for _ in range(3):
+    for _ in range(6):
         ((_, content),) = told(feed)
         assert len(content["rows"]) <= MOST_ROWS
         found |= {row["call"] for row in content["rows"]}

@@ -72,10 +72,10 @@ const Rows = ({ rows }) =>
     follow=${state.follow.value && openCall() === null} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
     onOpen=${open} onView=${later} render=${Row} />`;
 
-let timer = 0;
+let [timer, due] = [0, 0];
 function later(rows) {
   clearTimeout(timer);
-  timer = setTimeout(() => digest(rows), 60);
+  timer = setTimeout(() => ((due = Date.now() + 500), digest(rows)), Math.max(60, due - Date.now()));
 }
 
 function Row(row) {

@@ -90,16 +90,24 @@ export async function refresh() {
   if (state.ready.value && "problem" in state.ready.value) state.problem.value = state.ready.value.problem;
 }
 
-let [searching, unsaid] = [0, 0];
+let [searching, unsaid, calm] = [0, 0, 0];
+let skipped = []; // the first and the last of the calls that came too fast to be sent
 
 function calls(event) {
   const fresh = event.rows.filter((row) => row.call > state.last());
   state.add(event.rows);
-  if (event.more) between(...event.more);
+  if (event.more) later(...event.more);
   if (!searching && fresh.length) {
     searching = setTimeout(() => ((searching = 0), searchAgain(state.query.value.terms)), 500);
   }
   unsaid += fresh.length;
+}
+
+/** Read calls that came too fast when no more of them do: under load the server has better things to do. */
+function later(from, to) {
+  skipped = [skipped[0] ?? from, to];
+  clearTimeout(calm);
+  calm = setTimeout(() => between(...skipped.splice(0)), 500);
 }
 
 /** Return how many calls came since this was asked last. */

@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile o
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 
-.PHONY: setup serve fmt check lint house test slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
+.PHONY: setup serve fmt check lint docs house test slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
 
 setup: .venv/ready
 
@@ -50,6 +50,9 @@ check: lint house
 
 lint: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+docs: setup  # the site, in build/site; DOCS="serve" shows pages while you write
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs $(or $(DOCS),build --quiet --strict)
 
 house: setup
 	$(BIN)/pytest -q -n auto tests/house

@@ -3,7 +3,7 @@
 `released.json` holds the ratios of the last release. A ratio is one server's CPU divided by another's, so the machine
 hardly matters, but nothing else may run on it. More than a tenth above one of them fails. If the new ratios are meant,
 `python benchmarks/compare.py --write` puts them into released.json, and `pytest tests/house/test_tables.py --update`
-into docs/performance.md.
+into docs/guides/load-tests.md.
 """
 
 import json

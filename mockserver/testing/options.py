@@ -117,7 +117,9 @@ FaultName = Literal[
 
 
 class ServerOptions(TypedDict, total=False):
-    """The options of a server in tests: settings by their names (docs/settings.md), `timing` and `allow_hosts`.
+    """The options of a server in tests: settings by their names, `timing` and `allow_hosts`.
+
+    docs/reference/settings.md lists the settings.
 
     `timing`: True lets answers take the time that rules and settings define; a table or a profile applies to all
     answers; with False, the default, they are sent at once. `allow_hosts`: providers that clients may connect to.
@@ -157,7 +159,7 @@ class ServerOptions(TypedDict, total=False):
 
 
 class When(TypedDict, total=False):
-    """The fields of a rule's `when` (docs/rules.md). `param`, `header`, `query` and `metadata` are tables."""
+    """The fields of a rule's `when` (docs/reference/rules.md). `param`, `header`, `query` and `metadata` are tables."""
 
     dialect: TextCondition
     operation: TextCondition
@@ -191,7 +193,7 @@ class When(TypedDict, total=False):
 
 
 class Then(TypedDict, total=False):
-    """The keys of a rule's `then` (docs/rules.md) except those with a method of their own."""
+    """The keys of a rule's `then` (docs/reference/rules.md) except those with a method of their own."""
 
     json: Any
     refusal: str
@@ -223,7 +225,7 @@ class Then(TypedDict, total=False):
 
 
 class Details(TypedDict, total=False):
-    """The details of an error that differ from the provider's usual ones (docs/errors.md)."""
+    """The details of an error that differ from the provider's usual ones (docs/reference/errors.md)."""
 
     code: str | int
     type: str

@@ -60,7 +60,7 @@ def test_narrow_views_are_accessible(name: str, backend: Backend, open_tab: Any)
     assert tab.violations() == []
 
 
-# The pictures of docs/inspector.md: made anew with `pytest -n0 tests/browser -k pictures --update`.
+# The pictures of docs/guides/when-a-test-fails.md: made anew with `pytest -n0 tests/browser -k pictures --update`.
 SHOWN = {
     **{name: VIEWS[name] for name in ("calls", "why")},
     "draft": ("#/draft?from=7&rule=weather&change=last_user:%20%22*wether%20in%20Oslo*%22", "Sunny, 21 degrees."),

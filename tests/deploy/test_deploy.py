@@ -1,6 +1,6 @@
 """The files of deploy/ fit together and fit the server: its settings, its command line, its paths and its port.
 
-They are not run here: docs/scale.md says how the image was tried, and that no cluster was.
+They are not run here: docs/guides/scale.md says how the image was tried, and that no cluster was.
 """
 
 import json

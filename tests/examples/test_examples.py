@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.pages import examples
 from tests.house.warm import warm
-from tests.kit.guides import EXAMPLES, GUIDES, followed, guide
+from tests.kit.guides import EXAMPLES, PAGES, followed, guide
 
 ELSEWHERE = {"langchain"}  # run by tests/frameworks, where the frameworks are
 NAMES = {folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()}
@@ -21,20 +22,20 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize("name", sorted(NAMES - ELSEWHERE))
 def test_an_example_does_what_its_guide_says(name: str, tmp_path: Path, programs: Path) -> None:
     wrong = followed(name, tmp_path, programs=programs)
-    assert not wrong, "\n".join([f"{guide(name).name}:", *wrong])
+    assert not wrong, "\n".join([f"{guide(name)[0].name}:", *wrong])
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_an_example_is_run_by_its_guide(name: str) -> None:
-    assert "\n$ pytest" in guide(name).read_text()
+    assert "\n$ pytest" in guide(name)[1]
 
 
 def test_every_guide_has_an_example() -> None:
-    assert {page.stem for page in GUIDES.glob("*.md")} <= NAMES
+    assert {name for page in PAGES.rglob("*.md") for name in examples(page.read_text())} <= NAMES
 
 
 def test_a_file_that_differs_from_the_example_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = "```text title=a.txt\nhi\n```\n```text title=b.txt\nhi\n```\n```text title=c.txt\nhi\n```\n"
+    page = '```text title="a.txt"\nhi\n```\n```text title="b.txt"\nhi\n```\n```text title="c.txt"\nhi\n```\n'
     for name, text in {"a.txt": "hi\n", "b.txt": "ho\n", "README.md": page}.items():
         (tmp_path / "examples" / "one" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "examples" / "one" / name).write_text(text)

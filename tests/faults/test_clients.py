@@ -1,4 +1,4 @@
-"""What the official clients see of each fault: these tests compare the tables in docs/faults.md.
+"""What the official clients see of each fault: these tests compare the tables in docs/reference/faults.md.
 
 `pytest -n 0 tests/faults/test_clients.py --update` writes them.
 """
@@ -14,7 +14,7 @@ from tests.faults.cases import CASES, IN_CALLS
 from tests.faults.clients import CLIENTS, Asked
 from tests.kit.served import Served
 
-PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
 BRIEFLY = 1.5  # seconds to wait for a stalled answer
 Column = dict[str, str]
 
@@ -46,7 +46,7 @@ def column(server: Served, client: str, *, stream: bool) -> Column:
 def columns(page: str, name: str) -> Mapping[str, Column]:
     """Return what each client sees, from a table of the page."""
     found = _marked(name).search(page)
-    assert found, f"docs/faults.md has no table of {name} answers"
+    assert found, f"docs/reference/faults.md has no table of {name} answers"
     seen: dict[str, Column] = {client: {} for client in CLIENTS}
     for line in found["table"].strip().splitlines()[2:]:
         cases, usual, others = (cell.strip() for cell in line.strip()[1:-1].split(" | "))

@@ -1,6 +1,6 @@
 """Runs a page of documentation as a reader would: files are written, commands and scripts run, output compared.
 
-A fenced block whose info string ends in `title=NAME` is a file; an `output` block after it is what the running server
+A fenced block whose info string ends in `title="NAME"` is a file; an `output` block after it is what the running server
 says to the change. A `console` block holds commands after `$ ` and what they print; a command that ends in `&` runs
 until the next such command for its port, or the end of the page. A `python` block is a script; an `output` block after
 it is what it prints. A line of three dots stands for any lines. Ports 8000 and 8001 become free ones; any day on which
@@ -23,7 +23,8 @@ from pathlib import Path
 PLAIN = "-p no:schemathesis -p no:hypothesispytest -p no:asyncio -W ignore::pytest.PytestAssertRewriteWarning"
 
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-_TITLE = re.compile(r"title=(?P<name>\S+)")
+_TITLE = re.compile(r'title="?(?P<name>[^\s"]+)')
+_EXAMPLE = re.compile(r"^<!-- example: (?P<name>\S+) -->$(?P<text>.*?)^<!-- end example -->$", re.MULTILINE | re.DOTALL)
 _VARIES = re.compile(r"(?<=recorded )\d{4}-\d\d-\d\d|(?<= in )\d+\.\d\ds$", re.MULTILINE)
 _PORT = re.compile(r"800([01])")
 
@@ -44,6 +45,19 @@ def blocks(text: str) -> Iterator[Block]:
         title = _TITLE.search(info)
         line = text.count("\n", 0, found.start()) + 1
         yield Block(info.partition(" ")[0], title["name"] if title else None, found["body"], line)
+
+
+def examples(page: str) -> dict[str, str]:
+    """The parts of a page that follow an example, by its name, with the lines above so that line numbers stay."""
+    return {
+        found["name"]: "\n" * page.count("\n", 0, found.start("text")) + found["text"]
+        for found in _EXAMPLE.finditer(page)
+    }
+
+
+def without_examples(page: str) -> str:
+    """The page with empty lines where it follows examples."""
+    return _EXAMPLE.sub(lambda found: "\n" * found[0].count("\n"), page)
 
 
 def same(expected: str, actual: str) -> bool:

@@ -177,10 +177,13 @@ def _limits_of(model: PublishedModel) -> Sequence[str]:
     )
 
 
+_PAGES = {"anthropic": "anthropic-and-gemini.md", "gemini": "anthropic-and-gemini.md"}  # of others: that of the table
+
+
 def _dialects() -> str:
     rows = [
         (
-            f"[`{dialect.name}`](dialects/{dialect.name}.md)",
+            f"[`{dialect.name}`]({_PAGES.get(dialect.name, '')}#{dialect.name})",
             ", ".join(f"`{mount}`" for mount in dialect.mounts),
             ", ".join(dict.fromkeys(each.name for each in dialect.operations if each.name in ASKED)),
         )

@@ -1,4 +1,4 @@
-"""docs/design.md lists the types that a reader needs to follow one request: at most twenty, each where it says."""
+"""docs/explain/design.md lists the types of a request: at most twenty, each in the module it says."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ _ROW = re.compile(r"^\| `(\w+)` \| `([\w/]+\.py)` \|", re.MULTILINE)
 
 def listed() -> dict[str, str]:
     """Return the types of the page, each with its module."""
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explain" / "design.md").read_text(encoding="utf-8")
     return dict(_ROW.findall(page[page.index("<!-- types -->") :]))
 
 

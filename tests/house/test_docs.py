@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.pages import Block, Reader, blocks, same
+from tests.house.pages import Block, Reader, blocks, same, without_examples
 from tests.house.warm import warm
 
 ROOT = Path(__file__).parents[2]
-# Those of frameworks are run by tests/frameworks, where these are; guides by tests/examples, beside their examples.
-ELSEWHERE = {ROOT / "docs" / "frameworks.md", *(ROOT / "docs" / "guides").glob("*.md")}
+# Run by tests/frameworks, where these are; what follows an example is run by tests/examples.
+ELSEWHERE = {ROOT / "docs" / "guides" / "frameworks.md"}
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHERE)]
 
 
@@ -23,12 +23,12 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_is_true(page: Path, tmp_path: Path, programs: Path) -> None:
     (tmp_path / "rules.yaml").write_text((ROOT / "rules.yaml").read_text())  # what a page's reader has
-    wrong = Reader(tmp_path, programs=programs).follow(page.read_text())
+    wrong = Reader(tmp_path, programs=programs).follow(without_examples(page.read_text()))
     assert not wrong, "\n".join([f"{page.name}:", *wrong])
 
 
 WRONG = """
-```text title=a.txt
+```text title="a.txt"
 hi
 ```
 ```console
@@ -57,7 +57,7 @@ mockserver whispers
 $ curl -s http://127.0.0.1:8000/v1/models/gpt-4o | cut -c 1-15
 {"id":"gpt-4o",
 ```
-```yaml title=rules.yaml
+```yaml title="rules.yaml"
 rules: 7
 ```
 ```output
@@ -74,7 +74,7 @@ def test_the_reader_listens_to_the_server(tmp_path: Path) -> None:
 
 
 def test_blocks_are_found_with_their_titles() -> None:
-    assert list(blocks("a\n```yaml title=r.yaml\nx: 1\n```\n")) == [Block("yaml", "r.yaml", "x: 1\n", 2)]
+    assert list(blocks('a\n```yaml title="r.yaml"\nx: 1\n```\n')) == [Block("yaml", "r.yaml", "x: 1\n", 2)]
 
 
 @pytest.mark.parametrize(

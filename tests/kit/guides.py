@@ -5,20 +5,24 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 from typing import Any
 
-from tests.house.pages import Reader, blocks
+from tests.house.pages import Reader, blocks, examples
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES, GUIDES = ROOT / "examples", ROOT / "docs" / "guides"
+EXAMPLES, PAGES = ROOT / "examples", ROOT / "docs"
 
 
-def guide(example: str) -> Path:
-    page = GUIDES / f"{example}.md"
-    return page if page.exists() else EXAMPLES / example / "README.md"
+def guide(example: str) -> tuple[Path, str]:
+    """The page that follows an example, and what it says of it; else the example's own."""
+    for page in sorted(PAGES.rglob("*.md")):
+        if example in (found := examples(page.read_text())):
+            return page, found[example]
+    own = EXAMPLES / example / "README.md"
+    return own, own.read_text()
 
 
 def followed(example: str, folder: Path, **reader: Any) -> list[str]:
     """What does not come out as the page says."""
-    page = guide(example).read_text()
+    _, page = guide(example)
     left_behind = ignore_patterns("__pycache__", ".*_cache")
     copytree(EXAMPLES / example, folder, dirs_exist_ok=True, ignore=left_behind)
     return [*_differences(page, folder), *Reader(folder, **reader).follow(page)]

@@ -79,11 +79,8 @@ def init_command(path: Path) -> None:
 @click.command(name="schema")
 def schema_command() -> None:
     """Print the JSON Schema of rules files: `mockserver schema > rules.schema.json`."""
-    from mockserver.config.settings import settings_schema
     from mockserver.delivery.faults import FAULTS
+    from mockserver.dialects import discover
     from mockserver.rules.json_schema import rules_schema
 
-    rules, settings = rules_schema(FAULTS), settings_schema()
-    definitions = {**rules["$defs"], **settings.pop("$defs", {})}
-    properties = {**rules["properties"], "settings": {"anyOf": [settings, {"type": "null"}]}}
-    click.echo(json.dumps({**rules, "properties": properties, "$defs": definitions}, indent=2))
+    click.echo(json.dumps(rules_schema(FAULTS, tuple(discover())), indent=2))

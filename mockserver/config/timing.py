@@ -51,12 +51,16 @@ def _jitter(value: Json) -> Jitter:
 
 _SPREAD = {
     "type": "object",
-    "properties": dict.fromkeys(("uniform", "normal", "lognormal"), SHARE),
+    "properties": {
+        "uniform": {**SHARE, "description": "any delay within this share is as likely as another"},
+        "normal": {**SHARE, "description": "a normal distribution with this standard deviation"},
+        "lognormal": {**SHARE, "description": "as real services: mostly near the delay, sometimes far above it"},
+    },
     "additionalProperties": False,
     "minProperties": 1,
     "maxProperties": 1,
 }
-_Jitter = Annotated[Jitter, BeforeValidator(_jitter), WithJsonSchema({"anyOf": [*SHARE["anyOf"], _SPREAD]})]
+_Jitter = Annotated[Jitter, BeforeValidator(_jitter), WithJsonSchema({**SHARE, "anyOf": [_SPREAD, *SHARE["anyOf"]]})]
 
 
 class TimingTable(BaseModel):
@@ -94,7 +98,9 @@ class TimingTable(BaseModel):
         """The schema accepts a name in place of a table."""
         table = handler.resolve_ref_schema(handler(schema))
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
-        return {**about, "anyOf": [{"type": "string", "minLength": 1}, table]}
+        table["dependentSchemas"] = {"tokens_per_second": {"properties": {"per_token": False}}}
+        example = {"first_token": "300ms", "per_token": "12ms"}
+        return {**about, "anyOf": [table, {"type": "string", "minLength": 1}], "examples": [example]}
 
 
 def both_speeds(table: TimingTable) -> bool:

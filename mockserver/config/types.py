@@ -150,21 +150,30 @@ def _instant(value: Json) -> int | None:
     raise PydanticCustomError("expected", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
 
 
-_AMOUNT_SCHEMA = {"type": "string", "pattern": r"^\s*[0-9_]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
+def _amount_schema(number: dict[str, Any], units: dict[str, Any], example: str) -> dict[str, Any]:
+    """Return the JSON Schema of a number, or of one in a text with its unit in any case."""
+    unit = "|".join("".join(f"[{letter.upper()}{letter}]" for letter in unit) for unit in units)
+    text = rf"^\s*([0-9]+(_[0-9]+)*(\.[0-9]+)?|\.[0-9]+)\s*({unit})?\s*$"
+    amount = {"type": "string", "pattern": text, "patternErrorMessage": f"expected a number with a unit: {example}"}
+    return {"anyOf": [amount, number], "examples": [example]}
+
+
 _NUMBER = {"type": "number", "minimum": 0}
-_INSTANT = {"anyOf": [{"enum": ["frozen", "real"]}, {"type": "integer", "minimum": 0}, {"type": "string"}]}
-SHARE = {"anyOf": [{**_NUMBER, "maximum": 1}, _AMOUNT_SCHEMA]}  # the JSON Schema of a share
+_INSTANT = {
+    "anyOf": [{"enum": ["frozen", "real"]}, {"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]"}]
+}
+SHARE = _amount_schema({**_NUMBER, "maximum": 1}, _SHARES, "20%")  # the JSON Schema of a share
 
 Duration = Annotated[
     float,
     _amount_validator(seconds, "a duration such as 300ms, 2s or 1m"),
-    WithJsonSchema({"anyOf": [_NUMBER, _AMOUNT_SCHEMA]}),
+    WithJsonSchema(_amount_schema(_NUMBER, _SECONDS, "300ms")),
 ]
 Share = Annotated[float, _amount_validator(share, "a share such as 20% or 0.2"), WithJsonSchema(SHARE)]
 Size = Annotated[
     int,
     _amount_validator(size, "a size such as 10MB, 512KiB or a whole number of bytes"),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT_SCHEMA]}),
+    WithJsonSchema(_amount_schema({"type": "integer", "minimum": 1}, _BYTES, "10MB")),
 ]
 Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from mockserver.config.source import Path, did_you_mean
+from mockserver.config.source import Path, did_you_mean, read
 from mockserver.config.types import LazyType, LazyUnion, WrittenAs
 from mockserver.core.json import Json
 from mockserver.core.text import shown
@@ -217,6 +217,11 @@ _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
 }
 
 
+def _show_example(schema: dict[str, Any], table: type[BaseModel]) -> None:
+    if example := getattr(table, "example", ""):
+        schema["examples"] = [read(example, "an example").data]
+
+
 class Table(BaseModel):
     """A table of a rules file: no unknown keys, no conversions, no key without a value.
 
@@ -224,7 +229,14 @@ class Table(BaseModel):
     to write in place of keys that people take from elsewhere.
     """
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True, populate_by_name=False)
+    model_config = ConfigDict(
+        defer_build=True,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        populate_by_name=False,
+        json_schema_extra=_show_example,
+    )
 
     example: ClassVar[str] = ""
     nullable: ClassVar[frozenset[str]] = frozenset()

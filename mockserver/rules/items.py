@@ -279,14 +279,14 @@ _EXEC = _table(
     type=(Literal["exec"], "exec"),
 )
 _SHELL = _table("ShellCommands", "Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?")
-_ENVIRONMENTS = (Literal["local", "container_reference"], None)
+_ENVIRONMENTS = (Literal["local", "container_reference"], "on the client's machine, or in a container")
 _ENVIRONMENT = _table("Environment", "Where commands run.", "{type: local}", "type container_id?", type=_ENVIRONMENTS)
 _OPERATION = _table(
     "Operation",
     "A change of one file.",
     "{type: update_file, path: a.py, diff: '-a'}",
     "type path diff?",
-    type=(Literal["create_file", "update_file", "delete_file"], None),
+    type=(Literal["create_file", "update_file", "delete_file"], "what happens to the file"),
 )
 _PRINTED = _table(
     "CommandOutput",

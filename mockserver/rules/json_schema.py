@@ -1,88 +1,121 @@
 """The JSON Schema of rules files, for editors: built from the models and tables that the loader uses."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from importlib.resources import files
 
+from mockserver.config.settings import settings_schema
+from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
+from mockserver.model.budget import MAX_TEXT_TOKENS
+from mockserver.rules.answer.checks import BESIDE, OUTCOMES, SAYS
+from mockserver.rules.answer.compile import KINDS
+from mockserver.rules.answer.content import ERROR_NAMES, WAYS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.match.fields import FIELDS, Family, Field
 from mockserver.rules.match.parse import GROUPS, MODIFIERS
 from mockserver.rules.match.predicates import LENGTHS, PREDICATES
-from mockserver.rules.schema import RulesFile, fault_schema
+from mockserver.rules.schema import RulesFile, at_most_one, fault_schema
+
+Schema = dict[str, Json]
 
 
-def when_schema() -> dict[str, Json]:
+def when_schema(dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a `when` table, which refers to itself as `#/$defs/when`."""
-    return {"$ref": "#/$defs/when", "$defs": {"when": _table(), **{f"{kind}_field": _field(kind) for kind in VALUES}}}
+    return {"$ref": "#/$defs/when", "$defs": {"when": _table(dialects), **{f"{k}_field": _field(k) for k in VALUES}}}
 
 
-def _table() -> dict[str, Json]:
-    fields = {name: field for name, field in FIELDS.items() if isinstance(field, Field)}
+def _table(dialects: Collection[str]) -> Schema:
+    single = {name: field for name, field in FIELDS.items() if isinstance(field, Field)}
     families = (field for field in FIELDS.values() if isinstance(field, Family))
+    properties = {name: _property(field, field.values) for name, field in single.items()}
     return {
         "type": "object",
-        "properties": {**{name: _property(field) for name, field in fields.items()}, **_groups()},
-        "patternProperties": {f"^{re.escape(family.prefix)}.": _of_kind(family) for family in families},
+        "properties": {**properties, "dialect": _property(single["dialect"], dialects), **_groups()},
+        "patternProperties": {_key(family): _of_kind(family) for family in families},
         "additionalProperties": False,
     }
 
 
-def _groups() -> dict[str, Json]:
+def _key(family: Family) -> str:
+    letters = r"[\u0000-\u00ff]" if family.prefix == "header." else ""  # what a header can be named
+    return f"^{re.escape(family.prefix)}{letters}{'+$' if letters else '.'}"
+
+
+def _groups() -> Schema:
     table = {"$ref": "#/$defs/when"}
     tables = {"type": "array", "items": table, "minItems": 1}
     shapes = {"any": tables, "all": tables, "not": {**table, "minProperties": 1}}
-    return {name: {**shapes[name], "description": doc} for name, doc in GROUPS.items()}
+    return {
+        name: {**shapes[name], "description": doc, "examples": [_EXAMPLES["fields"][name]]}
+        for name, doc in GROUPS.items()
+    }
 
 
-def _property(field: Field) -> dict[str, Json]:
+def _property(field: Field, values: Collection[str]) -> Schema:
+    about = _about(field)
+    if values:
+        return {**_field(field.kind, {"anyOf": [{"enum": list(values)}, _PATTERN]}), **about}
     if field.name == "body":
         tables = {"type": "object", "additionalProperties": {"$ref": "#/$defs/json_field"}, "minProperties": 1}
-        return {"anyOf": [{"type": "string"}, tables], "description": field.doc}
+        return {"anyOf": [tables, {"type": "string"}], **about}
     if not field.members:
         return _of_kind(field)
     members = {name: _of_kind(member) for name, member in field.members.items()}
-    return {
-        "type": "object",
-        "properties": {**members, "exists": {"type": "boolean", "description": PREDICATES["exists"].doc}},
-        "additionalProperties": False,
-        "minProperties": 1,
-        "description": field.doc,
-    }
+    exists = {"type": "boolean", "description": PREDICATES["exists"].doc}
+    table = {"type": "object", "properties": {**members, "exists": exists}, "additionalProperties": False}
+    return {**table, "minProperties": 1, **about}
 
 
-def _of_kind(field: Field | Family) -> dict[str, Json]:
-    return {"$ref": f"#/$defs/{field.kind}_field", "description": field.doc}
+def _of_kind(field: Field | Family) -> Schema:
+    return {"$ref": f"#/$defs/{field.kind}_field", **_about(field)}
 
 
-def _field(kind: str) -> dict[str, Json]:
-    bare: list[Json] = [VALUES[kind]]
+def _about(field: Field | Family) -> Schema:
+    name = field.name if isinstance(field, Field) else field.prefix
+    return {"description": field.doc, "examples": [_EXAMPLES["fields"][name]]}
+
+
+def _field(kind: str, value: Json = None) -> Schema:
+    """Return what a field is compared with: a value, several, or a table of predicates, told apart by their type."""
+    stated = value or VALUES[kind]
+    table = _predicates(kind, stated)
+    if kind == "json":
+        return {"type": ["string", "number", "boolean", "array", "object"], "minItems": 1, **table}
     if kind == "list":
-        bare.append({"type": "string"})
-    elif kind == "json":
-        bare = [{"type": ["string", "number", "boolean"]}, {"type": "array", "minItems": 1}]
-    else:
-        bare.append({"type": "array", "items": VALUES[kind], "minItems": 1})
-    return {"anyOf": [*bare, _predicates(kind)]}
+        return {"type": ["string", "array", "object"], "items": {"type": "string"}, **table}
+    if value is None:
+        return {"type": [VALUES[kind]["type"], "array", "object"], "items": stated, "minItems": 1, **table}
+    several = {"type": "array", "items": stated, "minItems": 1}
+    return {"anyOf": [*stated["anyOf"], {"type": "object", **table}, several]}
 
 
-def _predicates(kind: str) -> dict[str, Json]:
+def _predicates(kind: str, value: Json) -> Schema:
     fitting = {name: predicate for name, predicate in PREDICATES.items() if kind in predicate.kinds}
     properties = {
-        name: {**_expected(predicate.shape, kind), "description": predicate.doc} for name, predicate in fitting.items()
+        name: {
+            **_expected(predicate.shape, kind, value),
+            "description": predicate.doc,
+            "examples": [_EXAMPLES["predicates"].get(name, _EXAMPLES["values"][kind])],
+        }
+        for name, predicate in fitting.items()
     }
-    if kind not in ("number", "boolean"):
-        properties |= {name: {"type": "boolean", "description": doc} for name, doc in MODIFIERS.items()}
+    textual = _some_of(name for name, predicate in fitting.items() if predicate.textual)
+    modifiers = MODIFIERS if kind not in ("number", "boolean") else {}
+    properties |= {name: {"type": "boolean", "description": doc} for name, doc in modifiers.items()}
     return {
-        "type": "object",
         "properties": properties,
         "additionalProperties": False,
-        "anyOf": [{"required": [name]} for name in fitting],
+        "minProperties": 1,
+        "dependentSchemas": {
+            **dict.fromkeys(modifiers, textual),
+            "exists": {"if": {"properties": {"exists": {"const": False}}}, "then": {"maxProperties": 1}},
+        },
     }
 
 
-def _expected(shape: str, kind: str) -> dict[str, Json]:
-    value = VALUES[kind]
+def _expected(shape: str, kind: str, value: Json) -> Schema:
     if shape == "value":
         return dict(value)
     if shape == "values":
@@ -93,6 +126,9 @@ def _expected(shape: str, kind: str) -> dict[str, Json]:
     return dict(SHAPE_SCHEMAS[shape])
 
 
+_SOURCE = files("mockserver.rules").joinpath("editors.yaml")
+_EDITORS: Mapping[str, Json] = read(_SOURCE.read_text("utf-8"), _SOURCE.name).data
+_EXAMPLES: Mapping[str, Mapping[str, Json]] = _EDITORS["examples"]
 VALUES: Mapping[str, Mapping[str, Json]] = {
     "text": {"type": "string"},
     "number": {"type": "number"},
@@ -100,59 +136,163 @@ VALUES: Mapping[str, Mapping[str, Json]] = {
     "list": {"type": "array", "items": {"type": "string"}},
     "json": {"not": {"type": "null"}},
 }
+_PATTERN = {"type": "string", "pattern": "[*]"}
 
 SHAPE_SCHEMAS: Mapping[str, Mapping[str, Json]] = {
     "text": {"type": "string"},
-    "texts": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
+    "texts": {"type": ["string", "array"], "items": {"type": "string"}, "minItems": 1},
+    "number": VALUES["number"],
+    "boolean": VALUES["boolean"],
     "length": {
-        "anyOf": [
-            {"type": "number"},
-            {
-                "type": "object",
-                "properties": {name: {"type": "number"} for name in LENGTHS},
-                "additionalProperties": False,
-            },
-        ]
+        "type": ["number", "object"],
+        "properties": {
+            name: {"type": "number", "description": PREDICATES[name].doc, "examples": [3]} for name in LENGTHS
+        },
+        "additionalProperties": False,
     },
     "table": {"type": ["object", "array"]},
     "schema": {"type": ["object", "boolean"]},
 }
 
 
-def rules_schema(faults: Faults) -> dict[str, Json]:
+def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
-    schema: dict[str, Json] = _tidy(RulesFile.model_json_schema())
-    when = when_schema()
-    definitions = {**schema["$defs"], **when.pop("$defs")}
+    schema: Schema = _tidy(RulesFile.model_json_schema())
+    when, settings = when_schema(dialects), settings_schema()
+    tables = {name.removesuffix("Spec"): table for name, table in schema.pop("$defs").items()}
+    definitions = {**tables, **when.pop("$defs"), **settings.pop("$defs")}
+    properties, rule = schema["properties"], definitions["Rule"]["properties"]
+    properties["settings"] |= settings
     for key in RulesFile.nullable:
-        schema["properties"][key] = {"anyOf": [schema["properties"][key], {"type": "null"}]}
-    definitions["ThenSpec"]["properties"]["faults"]["items"] = _tidy(fault_schema({**faults, **ANSWER_FAULTS}))
-    definitions["ThenSpec"]["properties"]["system_fingerprint"]["type"] = ["string", "null"]
-    rule = definitions["RuleSpec"]["properties"]
-    rule["when"] = {**when, "description": rule["when"]["description"]}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": "mockserver rules",
-        "$defs": definitions,
-    }
+        properties[key]["type"] = [properties[key]["type"], "null"]
+    rule["when"] |= when
+    definitions["Then"]["properties"]["faults"]["items"] = _tidy(fault_schema({**faults, **ANSWER_FAULTS}))
+    definitions["Then"]["properties"]["system_fingerprint"]["type"] = ["string", "null"]
+    _restrict(definitions)
+    whole = {**schema, "title": "mockserver rules", "$defs": definitions}
+    _describe(whole, definitions)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
 
 
 def _tidy(schema: Json) -> Json:
-    """Remove generated titles, and the null that means an absent key."""
+    """Remove generated titles, and the null that means an absent key. Tables come first, as editors show the first."""
     if isinstance(schema, list):
         return [_tidy(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: _tidy(value) for key, value in schema.items() if not _is_noise(key, value)}
+    if "$ref" in schema:
+        return {**schema, "$ref": schema["$ref"].removesuffix("Spec")}
+    kept = {
+        key: value if key == "examples" else _tidy(value) for key, value in schema.items() if not _is_noise(key, value)
+    }
     for union in ("anyOf", "oneOf"):
         if union in kept:
             real = [option for option in kept.pop(union) if option != {"type": "null"}]
+            real.sort(key=lambda option: "$ref" not in option)
             kept |= real[0] if len(real) == 1 else {union: real}
     return kept
 
 
 def _is_noise(key: str, value: Json) -> bool:
     return (key in ("title", "discriminator") and not isinstance(value, list)) or (key == "default" and value is None)
+
+
+def _describe(schema: Json, definitions: Schema) -> None:
+    """Give each key of a schema a description and an example, from its type or its table where it has none itself."""
+    if not isinstance(schema, dict):
+        return
+    shown = next((example for example in schema.get("examples", ()) if isinstance(example, dict)), {})
+    for name, value in {**schema.get("properties", {}), **schema.get("patternProperties", {})}.items():
+        _describe(value, definitions)
+        if isinstance(value, dict):
+            if "const" in value:  # the type that selects the table
+                value.setdefault("description", schema["description"])
+            if "examples" not in {**value, **_referred(value, definitions)}:
+                value["examples"] = [shown[name] if name in shown else _example(value, name, definitions)]
+    options = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+    for inner in (*options, *schema.get("$defs", {}).values(), schema.get("items"), schema.get("additionalProperties")):
+        _describe(inner, definitions)
+
+
+def _example(schema: Json, key: str, definitions: Schema) -> Json:
+    """Return an example of a value. Raises KeyError if neither its type nor its key has one."""
+    match schema:
+        case {"examples": [example, *_]} | {"const": example} | {"enum": [example, *_]}:
+            return example
+        case {"type": "boolean"}:
+            return True
+    if key in _EXAMPLES["keys"]:
+        return _EXAMPLES["keys"][key]
+    match schema:
+        case {"default": default} if default is not None:
+            return default
+        case {"$ref": _}:
+            return _example(_referred(schema, definitions), key, definitions)
+        case {"items": items}:
+            return [_example(items, key, definitions)]
+        case {"anyOf": [first, *_]} | {"oneOf": [first, *_]}:
+            return _example(first, key, definitions)
+    raise KeyError(key)
+
+
+def _referred(schema: Schema, definitions: Schema) -> Schema:
+    return definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else {}
+
+
+def _restrict(definitions: Schema) -> None:
+    """Add what goes together, which the loader checks after the shape."""
+    then, generate = definitions["Then"], definitions["Generate"]["properties"]
+    for table in (then, definitions["Choice"]):
+        table |= _together(table["properties"])
+    for kind, ways in WAYS.items():
+        definitions[f"{kind.title().replace('_', '')}"] |= {**_some_of(ways), **at_most_one(ways)}
+    for name, keys in _EDITORS["exclusive"].items():
+        definitions[name] |= at_most_one(keys)
+    _merge(definitions, _EDITORS["tables"])
+    statuses = {"type": "integer", "minimum": 400, "maximum": 599}
+    then["properties"]["error"]["anyOf"] = [{"$ref": "#/$defs/Error"}, statuses, {"enum": list(ERROR_NAMES)}]
+    then["properties"]["generate"]["anyOf"] = [{"$ref": "#/$defs/Generate"}, {"enum": list(KINDS)}]
+    definitions["Error"]["properties"]["reason"]["enum"] = list(ERROR_NAMES)
+    generate["kind"]["enum"], generate["tokens"]["maximum"] = list(KINDS), MAX_TEXT_TOKENS
+    for table in definitions.values():
+        if "headers" in table.get("properties", {}):
+            about = table["properties"]["headers"]["description"]
+            table["properties"]["headers"] = {"$ref": "#/$defs/headers", "description": about}
+
+
+def _merge(schema: Schema, more: Mapping[str, Json]) -> None:
+    for key, value in more.items():
+        if isinstance(value, Mapping) and isinstance(schema.get(key), dict):
+            _merge(schema[key], value)
+        else:
+            schema[key] = value
+
+
+def _together(keys: Collection[str]) -> Schema:
+    """Return what `kind_of` checks: each answer excludes others, and what goes with an answer needs one."""
+    answers = [key for key in OUTCOMES if key in keys and key not in _ALONE]
+    needs: Schema = {}
+    for key in answers:
+        alike = {other for other, kind in OUTCOMES.items() if kind == OUTCOMES[key]}
+        fit = (alike - (set(SAYS) if key in SAYS else set())) | BESIDE[OUTCOMES[key]] | {key}
+        filtered = {"content_filter": _ON_COMPLETION} if "content_filter" in fit else {}
+        needs[key] = {"properties": {**{other: False for other in keys if other not in fit}, **filtered}}
+    for key in keys:
+        if key not in OUTCOMES:
+            able = (*answers, *(other for other in ("failed", "content_filter") if other in keys))
+            needs[key] = _some_of(other for other in able if key in BESIDE[OUTCOMES[other]])
+    alone = BESIDE["content_filter"] | {"content_filter"}
+    needs["content_filter"] = {
+        "if": {"properties": {"content_filter": _ON_COMPLETION}},
+        "then": _some_of(key for key in answers if "content_filter" in BESIDE[OUTCOMES[key]]),
+        "else": {"properties": {other: False for other in keys if other not in alone}},
+    }
+    return {"minProperties": 1, "dependentSchemas": needs}
+
+
+def _some_of(keys: Iterable[str]) -> Schema:
+    return {"anyOf": [{"required": [key]} for key in keys]}
+
+
+_ALONE = ("content_filter", "failed", "faults", "timing")  # they answer only without others
+_ON_COMPLETION: Schema = {"properties": {"on": {"const": "completion"}}}

@@ -3,7 +3,7 @@
 What a value means beyond its shape is decided where it is compiled.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -74,7 +74,8 @@ def fault_table(name: str, fault: Any) -> type[Table]:
             fields |= {where: _place(where) for where in each.among}
         else:
             kind = TYPES[each.kind](each)
-            fields[each.field] = (kind | None, Field(None, alias=each.name, description=each.about))
+            shown = [each.default] if isinstance(each.default, str | int) else None
+            fields[each.field] = (kind | None, Field(None, alias=each.name, description=each.about, examples=shown))
     table = create_model(f"{name}_fault", __base__=Table, __doc__=fault.__doc__, **fields)
     table.example = f"{{{name}: {{{_example(fault)}}}}}"
     return table
@@ -96,8 +97,16 @@ def fault_schema(faults: Faults) -> dict[str, Json]:
     tables = {name: fault_table(name, fault) for name, fault in faults.items()}
     named = {"enum": list(tables), "description": "a fault as it is by itself"}
     properties = {name: table.model_json_schema(by_alias=True) for name, table in tables.items()}
+    for name, table in properties.items():
+        table |= at_most_one([key for key in POSITIONS if key in table["properties"]])
+        table["examples"] = [example[name] for example in table["examples"]]
     told = {"type": "object", "properties": properties, "minProperties": 1, "maxProperties": 1}
     return {"anyOf": [named, {**told, "additionalProperties": False}]}
+
+
+def at_most_one(keys: Collection[str]) -> dict[str, Json]:
+    others = {key: {"properties": {other: False for other in keys if other != key}} for key in keys}
+    return {"dependentSchemas": others}
 
 
 def _media_type(text: str) -> str:
@@ -118,13 +127,14 @@ def _difference(number: int) -> int:
     raise PydanticCustomError("expected", "a number that is not 0")
 
 
+_MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
 # What a value of each kind must be.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
     "count": lambda _: Annotated[int, Field(ge=1, le=MAX_EVENTS)],
-    "difference": lambda _: Annotated[int, AfterValidator(_difference)],
+    "difference": lambda _: Annotated[int, AfterValidator(_difference), Field(json_schema_extra={"not": {"const": 0}})],
     "duration": lambda _: Duration,
-    "media type": lambda _: Annotated[str, AfterValidator(_media_type)],
-    "pointer": lambda _: Annotated[str, AfterValidator(_pointer)],
+    "media type": lambda _: Annotated[str, AfterValidator(_media_type), Field(json_schema_extra=_MEDIA_TYPE)],
+    "pointer": lambda _: Annotated[str, AfterValidator(_pointer), Field(json_schema_extra={"pattern": "^/."})],
     "reason": lambda _: Literal[tuple(REASONS)],
     "speed": lambda _: Annotated[float, Field(gt=0, allow_inf_nan=False)],
     "word": lambda each: Literal[each.among],
@@ -198,28 +208,32 @@ class FilterSpec(Table):
     after_tokens: Whole | None = Field(None, description="tokens of the completion before the cut")
 
 
+Harm = Annotated[Severity | None, Field(description="severity that the filter reports for this category")]
+Detected = Annotated[bool | None, Field(description="whether the filter reports that it found this")]
+
+
 class HarmsSpec(Table):
     """Severities by category."""
 
     example = "{violence: low}"
 
-    hate: Severity | None = None
-    self_harm: Severity | None = None
-    sexual: Severity | None = None
-    violence: Severity | None = None
+    hate: Harm = None
+    self_harm: Harm = None
+    sexual: Harm = None
+    violence: Harm = None
 
 
 class PromptHarmsSpec(HarmsSpec):
     """Filter results for the prompt."""
 
-    jailbreak: bool | None = None
+    jailbreak: Detected = None
 
 
 class CompletionHarmsSpec(HarmsSpec):
     """Filter results for the completion."""
 
-    protected_material_text: bool | None = None
-    protected_material_code: bool | None = None
+    protected_material_text: Detected = None
+    protected_material_code: Detected = None
 
 
 class AnnotateSpec(Table):
@@ -318,15 +332,15 @@ class UsageSpec(Table):
 
     example = "{prompt_tokens: 10, completion_tokens: 5}"
 
-    prompt_tokens: Whole | None = None
-    completion_tokens: Whole | None = None
-    reasoning_tokens: Whole | None = None
-    cached_tokens: Whole | None = None
-    prompt_audio_tokens: Whole | None = None
-    completion_audio_tokens: Whole | None = None
-    accepted_prediction_tokens: Whole | None = None
-    rejected_prediction_tokens: Whole | None = None
-    cache_write_tokens: Whole | None = None
+    prompt_tokens: Whole | None = Field(None, description="tokens of the prompt")
+    completion_tokens: Whole | None = Field(None, description="tokens of the answer, with its reasoning")
+    reasoning_tokens: Whole | None = Field(None, description="tokens of the reasoning")
+    cached_tokens: Whole | None = Field(None, description="tokens of the prompt that came from a cache")
+    prompt_audio_tokens: Whole | None = Field(None, description="tokens of audio in the prompt")
+    completion_audio_tokens: Whole | None = Field(None, description="tokens of audio in the answer")
+    accepted_prediction_tokens: Whole | None = Field(None, description="tokens of the prediction that were used")
+    rejected_prediction_tokens: Whole | None = Field(None, description="tokens of the prediction that were not")
+    cache_write_tokens: Whole | None = Field(None, description="tokens of the prompt that were written to a cache")
 
 
 class TimingSpec(TimingTable, Table):
@@ -373,8 +387,8 @@ class ThenSpec(ContentSpec):
     choices: list[ChoiceSpec] | None = Field(
         None, min_length=1, description="different answers for `n` choices; the last repeats"
     )
-    error: ErrorValue | None = Field(None, description="an error: a status, a short form or a table")
-    retry_after: Duration | None = Field(None, description="the Retry-After of an error")
+    error: ErrorValue | None = Field(None, description="an error: a status, a short form or a table", examples=[429])
+    retry_after: Duration | None = Field(None, description="the Retry-After of an error", examples=["2s"])
     generate: GenerateValue | None = Field(None, description="generated text: a kind or a table")
     echo: Literal[True] | None = Field(None, description="repeat the last user message")
     raw: RawSpec | None = Field(None, description="the exact response: status, headers, body")

@@ -201,9 +201,9 @@ def _free(error: ErrorSpec, context: CompileContext) -> Failure:
 
 
 def _reason(name: str, context: CompileContext) -> str:
-    if name in _WORDS:
-        return _WORDS[name]
-    hint = did_you_mean(name, _WORDS) or f"; it is one of {', '.join(_WORDS)}"
+    if name in ERROR_NAMES:
+        return ERROR_NAMES[name]
+    hint = did_you_mean(name, ERROR_NAMES) or f"; it is one of {', '.join(ERROR_NAMES)}"
     number = "; write the number without quotes" if name.isdecimal() else hint
     context.refuse(f'unknown error "{name[:60]}"{number}')
     return "server_error"
@@ -215,7 +215,7 @@ _OURS = (
     *("key_not_allowed", "model_not_allowed", "over_limit"),
 )
 # The short names of errors, and their reasons.
-_WORDS: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}
+ERROR_NAMES: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}
 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
@@ -340,17 +340,17 @@ def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> 
 
 
 def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:
-    ways = [key for key in _WAYS.get(kind, ()) if key in keys]
+    ways = [key for key in WAYS.get(kind, ()) if key in keys]
     if len(ways) > 1:
         context.at(ways[1]).refuse_key(f'use "{ways[1]}" or "{ways[0]}", not both')
-    elif not ways and kind in _WAYS:
-        context.refuse(f"{kind} needs one of {', '.join(_WAYS[kind])}")
+    elif not ways and kind in WAYS:
+        context.refuse(f"{kind} needs one of {', '.join(WAYS[kind])}")
     if "sources" in keys and "action" in keys and kind == "web_search_call":
         context.at("sources").refuse_key('"sources" are the results of a search; put them into "action"')
 
 
 # An item has exactly one of these keys.
-_WAYS: Mapping[str, tuple[str, ...]] = {
+WAYS: Mapping[str, tuple[str, ...]] = {
     "web_search_call": ("query", "action"),
     "file_search_call": ("query", "queries"),
     "computer_call": ("action", "actions"),

@@ -15,10 +15,11 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from mockserver.config.timing import TimingSetting, TimingTable
-from mockserver.config.types import TEXTS, Duration, Several, WrittenAs, texts
+from mockserver.config.types import Duration, Several, WrittenAs, listed_schema, texts
 from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
+_NAME = "^[^*]*$"  # without wildcard
 _Many = Annotated[int, Field(ge=1)]
 
 
@@ -123,7 +124,8 @@ def _by_name(table: type[BaseModel]) -> GetPydanticSchema:
 
     def made() -> dict[str, Json]:
         tables = {"type": "object", "additionalProperties": {"anyOf": [table.model_json_schema(), {"type": "null"}]}}
-        return {"anyOf": [TEXTS, tables]}
+        no_aliases = {"patternProperties": {"[*]": {"properties": {"aliases": False}}}}
+        return {"anyOf": [{**tables, "allOf": [no_aliases]}, listed_schema()]}
 
     return _json_schema(made)
 
@@ -152,8 +154,17 @@ class ModelSettings(BaseModel):
     sampling: bool | None = Field(
         None, description="Accept temperature, top_p, penalties, log probabilities and max_tokens."
     )
-    resolved: str | None = Field(None, min_length=1, description="The model name in its answers. Default: its name.")
-    aliases: Several = Field((), description="Other names for it in requests.")
+    resolved: str | None = Field(
+        None,
+        min_length=1,
+        description="The model name in its answers. Default: its name.",
+        json_schema_extra={"pattern": _NAME},
+    )
+    aliases: Several = Field(
+        (),
+        description="Other names for it in requests.",
+        json_schema_extra={"pattern": _NAME, "items": {"type": "string", "pattern": _NAME}},
+    )
     timing: Annotated[TimingSetting | None, _json_schema(TimingTable.model_json_schema)] = Field(
         None, description="The timing of its answers; a rule's timing wins."
     )

@@ -96,10 +96,11 @@ def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
 
 UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
 
+_URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}
 Upstreams = Annotated[
     Mapping[str, str],
     BeforeValidator(_upstreams),
     AfterValidator(_addresses),
-    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+    WithJsonSchema({"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
 ]
 Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_tables)]

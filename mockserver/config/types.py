@@ -226,17 +226,23 @@ def _several(value: Json) -> Json:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
 
 
-TEXTS = {"type": "array", "items": {"type": "string"}}  # the JSON Schema of a list
+def listed_schema(pattern: str = "[^,]*") -> dict[str, Any]:
+    """Return the JSON Schema of a list of texts, or of one text that separates them by commas."""
+    items = {"type": "string", "pattern": f"^({pattern})$"}
+    return {"type": ["array", "string"], "items": items, "pattern": rf"^(\s*({pattern})\s*(,|$))*$"}
 
-Hosts = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_hosts), WithJsonSchema(TEXTS)]
-Origins = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_origins), WithJsonSchema(TEXTS)]
+
+_HOSTS = listed_schema(r"\[.*\]|[^:,]*|[^,]*:[^,]*:[^,]*")
+_ORIGINS = listed_schema(r"\*|[^/,]+://[^/,]+/?")
+Hosts = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_hosts), WithJsonSchema(_HOSTS)]
+Origins = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_origins), WithJsonSchema(_ORIGINS)]
 Several = Annotated[
     tuple[Annotated[str, Field(min_length=1)], ...],
     BeforeValidator(_several),
-    WithJsonSchema({"anyOf": [{"type": "string"}, TEXTS]}),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}}),
 ]
 StateUrl = Annotated[str, AfterValidator(_state)]
-Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "string"})]
+Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "string", "pattern": "^[!-~]+$"})]
 
 
 class Step(Struct, frozen=True):

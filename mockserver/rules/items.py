@@ -268,7 +268,7 @@ _TEXT_OR_MCP_ERROR: Any = Annotated[
 _MCP_TOOL = _table(
     "McpTool",
     "A tool of an MCP server.",
-    "{name: ask, input_schema: {type: object}}",
+    "{name: ask, input_schema: {type: object}, annotations: {readOnlyHint: true}}",
     "name description? input_schema? annotations?",
 )
 _EXEC = _table(

@@ -93,11 +93,13 @@ def _field(kind: str, value: Json = None) -> Schema:
 
 def _predicates(kind: str, value: Json) -> Schema:
     fitting = {name: predicate for name, predicate in PREDICATES.items() if kind in predicate.kinds}
+    shown = value["anyOf"][0]["enum"][0] if "anyOf" in value else _EXAMPLES["values"][kind]
+    examples = {**_EXAMPLES["values"], "values": [shown]}
     properties = {
         name: {
             **_expected(predicate.shape, kind, value),
             "description": predicate.doc,
-            "examples": [_EXAMPLES["predicates"].get(name, _EXAMPLES["values"][kind])],
+            "examples": [_EXAMPLES["predicates"].get(name, examples.get(predicate.shape, shown))],
         }
         for name, predicate in fitting.items()
     }
@@ -163,8 +165,15 @@ def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     definitions = {**tables, **when.pop("$defs"), **settings.pop("$defs")}
     properties, rule = schema["properties"], definitions["Rule"]["properties"]
     properties["settings"] |= settings
-    for key in RulesFile.nullable:
-        properties[key]["type"] = [properties[key]["type"], "null"]
+    for name, limits in {
+        "dialect": {"enum": list(dialects)},
+        "upstream": {"propertyNames": {"enum": list(dialects)}},
+    }.items():
+        settings["properties"][name] |= limits if dialects else {}
+    scrub = settings["properties"]["scrub"]
+    scrub["anyOf"] = [{"type": scrub.pop("type"), "items": scrub["items"]}, scrub.pop("items")]
+    for table in (schema, *(properties[key] for key in RulesFile.nullable)):
+        table["type"] = [table["type"], "null"]
     rule["when"] |= when
     definitions["Then"]["properties"]["faults"]["items"] = _tidy(fault_schema({**faults, **ANSWER_FAULTS}))
     definitions["Then"]["properties"]["system_fingerprint"]["type"] = ["string", "null"]
@@ -219,7 +228,7 @@ def _example(schema: Json, key: str, definitions: Schema) -> Json:
     match schema:
         case {"examples": [example, *_]} | {"const": example} | {"enum": [example, *_]}:
             return example
-        case {"type": "boolean"}:
+        case {"type": "boolean"} | {"anyOf": [{"type": "boolean"}, *_]}:
             return True
     if key in _EXAMPLES["keys"]:
         return _EXAMPLES["keys"][key]

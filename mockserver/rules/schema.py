@@ -434,7 +434,7 @@ class RuleSpec(Table):
 class RulesHead(Table):
     """A rules file whose rules are checked one by one, as a mistake in one must not hide those in others."""
 
-    example = "{version: 1, rules: [...]}"
+    example = "{version: 1, rules: [{then: {text: Hello}}]}"
     nullable = frozenset(("rules", "settings"))
 
     version: Literal[1] = Field(1, description="version of the file's format")

@@ -174,6 +174,7 @@ UNKNOWN = {
     "{dialect: {in: [azure, opnai]}}": '2:34: unknown dialect "opnai"; did you mean "openai"?',
     "{dialect: [azure, opnai]}": '2:29: unknown dialect "opnai"; did you mean "openai"?',
     "{dialect: openia}": '2:21: unknown dialect "openia"; did you mean "openai"?',
+    "{not: {dialect: openia}}": '2:27: unknown dialect "openia"; did you mean "openai"?',
     "{dialect: zzz}": '2:21: unknown dialect "zzz"; it is one of openai, skytells, azure, plain',
     "{dialect: {equals: azur}}": '2:30: unknown dialect "azur"; did you mean "azure"?',
 }

@@ -1,28 +1,16 @@
-import json
 from typing import Annotated, Literal
 
-import jsonschema_rs
 import pytest
 from pydantic import Field, Tag, ValidationError
 
-from mockserver.config.source import read
 from mockserver.config.types import Duration, Share
 from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
 from mockserver.core.plan import FINISHES, OWN_FINISHES
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
-from mockserver.rules.json_schema import rules_schema
-from mockserver.rules.load import load
 from mockserver.rules.schema import BESIDE, RuleSpec, fault_table
-from tests.kit.rules import KNOWN, loaded, mistakes, then_mistakes
-from tests.rules.test_answer_faults import MADE as FAULTS_MADE
-from tests.rules.test_checks import GOOD
-from tests.rules.test_compile import STATED
-from tests.rules.test_content import ENDED, MADE
-from tests.rules.test_errors import BROKEN
-from tests.rules.test_errors import MADE as FAILURES
+from tests.kit.rules import loaded, mistakes, then_mistakes
 from tests.rules.test_errors import RAW as RAW
-from tests.rules.test_items import ACTIONS, HOSTED, SAID
 
 
 class Circle(Table):
@@ -161,49 +149,3 @@ def test_keys_that_are_no_texts():
         ("a key must be a text, not 3", ("then", "headers"), False),
         ("a key must be a text, not 4", (), False),
     ]
-
-
-SCHEMA = rules_schema(FAULTS)
-VALID = jsonschema_rs.validator_for(SCHEMA)
-
-
-ITEMS = [*HOSTED, *SAID, *(f"{{type: computer_call, action: {action}}}" for action in ACTIONS)]
-THENS = [*MADE, *ENDED, *FAILURES, *BROKEN, *GOOD, *RAW, *STATED, *(f"{{items: [{item}]}}" for item in ITEMS)]
-THENS += ["{text: a, finish: error, system_fingerprint: null}", "{text: a, system_fingerprint: fp_1}"]
-THENS += [f"{{tool_calls: [{{name: a}}], faults: [{fault}]}}" for fault in FAULTS_MADE]
-
-
-@pytest.mark.parametrize("then", THENS)
-def test_what_loads_is_valid_for_editors(then):
-    document = read(f"rules: [{{then: {then}}}]", "r.yaml")
-    assert load([document], KNOWN, faults=FAULTS)
-    VALID.validate(document.data)
-
-
-WRONG = [
-    "version: 2",
-    "rule: []",
-    "rules: [{then: {text: a}, wen: {}}]",
-    "rules: [{then: {items: [{type: drag}]}}]",
-    "rules: [{then: {items: [{type: computer_call, action: {type: click, x: 1}}]}}]",
-    "rules: [{then: {items: [{type: web_search_call, qury: a}]}}]",
-    "rules: [{then: {text: a, failed: false}}]",
-    "rules: [{when: {modle: a}, then: {text: a}}]",
-    "rules: [{then: {error: {status: 99}}}]",
-    "rules: [{then: {faults: [ct]}}]",
-    "rules: [{then: {faults: [{cut: {after_token: 3}}]}}]",
-]
-
-
-@pytest.mark.parametrize("text", WRONG)
-def test_what_is_plainly_wrong(text):
-    assert not VALID.is_valid(read(text, "r.yaml").data)
-
-
-def test_an_editor_has_something_to_show():
-    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    then = dict(SCHEMA["$defs"]["ThenSpec"]["properties"])
-    assert then["text"] == {"type": "string", "description": "text, a template"}
-    assert all("description" in field for field in then.values())
-    assert then.pop("system_fingerprint")["type"] == ["string", "null"]
-    assert '"null"' not in json.dumps({**SCHEMA, "$defs": {"then": then}}).replace('{"type": "null"}', "", 2)

@@ -266,6 +266,8 @@ def _texts(field: str, when: Json, *predicates: str) -> Iterator[tuple[Path, str
         if key in ("any", "all") and isinstance(value, list):
             for at, table in enumerate(value):
                 yield from (((key, at, *path), text) for path, text in _texts(field, table, *predicates))
+        elif key == "not" and field == "dialect":
+            yield from ((("not", *path), text) for path, text in _texts(field, value, *predicates))
         elif key == field:
             yield from (((field, *path), text) for path, text in _stated(value, predicates))
 

@@ -12,7 +12,7 @@ from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence, batches
-from mockserver.core.plan import Answer, Models, Success
+from mockserver.core.plan import Answer, Models, Stored, Success
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
@@ -117,6 +117,11 @@ def merge_headers(own: Headers, over: Headers) -> Headers:
         return own
     names = {name.lower() for name, _ in over}
     return (*((name, value) for name, value in own if name.lower() not in names), *over)
+
+
+def stored_in(outcome: Success) -> Stored:
+    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    return outcome
 
 
 def request_hex(http: HttpRequest, call: Call | None) -> str:

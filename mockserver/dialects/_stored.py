@@ -16,7 +16,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import body_shape
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, read_object, validated
-from mockserver.dialects._reply import json_reply, with_headers
+from mockserver.dialects._reply import json_reply, stored_in, with_headers
 from mockserver.dialects._responses import error_event, item_type, responses_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
@@ -114,7 +114,7 @@ def _look_up(dialect: str, operation: str, name: str) -> Parse:
 def _stored_chat_body(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
     if isinstance(outcome, Listing):
         return list_body(mapped(lambda each: _completion(each, body), outcome.entries, few=0), more=outcome.more)
-    stored = _stored(outcome)
+    stored = stored_in(outcome)
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": stored.answer.id, "deleted": True}
     if call.operation == "chat_messages":
@@ -207,7 +207,7 @@ class StoredResponses(Struct, frozen=True):
         return call
 
     def _retrieved(self, call: Call, outcome: Success) -> Reply:
-        stored = _stored(outcome)
+        stored = stored_in(outcome)
         asked = stored.call
         # A generated response, which has no request, may have been streamed.
         was_streamed = (asked.options.background and asked.stream) or not asked.raw
@@ -220,26 +220,26 @@ class StoredResponses(Struct, frozen=True):
         return with_headers(reply, self.headers(call))
 
     def _cancelled(self, call: Call, outcome: Success) -> Reply:
-        stored = _stored(outcome)
+        stored = stored_in(outcome)
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
         reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.layout)
         return with_headers(reply, self.headers(call))
 
     def _deleted(self, call: Call, outcome: Success) -> Reply:
-        body = {"id": _stored(outcome).answer.id, "object": "response", "deleted": True}
+        body = {"id": stored_in(outcome).answer.id, "object": "response", "deleted": True}
         return json_reply(200, body, self.headers(call))
 
     def _items(self, call: Call, outcome: Success) -> Reply:
-        shown, more = call.page.of(tuple(input_items(_stored(outcome))), lambda item: item["id"])
+        shown, more = call.page.of(tuple(input_items(stored_in(outcome))), lambda item: item["id"])
         return json_reply(200, list_body(shown, more=more), self.headers(call))
 
     def _count(self, call: Call, outcome: Success) -> Reply:
-        body = {"object": "response.input_tokens", "input_tokens": _stored(outcome).answer.usage.prompt}
+        body = {"object": "response.input_tokens", "input_tokens": stored_in(outcome).answer.usage.prompt}
         return json_reply(200, body, self.headers(call))
 
     def _compacted(self, call: Call, outcome: Success) -> Reply:
-        stored = _stored(outcome)
+        stored = stored_in(outcome)
         body = {
             "id": stored.answer.id,
             "object": "response.compaction",
@@ -285,11 +285,6 @@ def _about(call: Call, operation: str) -> Call:
     return replace(
         call, operation=operation, stream=False, options=replace(call.options, store=False, background=False)
     )
-
-
-def _stored(outcome: Success) -> Stored:
-    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
-    return outcome
 
 
 def _included(http: HttpRequest) -> Iterator[str]:

@@ -19,7 +19,7 @@ from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored, Succ
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Object, closed_shape, list_of
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import json_reply, stored_in
 from mockserver.dialects.anthropic.models import NAME, refuse, validate
 from mockserver.dialects.anthropic.replies import (
     error_body,
@@ -29,7 +29,6 @@ from mockserver.dialects.anthropic.replies import (
     moment,
     page,
     refusal_of,
-    stored,
 )
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
@@ -81,7 +80,7 @@ def _asked(http: HttpRequest, params: Mapping[str, Json], *, strict: bool) -> Ca
 
 
 def _render(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, _batch(call, stored(outcome)), headers(call.http, call))
+    return json_reply(200, _batch(call, stored_in(outcome)), headers(call.http, call))
 
 
 def _render_list(call: Call, outcome: Success) -> Reply:
@@ -130,7 +129,7 @@ def _kind(outcome: Outcome, *, cancelled: bool = False) -> str:
 
 
 def _render_deletion(call: Call, outcome: Success) -> Reply:
-    kept = stored(outcome)
+    kept = stored_in(outcome)
     if kept.polls:
         raise refuse("The batch has not ended: cancel it first, or wait until it has.")
     body = {"id": kept.answer.id, "type": "message_batch_deleted"}
@@ -138,7 +137,7 @@ def _render_deletion(call: Call, outcome: Success) -> Reply:
 
 
 def _render_results(call: Call, outcome: Success) -> Reply:
-    kept = stored(outcome)
+    kept = stored_in(outcome)
     if kept.polls:
         raise refuse("The batch has no results yet: it has not ended.")
     cancelled, names = kept.answer.phase == "cancelled", _names(kept)

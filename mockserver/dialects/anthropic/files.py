@@ -11,9 +11,9 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Listing, Stored, Success
 from mockserver.dialects import Operation
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import json_reply, stored_in
 from mockserver.dialects.anthropic.models import NAME, refuse
-from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, moment, page, stored
+from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, moment, page
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
 _BETA = b"files-api-2025-04-14"  # has another shape of lists
@@ -62,7 +62,7 @@ _TYPE = re.compile(r"(?im)^content-type:[ \t]*([!-~]+/[ -~]*?)[ \t\r]*$")  # as 
 
 
 def _render(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, _file(stored(outcome)), headers(call.http, call))
+    return json_reply(200, _file(stored_in(outcome)), headers(call.http, call))
 
 
 def _render_list(call: Call, outcome: Success) -> Reply:
@@ -96,11 +96,11 @@ def _file(kept: Stored) -> dict[str, Json]:
 
 
 def _render_deletion(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, {"id": stored(outcome).answer.id, "type": "file_deleted"}, headers(call.http, call))
+    return json_reply(200, {"id": stored_in(outcome).answer.id, "type": "file_deleted"}, headers(call.http, call))
 
 
 def _render_content(call: Call, outcome: Success) -> Reply:
-    raw = stored(outcome).call.raw
+    raw = stored_in(outcome).call.raw
     data = raw.get("data", b"")
     typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
     return Reply(200, (*headers(call.http, call), *typed), data)

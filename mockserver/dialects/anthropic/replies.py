@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Page
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Success, Usage
+from mockserver.core.plan import Answer, Choice, Failure, Models, Success, Usage
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
 from mockserver.dialects._errors import (
@@ -22,7 +22,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
-from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_headers
+from mockserver.dialects._reply import json_reply, merge_headers, request_hex, stored_in, with_headers
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
@@ -90,13 +90,8 @@ def look_up(operation: str) -> Callable[[HttpRequest, bool], Call]:
     return parse
 
 
-def stored(outcome: Success) -> Stored:
-    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
-    return outcome
-
-
 def render_count(call: Call, outcome: Success) -> Reply:
-    counted = stored(outcome).answer.usage.prompt
+    counted = stored_in(outcome).answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
     return json_reply(200, {"input_tokens": counted, **managed}, headers(call.http, call))
 

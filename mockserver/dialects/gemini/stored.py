@@ -18,6 +18,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored, Success
 from mockserver.dialects import Operation
+from mockserver.dialects._reply import stored_in
 from mockserver.dialects.gemini.checks import check_values
 from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
@@ -122,7 +123,7 @@ def _file_call(http: HttpRequest, raw: Body, *, whole: bool) -> Call:
 
 
 def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
-    http, stored = call.http, _stored(outcome)
+    http, stored = call.http, stored_in(outcome)
     if "upload" in call.raw:
         raise Failure("bad_parameter", "Invalid upload id.")
     if call.options.store:
@@ -135,11 +136,6 @@ def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
         query = f"upload_id={described}&upload_protocol=resumable{f'&key={quote(key)}' if key else ''}"
         headers.append(("x-goog-upload-url", f"{http.server_url}{quote(http.path)}?{query}"))
     return Reply(200, tuple(headers))
-
-
-def _stored(outcome: Success) -> Stored:
-    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
-    return outcome
 
 
 def _nothing(call: Call, outcome: Success) -> Body:
@@ -156,7 +152,7 @@ def _list_of(key: str, shown: Callable[[Call, Stored], Body]) -> Callable[[Call,
 
 
 def _cache(call: Call, outcome: Success) -> Body:
-    return _cache_body(call, _stored(outcome))
+    return _cache_body(call, stored_in(outcome))
 
 
 def _cache_body(call: Call, stored: Stored) -> Body:
@@ -174,7 +170,7 @@ def _cache_body(call: Call, stored: Stored) -> Body:
 
 
 def _file(call: Call, outcome: Success) -> Body:
-    return _file_body(call, _stored(outcome))
+    return _file_body(call, stored_in(outcome))
 
 
 def _file_body(call: Call, stored: Stored) -> Body:

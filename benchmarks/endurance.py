@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from load import free_port, post, server
+from load import free_port, is_whole, post, server
 
 REQUESTS = 100_000
 SPACES = ("", "/ns/one", "/ns/two", "/ns/three")
@@ -86,23 +86,13 @@ def _ask(port: int, asked: Iterator[tuple[bytes, bool]]) -> None:
 
 def _read(connection: socket.socket) -> None:
     heard = b""
-    while not _is_whole(heard):
+    while not is_whole(heard):
         piece = connection.recv(1 << 18)
         if not piece:
             raise RuntimeError(f"the connection was closed after {heard[:300]!r}")
         heard += piece
     if int(heard[9:12]) >= 500:
         raise RuntimeError(f"unexpected answer: {heard[:300]!r}")
-
-
-def _is_whole(heard: bytes) -> bool:
-    end = heard.find(b"\r\n\r\n")
-    if end < 0:
-        return False
-    at = heard.find(b"content-length: ", 0, end)
-    if at < 0:
-        return heard.endswith(b"0\r\n\r\n")
-    return len(heard) >= end + 4 + int(heard[at + 16 : heard.find(b"\r\n", at)])
 
 
 def _said(text: str) -> list[Mapping[str, str]]:

@@ -86,7 +86,7 @@ def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = 
             sock, buffer = key.fileobj, key.data
             assert isinstance(sock, socket.socket)
             buffer += sock.recv(1 << 18)
-            if not _complete(buffer):
+            if not is_whole(buffer):
                 continue
             if not buffer.startswith(b"HTTP/1.1 200"):
                 raise RuntimeError(f"unexpected answer: {bytes(buffer[:300])!r}")
@@ -100,7 +100,7 @@ def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = 
     selector.close()
 
 
-def _complete(buffer: bytearray) -> bool:
+def is_whole(buffer: bytes | bytearray) -> bool:
     end = buffer.find(b"\r\n\r\n")
     if end < 0:
         return False

@@ -15,8 +15,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from load import cpu_seconds, free_port, post, server
-from soak import SPARE, allow
-from streams import Stream, read
+from streams import SPARE, Stream, allow, read
 
 STREAMS = 10_000
 FIRST, EACH, TOKENS = 4.0, 0.4, 10  # seconds until the first token, as all are to be open at once; seconds a token
@@ -68,6 +67,13 @@ class Watch:
     def cpu(self) -> float:
         return sum(cpu_seconds(pid) for pid in self.processes())
 
+    def settled(self, files: int) -> int:
+        """The memory that it holds once it has let go of its connections."""
+        deadline = time.monotonic() + 10
+        while self.open_files() > files and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return self.held()
+
 
 def open_streams(streams: int = STREAMS, workers: int = 1) -> Mapping[str, float]:
     """Two rounds of so many streams at once: what was lost, how late tokens were, what the server needs for them."""
@@ -84,9 +90,9 @@ def open_streams(streams: int = STREAMS, workers: int = 1) -> Mapping[str, float
         with Watch(pid) as most:
             read_ones = _round(port, streams)
         cpu = now.cpu() - cpu
-        first = _settled(now, files)
+        first = now.settled(files)
         read_ones += _round(port, streams)
-        second = _settled(now, files)
+        second = now.settled(files)
         late = sorted(1000 * each for stream in read_ones for each in stream.late(FIRST, EACH))
         return {
             "lost": sum(not one.whole or len(one.came) != TOKENS for one in read_ones),
@@ -108,14 +114,6 @@ def _round(port: int, streams: int) -> list[Stream]:
 def _request(text: str) -> bytes:
     messages = [{"role": "user", "content": text}]
     return post("/v1/chat/completions", json.dumps({"model": "m", "messages": messages, "stream": True}).encode())
-
-
-def _settled(server: Watch, files: int) -> int:
-    """The memory that a server holds once it has let go of its connections."""
-    deadline = time.monotonic() + 10
-    while server.open_files() > files and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return server.held()
 
 
 if __name__ == "__main__":

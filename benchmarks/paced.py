@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from load import cpu_seconds, free_port, post, server
-from streams import CONTENT, Stream, read, rules
+from streams import CONTENT, Stream, read, rules, unchunked
 
 FIRST, EACH, CHUNKS = 20, 5, 50  # milliseconds, milliseconds, frames with content
 ROUNDS = 5
@@ -61,7 +61,7 @@ def pieces(port: int, path: Path) -> None:
         while not data.endswith(b"0\r\n\r\n"):
             data += sock.recv(1 << 16)
     head, _, body = data.partition(b"\r\n\r\n")
-    frames, content = [frame + b"\n\n" for frame in _unchunked(body).split(b"\n\n")[:-1]], list[bytes]()
+    frames, content = [frame + b"\n\n" for frame in unchunked(body).split(b"\n\n")[:-1]], list[bytes]()
     for frame in frames:
         if CONTENT in frame and (content and CONTENT in content[-1]):
             content.append(frame)
@@ -72,15 +72,6 @@ def pieces(port: int, path: Path) -> None:
     chunks = [b"%x\r\n%b\r\n" % (len(each), each) for each in content]
     chunks[-1] += b"0\r\n\r\n"
     path.write_text(json.dumps([each.decode("latin-1") for each in (head + b"\r\n\r\n", *chunks)]))
-
-
-def _unchunked(body: bytes) -> bytes:
-    whole = b""
-    while body:
-        size, _, body = body.partition(b"\r\n")
-        whole += body[: int(size, 16)]
-        body = body[int(size, 16) + 2 :]
-    return whole
 
 
 def paced(count: int = 200, rounds: int = ROUNDS, *, connected: bool = True) -> Mapping[str, float]:

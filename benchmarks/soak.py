@@ -5,22 +5,20 @@ hold no more memory after the second round than after the first.
 """
 
 import json
-import resource
 import selectors
 import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from load import cpu_seconds, free_port, post, server
-from streams import rules
+from load import free_port, post, server
+from open_streams import Watch
+from streams import SPARE, allow, rules, unchunked
 
 STREAMS = 10_000
 FIRST, EACH = 40.0, 0.4  # the first token comes once all streams are there: they are idle until then
 PATIENCE = 300  # seconds for all of it
-SPARE = 200  # files that a process has open besides
 TEXT = "one two three four five six seven eight nine ten eleven twelve"
 
 
@@ -43,39 +41,32 @@ def soak(request: Callable[..., bytes], streams: int = STREAMS) -> Mapping[str, 
     allow(streams + SPARE)
     port, file = free_port(), rules(FIRST, EACH, TEXT)
     with server("-m", "mockserver", "serve", str(file), "--port", str(port), "--no-reload", port=port) as pid:
-        _round(port, pid, request, 10)
+        now = Watch(pid)
+        _round(port, now, request, 10)
         time.sleep(0.5)
-        files, memory = _files(pid), _memory(pid)
-        first = _round(port, pid, request, streams)
-        after = _settled(pid, files)
-        second = _round(port, pid, request, streams)
-        at_last = _settled(pid, files)
+        files, memory = now.open_files(), now.held()
+        first = _round(port, now, request, streams)
+        after = now.settled(files)
+        second = _round(port, now, request, streams)
+        at_last = now.settled(files)
         found = {name: first[name] + second[name] for name in ("lost", "corrupt", "reordered")}
         return {
             **found,
             "idle: CPU seconds a second": first["idle"],
             "idle: KB of memory a stream": (first["held"] - memory) / streams,
-            "files left open": _files(pid) - files,
+            "files left open": now.open_files() - files,
             "MB more after the second round": (at_last - after) / 1024,
         }
 
 
-def allow(files: int) -> None:
-    """Let this process, and the server that it starts, have so many files open."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < files:
-        raise SystemExit(f"this needs {files} open files, and {most} are allowed: ulimit -Hn")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
-
-
-def _round(port: int, pid: int, request: Callable[..., bytes], streams: int) -> dict[str, float]:
+def _round(port: int, now: Watch, request: Callable[..., bytes], streams: int) -> dict[str, float]:
     selector, readers = selectors.DefaultSelector(), list[Reader]()
     for number in range(streams):
         reader = Reader(socket.create_connection(("127.0.0.1", port)), number, bytearray())
         reader.sock.sendall(request(f"stream {number}", stream=True))
         selector.register(reader.sock, selectors.EVENT_READ, reader)
         readers.append(reader)
-    idle, held = _idle(pid, readers)
+    idle, held = _idle(now, readers)
     _read(selector)
     kinds = [_judge(reader) for reader in readers]
     for reader in readers:
@@ -83,13 +74,13 @@ def _round(port: int, pid: int, request: Callable[..., bytes], streams: int) -> 
     return {"idle": idle, "held": held, **{kind: kinds.count(kind) for kind in ("lost", "corrupt", "reordered")}}
 
 
-def _idle(pid: int, readers: list[Reader]) -> tuple[float, float]:
+def _idle(now: Watch, readers: list[Reader]) -> tuple[float, float]:
     """The CPU that waiting takes, in seconds a second, and the memory that it holds, in KB."""
     for reader in readers:
         reader.got += reader.sock.recv(1 << 16)  # the head: all are being answered now
-    before = cpu_seconds(pid)
+    before = now.cpu()
     time.sleep(3)
-    return (cpu_seconds(pid) - before) / 3, _memory(pid)
+    return (now.cpu() - before) / 3, now.held()
 
 
 def _read(selector: selectors.BaseSelector) -> None:
@@ -108,7 +99,7 @@ def _judge(reader: Reader) -> str:
         return "lost"
     try:
         head, _, body = bytes(reader.got).partition(b"\r\n\r\n")
-        frames = _joined(body).split(b"\n\n")
+        frames = unchunked(body).split(b"\n\n")
         assert head.startswith(b"HTTP/1.1 200")
         assert frames[-2:] == [b"data: [DONE]", b""]
         chunks = [json.loads(frame.removeprefix(b"data: ")) for frame in frames[:-2]]
@@ -119,36 +110,6 @@ def _judge(reader: Reader) -> str:
     if "".join(text) == TEXT:
         return "good"
     return "reordered" if sorted("".join(text)) == sorted(TEXT) else "corrupt"
-
-
-def _joined(body: bytes) -> bytes:
-    """A chunked body without its framing."""
-    pieces = list[bytes]()
-    while body:
-        size, _, rest = body.partition(b"\r\n")
-        length = int(size, 16)
-        if rest[length : length + 2] != b"\r\n":
-            raise ValueError("a chunk does not end where it should")
-        pieces.append(rest[:length])
-        body = rest[length + 2 :]
-    return b"".join(pieces)
-
-
-def _settled(pid: int, files: int) -> float:
-    """The memory that the server holds, in KB, once it has let go of its connections."""
-    deadline = time.monotonic() + 10
-    while _files(pid) > files and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return _memory(pid)
-
-
-def _memory(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0])
-
-
-def _files(pid: int) -> int:
-    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
 def _chat(text: str, **more: object) -> bytes:

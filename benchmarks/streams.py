@@ -4,6 +4,7 @@ The load is one process with raw sockets that does nothing but read and look at 
 """
 
 import gc
+import resource
 import selectors
 import socket
 import tempfile
@@ -19,6 +20,7 @@ STREAMS, TOKENS = 200, 300
 APART = 0.0071  # seconds between the starts of two streams: users do not come in step
 CONTENT = b'"delta":{"content"'
 PATIENCE = 120  # seconds for all streams that are read at once
+SPARE = 200  # files that a process has open besides
 _RULES = """version: 1
 rules:
   - then: {{text: "{text}", timing: {{first_token: {first}ms, per_token: {each}ms}}}}
@@ -100,6 +102,27 @@ def rules(first: float, each: float, text: str) -> Path:
     path = Path(tempfile.mkdtemp()) / "rules.yaml"
     path.write_text(_RULES.format(text=text, first=first * 1000, each=each * 1000))
     return path
+
+
+def allow(files: int) -> None:
+    """Let this process, and the server that it starts, have so many files open."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < files:
+        raise SystemExit(f"this needs {files} open files, and {most} are allowed: ulimit -Hn")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+
+
+def unchunked(body: bytes) -> bytes:
+    """A chunked body without its framing."""
+    pieces = list[bytes]()
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size, 16)
+        if rest[length : length + 2] != b"\r\n":
+            raise ValueError("a chunk does not end where it should")
+        pieces.append(rest[:length])
+        body = rest[length + 2 :]
+    return b"".join(pieces)
 
 
 def timing(request: Callable[..., bytes]) -> Mapping[str, float]:

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,13 @@ from mockserver.core.seed import boottime
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice
+from mockserver.server.control.state import digest
 from mockserver.server.live import ADDED, Live, Namespace
 from mockserver.server.sources import compiled
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.member import SLOTS, Connect, Member
+
+MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
 log = logging.getLogger("mockserver")
 OwnAnswer = Callable[[Live, Json], Awaitable[bytes]]
@@ -41,7 +44,7 @@ class Fleet:
 
     def __init__(self, live: Live, line: RedisLine, connect: Connect, answer: OwnAnswer) -> None:
         self.live, self.line = live, line
-        self.member = Member(line, connect, partial(answer, live), lambda: live.journal.last // SLOTS)
+        self.member = Member(line, connect, partial(answer, live), lambda: (live.journal.last // SLOTS, self.digest))
         self.member.on_join = self._number_from
         self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
         self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
@@ -49,6 +52,7 @@ class Fleet:
         self._reading = asyncio.Lock()
         self.looks: Any = None  # of the control API, for questions of other servers
         self.composed: Any = None  # settings and engine that a reload is about to swap in
+        self._digest: tuple[object, str] = (None, "")  # with the engine that it is of
         line.on_back.append(self._came_back)
 
     @asynccontextmanager
@@ -59,8 +63,21 @@ class Fleet:
             yield
 
     def is_current(self, namespace: str) -> bool:
-        member = self.member
-        return boottime() < member.until and member.changed.get(namespace, 0) == self._read.get(namespace, 0)
+        member, now = self.member, boottime()
+        changed = member.changed.get(namespace, 0)
+        if changed:
+            if member.used.get(namespace, now) < now - MAX_IDLE:  # it may have expired
+                self._read[namespace] = -1
+            member.used[namespace] = now
+        return now < member.until and changed == self._read.get(namespace, 0)
+
+    @property
+    def digest(self) -> str:
+        """Differs where rules, settings or the release differ."""
+        engine = self.live.engine
+        if self._digest[0] is not engine:
+            self._digest = engine, digest(self.live)
+        return self._digest[1]
 
     @property
     def slot(self) -> int:
@@ -81,16 +98,17 @@ class Fleet:
             try:
                 await self.member.renew()
             except StateLostError:
-                if namespace in self.member.changed:
+                if namespace in self.member.changed or namespace in self._read:
                     raise
                 return
         async with self._reading:
             while self.member.changed.get(namespace, 0) != self._read.get(namespace, 0):
                 rev, content = await self.member.read(namespace)
+                self._read[namespace] = -rev  # until it was taken
                 await self._take(namespace, content or {})
                 self._read[namespace] = rev
-                if self.member.changed.get(namespace, 0) > rev and not content:  # it has expired
-                    self.member.changed[namespace] = rev
+                if not rev:
+                    self.forget(namespace)
 
     def _number_from(self, first: int) -> None:
         self.live.journal.number_from(first * SLOTS + self.member.slot, SLOTS)
@@ -130,9 +148,9 @@ class Fleet:
         """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
         if self.is_lost:
             raise StateLostError("the lease is over")
-        if not self.is_current(namespace):  # what the change goes by has changed since
-            raise ConflictError
-        read_at, before = self._read.get(namespace, 0), self.live.namespaces.get(namespace)
+        read_at, before = abs(self._read.get(namespace, 0)), self.live.namespaces.get(namespace)
+        if not (self.is_current(namespace) or (cleared and read_at == self.member.changed.get(namespace))):
+            raise ConflictError  # what the change goes by has changed since
         space = replace(before, forgotten=())
         yield space
         old, batches = set(map(id, before.rules)), self._batches.get(namespace, {})
@@ -147,25 +165,34 @@ class Fleet:
         await self.member.settled(rev)
 
     async def reset(self, namespace: str) -> None:
+        """Forget all of a namespace at all servers. Raises ConflictError."""
+        with suppress(Failure):  # what cannot be read can be reset
+            await self.catch_up(namespace)
         await self.live.forget_counted(namespace)
         async with self.change(namespace, cleared=True) as space:
             space.rules, space.choice, space.timed, space.named = (), None, True, 0
 
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace; it is read again when it is used."""
-        self._read.pop(namespace, None)
-        self._batches.pop(namespace, None)
+        for known in (self._read, self._batches, self._cleared):
+            known.pop(namespace, None)
 
     def _came_back(self, anew: bool) -> None:  # as the line calls it
         if anew:
             self._read = dict.fromkeys(self._read, -1)
 
     async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
-        """What all servers answer to a control request, by slot, and which did not."""
-        asked = list(await self.member.members() if slots is None else slots)
+        """What all servers answer to a control request, by slot, and which did not. Raises StateLostError."""
+        asked = set(await self.member.members() if slots is None else slots)
         found = await self.member.ask(question, asked)
-        answers = {slot: json.loads(text) for slot, text in sorted(found.items())}
-        return answers, sorted(set(asked) - set(answers))
+        answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}
+        left_out = {"missing": sorted(asked - set(found)), "too_large": sorted(set(found) - set(answers))}
+        return answers, {name: slots for name, slots in left_out.items() if slots}
+
+    async def ask_self(self, question: dict[str, Json]) -> "Answers":
+        """What this server answers while the state is lost."""
+        answers = {self.slot: json.loads(await self.member.answer(question))}
+        return answers, {"missing": sorted(self.member.others)} if self.member.others else {}
 
 
-Answers = tuple[dict[int, Json], list[int]]
+Answers = tuple[dict[int, Json], dict[str, list[int]]]

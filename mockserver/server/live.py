@@ -191,9 +191,6 @@ class Sharing(Protocol):
     def change(self, namespace: str) -> AbstractAsyncContextManager[Namespace]:
         """A copy of a namespace, to be changed."""
 
-    async def reset(self, namespace: str) -> None:
-        """Forget all of a namespace at all servers."""
-
     def forget(self, namespace: str) -> None:
         """Forget what was read of a namespace."""
 

@@ -6,23 +6,25 @@ What the journals say is asked of every server; each runs its own view, and the 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.responses import Response, StreamingResponse
 
 from mockserver.config.errors import MockserverError
 from mockserver.core.json import Json
+from mockserver.core.plan import Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.engine.offload import on_thread
-from mockserver.server.control import calls, copied, files, state, trials
+from mockserver.server.control import calls, copied, feed, files, state, trials
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, json_response, number
 from mockserver.server.fleet import ConflictError, Fleet
 from mockserver.server.live import ALL, Live, compose
 from mockserver.state.redis.member import SLOTS
 
+Made = TypeVar("Made")
 _TRIES = 20  # of a change that others come before
 
 
@@ -31,53 +33,79 @@ async def shared(asked: ControlRequest, view: View) -> Response:
     fleet = asked.live.fleet
     assert isinstance(fleet, Fleet)  # noqa: S101  # the caller has looked
     try:
+        if view is state.health:
+            return await view(asked)
+        if view is state.ready:
+            return await _ready(asked, fleet)
+        if view in READS:
+            return await _answered(asked, view, fleet)
         if view in MERGES or view is state.metrics:
             return await _gathered(asked, view, fleet)
         if (slot := _slot(asked, view)) is not None:
             return await _elsewhere(asked, view, fleet, slot)
-        if view is state.ready:
-            return await _ready(asked, fleet)
         if view is files.put:
             raise RefusedError(409, "servers that share a state write no files; change them everywhere, then reload")
         if view is state.reload_files:
             return await _reloaded(asked, fleet)
-        for _ in range(_TRIES):
-            try:
-                if view is state.reset and asked.namespace == ALL:
-                    return await _reset(asked, fleet)
-                if asked.namespace != ALL:
-                    await fleet.catch_up(asked.namespace)
-                response = await view(asked)
-                return await _shown(asked, fleet) if view is state.put else response
-            except ConflictError:
-                continue
+        if view is state.reset:
+            return await _reset(asked, fleet)
+        response = await _retried(partial(_changed, asked, view, fleet))
+        return await _shown(asked, fleet) if view is state.put else response
     except StateLostError as error:
         raise RefusedError(503, f"state lost: {error}; nothing was changed") from error
+
+
+async def _retried(change: Callable[[], Awaitable[Made]]) -> Made:
+    for _ in range(_TRIES):
+        with suppress(ConflictError):
+            return await change()
     raise RefusedError(409, "others change this namespace all the time; nothing was changed")
+
+
+async def _changed(asked: ControlRequest, view: View, fleet: Fleet) -> Response:
+    try:
+        if asked.namespace != ALL:
+            await fleet.catch_up(asked.namespace)
+    except Failure as failure:
+        raise RefusedError(
+            409, f"{failure} Reset the namespace, or ask a server of the release that wrote them"
+        ) from failure
+    return await view(asked)
+
+
+async def _answered(asked: ControlRequest, view: View, fleet: Fleet) -> Response:
+    """The answer of this server; what it cannot read now is as it was known before."""
+    for name in asked.namespaces:
+        with suppress(StateLostError, Failure):
+            await fleet.catch_up(name)
+    return await view(asked)
 
 
 async def _gathered(asked: ControlRequest, view: View, fleet: Fleet) -> Response:
     question = _question(asked, view)
-    if "since" in asked.query:
-        since = asked.number("since") or 0
-        found, _ = await fleet.ask({"at": since}, [since % SLOTS])
-        question["since_at"] = found.get(since % SLOTS)
-    answers, missing = await fleet.ask(question)
+    try:
+        if "since" in asked.query:
+            since = asked.number("since") or 0
+            found, _ = await fleet.ask({"at": since}, [since % SLOTS])
+            question["since_at"] = found.get(since % SLOTS)
+        answers, left_out = await fleet.ask(question)
+    except StateLostError:
+        if view is calls.forget:
+            raise
+        answers, left_out = await fleet.ask_self(question)
     for answer in answers.values():
         if answer["status"] >= 400:
             return _response(answer)
     contents = {slot: answer["body"] for slot, answer in answers.items() if answer["status"] == 200}
-    own = fleet.member.slot
-    ordered = sorted(contents, key=lambda slot: (slot != own, slot))
+    ordered = sorted(contents, key=lambda slot: (slot != fleet.slot, slot))
     if not ordered:
         raise StateLostError("no server has answered")
     if view is state.metrics:
         text = _metrics([contents[slot].encode("latin-1").decode() for slot in ordered])
-        return Response(text, media_type=answers[ordered[0]]["type"])
+        remarks = "".join(f"# {name}: {_listed(slots)}\n" for name, slots in left_out.items())
+        return Response(remarks + text, media_type=answers[ordered[0]]["type"])
     read = lambda: MERGES[view]([json.loads(contents[slot].encode("latin-1")) for slot in ordered], asked)  # noqa: E731
-    merged = await on_thread(read)
-    if missing:
-        merged["missing"] = missing
+    merged = {**await on_thread(read), **left_out}
     if asked.switch("compact"):
         return Response(json.dumps(merged, separators=(",", ":")) + "\n", media_type="application/json")
     return json_response(merged)
@@ -103,7 +131,7 @@ async def own_answer(live: Live, question: Mapping[str, Any]) -> bytes:
     if view is state.metrics and question["group"] != live.made_token:
         return b'{"status":204,"type":null,"body":""}'
     if "since" in query:
-        at = question["since_at"]
+        at = question.get("since_at")
         since = 0 if at is None else max((row.seq for row in live.journal if row.at <= at), default=0)
         query["since"] = str(since)
     assert isinstance(live.fleet, Fleet)  # noqa: S101  # who has asked is one of it
@@ -120,10 +148,7 @@ async def own_answer(live: Live, question: Mapping[str, Any]) -> bytes:
         looks,
     )
     try:
-        for name in asked.namespaces:
-            with suppress(StateLostError):  # what is known here is told all the same
-                await live.fleet.catch_up(name)
-        response = await view(asked)
+        response = await _answered(asked, view, live.fleet)
     except RefusedError as refused:
         response = refused.response
     text = (await _whole(response)).decode("latin-1")
@@ -151,9 +176,12 @@ def _slot(asked: ControlRequest, view: View) -> int | None:
 
 async def _elsewhere(asked: ControlRequest, view: View, fleet: Fleet, slot: int) -> Response:
     """The answer of one server; if that is gone, of this one, which has no such call."""
-    answers, _ = await fleet.ask(_question(asked, view), [slot] if slot in await fleet.member.members() else [])
+    if slot == fleet.slot or slot not in await fleet.member.members():
+        return await _answered(asked, view, fleet)
+    answers, left_out = await fleet.ask(_question(asked, view), [slot])
     if slot not in answers:
-        return await view(asked)
+        why = "is too large to be passed on" if "too_large" in left_out else "did not come"
+        raise RefusedError(503, f"the answer of server {slot}, which has this call, {why}")
     return _response(answers[slot])
 
 
@@ -168,45 +196,41 @@ async def _ready(asked: ControlRequest, fleet: Fleet) -> Response:
     if asked.live.lost:
         return json_response(content)
     with suppress(StateLostError):
-        content = {**content, "worker": fleet.slot, "workers": len(await fleet.member.members())}
+        members, others = len(await fleet.member.members()), fleet.member.others
+        differ = {"differ": sorted(slot for slot in others if others[slot])} if any(others.values()) else {}
+        content = {**content, "worker": fleet.slot, "workers": members, "digest": fleet.digest, **differ}
     return json_response(content)
 
 
 async def _shown(asked: ControlRequest, fleet: Fleet) -> Response:
     """The state of one namespace, with the calls and hits of all servers."""
     content = json.loads(bytes((await _gathered(asked, state.shown, fleet)).body))
-    missing = {"missing": content["missing"]} if "missing" in content else {}
-    return json_response({**content["namespaces"][0], **missing})
+    (space,) = content.pop("namespaces")
+    return json_response({**space, **content})
 
 
 async def _reset(asked: ControlRequest, fleet: Fleet) -> Response:
-    """Reset every namespace that a server or the state knows."""
-    known, _ = await fleet.ask({"names": True})
-    names = {*asked.namespaces, *fleet.member.changed, *await fleet.member.stored()}.union(*known.values())
-    await asyncio.gather(*(_reset_one(name, fleet) for name in names))
+    """Reset one namespace, or every one that a server or the state knows."""
+    names = set(asked.namespaces)
+    if asked.namespace == ALL:
+        known, _ = await fleet.ask({"names": True})
+        names.update(fleet.member.changed, await fleet.member.stored(), *known.values())
+    await asyncio.gather(*(_retried(partial(fleet.reset, name)) for name in names))
     return json_response({"reset": sorted(names)})
-
-
-async def _reset_one(name: str, fleet: Fleet) -> None:
-    for _ in range(_TRIES):
-        with suppress(ConflictError):
-            await fleet.catch_up(name)
-            await fleet.reset(name)
-            return
 
 
 async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
     """All servers read their files again, and if all can, all swap them in."""
-    answers, missing = await fleet.ask({"reload": "compose"})
-    if missing:
-        raise RefusedError(503, f"not reloaded, the rules before still hold: no answer of {_listed(missing)}")
+    answers, left_out = await fleet.ask({"reload": "compose"})
+    for slots in left_out.values():
+        raise RefusedError(503, f"not reloaded, the rules before still hold: no answer of {_listed(slots)}")
     for slot, mistakes in answers.items():
         if mistakes:
             words = f"not reloaded, the rules before still hold: {mistakes[0]} (server {slot})"
             return json_response({"error": words, "mistakes": mistakes}, 400)
-    answers, missing = await fleet.ask({"reload": "swap", "number": await fleet.member.count_reload()})
-    told: dict[str, Json] = answers.get(fleet.member.slot) or next(iter(answers.values()), {})
-    return json_response({**told, **({"missing": missing} if missing else {})})
+    answers, left_out = await fleet.ask({"reload": "swap", "number": await fleet.member.count_reload()})
+    told: dict[str, Json] = answers.get(fleet.slot) or next(iter(answers.values()), {})
+    return json_response({**told, **left_out})
 
 
 async def _reload_step(live: Live, question: Mapping[str, Any]) -> Json:
@@ -290,5 +314,6 @@ MERGES: Mapping[View, Callable[[Sequence[Any], ControlRequest], dict[str, Json]]
     state.shown: _states,
     state.show_cassette: _cassette,
 }
+READS = (feed.feed, state.list_episodes)  # of what this server has itself
 OF_CALLS = (calls.one, copied.body, copied.copied, trials.again)
 _VIEWS = {f"{view.__module__}.{view.__name__}": view for view in (*MERGES, *OF_CALLS, calls.explain, state.metrics)}

@@ -3,10 +3,12 @@
 No label of a metric holds text of a request, so that clients cannot fill the memory with names.
 """
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
 
@@ -22,7 +24,7 @@ from mockserver.config.settings import Settings
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.core.protocols import START, STATE
+from mockserver.core.protocols import START, STATE, StateLostError
 from mockserver.core.text import truncate
 from mockserver.dialects import client_configs
 from mockserver.engine.counters import ATTEMPT, TIMES, counters_of_rule
@@ -31,7 +33,7 @@ from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
 from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.live import ADDED, ALL, Namespace, reload
+from mockserver.server.live import ADDED, ALL, Live, Namespace, reload
 from mockserver.server.routes import bare
 from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
@@ -87,6 +89,14 @@ def _settings(settings: Settings) -> dict[str, Json]:
     return found
 
 
+def digest(live: Live) -> str:
+    """Differs where rules, settings or the release differ, but for settings that each machine may have its own of."""
+    settings = {name: value for name, value in _settings(live.settings).items() if name not in _OF_A_MACHINE}
+    content = [__version__, settings, [rule.spec for rule in live.engine.rules]]
+    return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
+
+
+_OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
     *("strict", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
@@ -121,7 +131,7 @@ async def timing(asked: ControlRequest) -> Response:
 async def reset(asked: ControlRequest) -> Response:
     names = asked.namespaces
     for name in names:
-        await (asked.live.forget if asked.live.fleet is None else asked.live.fleet.reset)(name)
+        await asked.live.forget(name)
     return json_response({"reset": list(names)})
 
 
@@ -144,24 +154,29 @@ async def _in_use(asked: ControlRequest) -> str:
 
 async def _of(name: str, asked: ControlRequest) -> dict[str, Json]:
     live, space = asked.live, asked.live.namespaces.get(name)
-    entries = await live.counters.entries(name)
     rows = live.journal.rows(name)
-    times, attempts = [
-        {key.removeprefix(kind): int(value) for key, value in entries.items() if key.startswith(kind)}
-        for kind in (TIMES, ATTEMPT)
-    ]
     return {
         "namespace": name,
-        "state": entries.get(STATE, START),
-        "times": times,
-        "attempts": attempts,
+        **await _counted(name, live),
         "hits": dict(live.journal.hits(name)),
         "rules_added": len(space.rules),
         "timing": space.timed,
         "calls": len(rows),
         "open": sum(not row.ended for row in rows),
-        "stored_answers": await live.engine.memory.shelf.count(name),
     }
+
+
+async def _counted(name: str, live: Live) -> dict[str, Json]:
+    """What may be shared with other servers: null while that is out of reach."""
+    try:
+        entries, stored = await live.counters.entries(name), await live.engine.memory.shelf.count(name)
+    except StateLostError:
+        return dict.fromkeys(("state", "times", "attempts", "stored_answers"))
+    times, attempts = [
+        {key.removeprefix(kind): int(value) for key, value in entries.items() if key.startswith(kind)}
+        for kind in (TIMES, ATTEMPT)
+    ]
+    return {"state": entries.get(STATE, START), "times": times, "attempts": attempts, "stored_answers": stored}
 
 
 async def show_cassette(asked: ControlRequest) -> Response:

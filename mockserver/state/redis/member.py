@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 from mockserver.core.json import Json
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import boottime, token
+from mockserver.state.in_memory import MAX_NAMESPACES
 from mockserver.state.redis.line import RedisLine, script
 
 LEASE, RENEWAL = 2.0, 0.5  # seconds
-MAX_ANSWER = 16_000_000  # bytes of the answer to a question
+MAX_ANSWER = 16_000_000  # bytes of the answer to a question of another
 SLOTS = 1000  # a call's number ends with the slot of its server
-_SAVED = 100_000  # numbers that may have been used since the last renewal
 _ALL = 1 << 53  # more than any rev
-_DAY = 86_400  # seconds
 
-RENEW, CHANGE, BEHIND = script("renew"), script("change"), script("behind")
+RENEW, CHANGE, BEHIND, LEAVE = map(script, ("renew", "change", "behind", "leave"))
+_GLOBAL = ("fleet", "slots", "numbers", "rev", "changed", "acks", "reloads", "files", "schema", "epoch")
 
 log = logging.getLogger("mockserver")
 Answer = Callable[[Json], Awaitable[bytes]]
@@ -37,17 +37,20 @@ Connect = Callable[[], "Connection"]
 class Member:
     """One of the servers that share a state, which has a slot of its own while its lease lasts."""
 
-    def __init__(self, line: RedisLine, connect: Connect, answer: Answer, last_number: Callable[[], int]) -> None:
+    def __init__(self, line: RedisLine, connect: Connect, answer: Answer, says: Callable[[], tuple[int, str]]) -> None:
+        """`says`: the number of the last call, and a digest of the files."""
         self._connect, self.line, self.slot, self.rev = connect, line, -1, 0
         self.until = 0.0  # when the lease ends, by `boottime`
         self.changed: dict[str, int] = {}  # by namespace, the rev of the latest change
+        self.used: dict[str, float] = {}  # by namespace that has changed, when it was used last, by `boottime`
+        self.others: dict[int, int] = {}  # by slot, how many renewals in a row another member has had other files
         self.on_join: Callable[[int], None] = lambda first: None  # `first`: the first number of the slot
         self.reloads: int | None = None  # how often all have read their files again
         self.tasks = set[asyncio.Future[None]]()
-        self._answer, self._last_number, self._token = answer, last_number, token()
+        self.answer, self._says, self._token = answer, says, token()
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{line.prefix}:{connect().db}:news"  # channels know no databases
-        self._failed = -math.inf  # when a renewal failed last
+        self._failed = self._renewed_at = -math.inf  # when a renewal failed last, and when one did not
         line.on_back.append(self._came_back)
 
     async def renew(self) -> None:
@@ -59,41 +62,47 @@ class Member:
         await asyncio.shield(self._renewing)
 
     async def _renew(self) -> None:
-        before, known = boottime(), self.rev
-        keys = [self._key(name) for name in ("fleet", "slots", "numbers", "rev", "changed", "acks", "reloads")]
+        before, known, (last, files) = boottime(), self.rev, self._says()
+        used = [self.line.key("own", name) for name, at in self.used.items() if at >= self._renewed_at]
+        keys = [*map(self._key, _GLOBAL), *used]
+        words = self.slot, self._token, int(LEASE * 1000), known, last, files, self.line.epoch
         try:
-            reply = await self.line.run(
-                RENEW, keys, self.slot, self._token, int(LEASE * 1000), known, self._last_number()
-            )
+            reply = await self.line.run(RENEW, keys, *words)
         except StateLostError:
             self._failed = boottime()
             raise
-        slot, joined, last, reloads, rev, changed = reply
+        self.slot, number, reloads, rev, changed, slots, digests = reply
+        self._note_others(slots, digests, files)
+        if number >= 0:
+            self.on_join(number)
         if rev < known:  # a failover lost the latest changes
             self.line.start_over()
-            self.slot = slot
             await self._renew()
             return
-        if joined:
-            self.slot = slot
-            self.on_join((last // _SAVED + 1) * _SAVED if last else 0)
         if rev > self.rev:
             pairs = iter(changed)
             self.changed = {name.decode(): int(at) for name, at in zip(pairs, pairs, strict=True)}
+            self.used = {name: at for name, at in self.used.items() if name in self.changed}
             self.rev = rev
-        if joined or rev > known:
+        if number >= 0 or rev > known:
             self._acknowledge()
         if self.reloads is None:
             self.reloads = reloads
         elif reloads != self.reloads:  # of which nobody could tell this member
             self.reloads = reloads
-            if await self._answer({"reload": "compose"}) == b"[]":
-                await self._answer({"reload": "swap", "number": reloads})
-        self.until = before + LEASE
+            if await self.answer({"reload": "compose"}) == b"[]":
+                await self.answer({"reload": "swap", "number": reloads})
+        self.until, self._renewed_at = before + LEASE, before
+
+    def _note_others(self, slots: Iterable[bytes], files: Iterable[bytes], own: str) -> None:
+        other = {int(slot): digest != own.encode() for slot, digest in zip(slots, files, strict=True)}
+        self.others = {slot: it * (self.others.get(slot, 0) + 1) for slot, it in other.items() if slot != self.slot}
+        for slot in [slot for slot, times in self.others.items() if times == 2]:  # it is not about to read them again
+            log.warning("server %d has other rules, settings or another release: answers may differ", slot)
 
     def _came_back(self, anew: bool) -> None:  # as the line calls it
         if anew:
-            self.until, self.rev, self.changed, self.slot = 0.0, 0, {}, -1
+            self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}
 
     def _acknowledge(self) -> None:
         self.line.send("HSET", self._key("acks"), self.slot, self.rev)
@@ -113,7 +122,7 @@ class Member:
             await asyncio.wait(tasks)
             self.until = 0.0
             with suppress(StateLostError):
-                await self.line.send("ZREM", self._key("fleet"), self.slot)
+                await self.line.run(LEAVE, [self._key("fleet"), self._key("slots")], self.slot, self._token)
 
     async def _keep(self) -> None:
         while True:
@@ -143,7 +152,7 @@ class Member:
             self._start(self._reply(json.loads(message)))
             return
         rev, _, namespace = message.partition(b" ")
-        if int(rev) == self.rev + 1:
+        if int(rev) == self.rev + 1 and boottime() < self.until:  # else its slot may be another's
             self.rev = self.changed[namespace.decode()] = int(rev)
             self._acknowledge()
         elif int(rev) > self.rev:
@@ -162,20 +171,21 @@ class Member:
 
     async def read(self, namespace: str) -> tuple[int, Json]:
         """Return the rev at which a namespace changed last, and what it has of its own."""
-        key = self.line.key("own", namespace)
-        self.line.send("EXPIRE", key, _DAY)
-        rev, content = await self.line.send("HMGET", key, "rev", "content")
+        before = self.changed.get(namespace, 0)
+        rev, content = await self.line.send("HMGET", self.line.key("own", namespace), "rev", "content")
         found = int(rev or 0)
         if found > self.changed.get(namespace, 0):
             self.changed[namespace] = found
+        elif not found and self.changed.get(namespace) == before:  # it has expired
+            del self.changed[namespace]
         return found, json.loads(content) if content else None
 
     async def change(self, namespace: str, read_at: int, content: Json, forgotten: Iterable[str] = ()) -> int:
         """Change what a namespace has of its own; return the rev, or 0 if it has changed since it was read."""
         counters = [self.line.key(name, namespace) for name in "cmn"]
         keys = [self.line.key("own", namespace), *counters, self._key("rev"), self._key("changed")]
-        text, channel = json.dumps(content), self._channel
-        rev: int = await self.line.run(CHANGE, keys, namespace, read_at, text, channel, *forgotten)
+        words = namespace, read_at, json.dumps(content), self._channel, self.line.prefix, MAX_NAMESPACES
+        rev: int = await self.line.run(CHANGE, keys, *words, *forgotten)
         return rev
 
     async def settled(self, rev: int) -> None:
@@ -208,28 +218,33 @@ class Member:
         """Return the slots of all members with a lease."""
         return await self._behind(_ALL)
 
-    async def ask(self, question: dict[str, Json], slots: Iterable[int]) -> dict[int, bytes]:
-        """Return what members answer to a question within two seconds, by slot."""
-        waiting, answers, delay = set(slots), dict[int, bytes](), 0.0005
+    async def ask(self, question: dict[str, Json], slots: Collection[int]) -> dict[int, bytes]:
+        """Return what members answer to a question within two seconds, by slot; nothing if it is too large."""
+        waiting, answers, delay = set(slots) - {self.slot}, dict[int, bytes](), 0.0005
         key = f"{self.line.prefix}:answers:{token()}"
         text = json.dumps({"reply": key, "slots": sorted(waiting), **question})
-        await self.line.send("PUBLISH", self._channel, text)
         end = boottime() + LEASE
-        while waiting and boottime() < end:
+        if waiting:
+            await self.line.send("PUBLISH", self._channel, text)
+        if self.slot in slots:
+            answers[self.slot] = await self.answer(question)
+        while waiting:
             for found in await self.line.send("LPOP", key, SLOTS) or ():
                 slot, _, answer = found.partition(b" ")
                 waiting.discard(int(slot))
                 answers[int(slot)] = answer
+            if boottime() > end:
+                break
             await asyncio.sleep(delay if waiting else 0)
             delay = min(2 * delay, 0.02)
         return answers
 
     async def _reply(self, question: dict[str, Json]) -> None:
         if self.slot in question["slots"]:
-            answer = await self._answer(question)
-            if len(answer) <= MAX_ANSWER:
-                self.line.send("RPUSH", question["reply"], b"%d %b" % (self.slot, answer))
-                self.line.send("EXPIRE", question["reply"], 30)
+            answer = await self.answer(question)
+            fits = len(answer) <= MAX_ANSWER
+            self.line.send("RPUSH", question["reply"], b"%d %b" % (self.slot, answer if fits else b""))
+            self.line.send("EXPIRE", question["reply"], 30)
 
     def _key(self, name: str) -> str:
         return f"{self.line.prefix}:{name}"

@@ -150,9 +150,17 @@ class RedisLine:
         return replies
 
     async def _reopen(self) -> None:
-        """Look whether this is still the state that was there before. Raises StateLostError."""
-        keys = (f"{self.prefix}:schema", f"{self.prefix}:epoch")
-        (found,) = await self._exchanged([("EVAL", JOIN.text, len(keys), *keys, SCHEMA, token())])
+        self._check(*await self._exchanged([self._join]))
+
+    async def check(self) -> None:
+        """Look whether this is still the state that was there before, and start over if not. Raises StateLostError."""
+        self._check(await self.send(*self._join))
+
+    @property
+    def _join(self) -> tuple[Argument, ...]:
+        return "EVAL", JOIN.text, 2, f"{self.prefix}:schema", f"{self.prefix}:epoch", SCHEMA, token()
+
+    def _check(self, found: Any) -> None:
         if isinstance(found, Exception):
             raise found
         schema, epoch = found

@@ -71,6 +71,10 @@ class Member:
         except StateLostError:
             self._failed = boottime()
             raise
+        if not reply:
+            await self.line.check()
+            await self._renew()
+            return
         self.slot, number, reloads, rev, changed, slots, digests = reply
         self._note_others(slots, digests, files)
         if number >= 0:

@@ -2,8 +2,8 @@
 -- KEYS: fleet, slots, numbers, rev, changed, acks, reloads, files, schema, epoch; what namespaces in use have of their own.
 -- ARGV: slot (-1: none), token, lease in ms, known rev, last number, files, epoch.
 -- Returns: the slot; if it is new, the number before its first one, else -1; reloads; rev; if that is not the known one,
--- what changed when; all slots, each with its files.
-if redis.call('GET', KEYS[10]) ~= ARGV[7] then return redis.error_reply('another state is there') end
+-- what changed when; all slots, each with its files. Nothing, if the epoch is another.
+if redis.call('GET', KEYS[10]) ~= ARGV[7] then return {} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. now)

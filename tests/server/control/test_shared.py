@@ -2,20 +2,24 @@
 
 import http.client
 import json
+import logging
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from itertools import cycle
 from pathlib import Path
-from time import monotonic
+from random import Random
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
+from mockserver.server import fleet
 from mockserver.server.live import start
 from mockserver.server.run import Running
 from mockserver.server.shared_state import share
 from mockserver.server.sources import Sources
+from mockserver.state.redis import member
 from mockserver.state.redis.member import Member
 from tests.kit.control import ControlledServer
 from tests.kit.local import Answered
@@ -98,12 +102,20 @@ def server(tmp_path: Path, shared: RedisServer, request: pytest.FixtureRequest) 
     file.write_text(sys.modules[request.function.__module__].RULES)
     settings = {"max_body": "10KB"} if request.function.__module__.endswith("test_control") else {}
     with ExitStack() as stack:
-        servers = list[Running]()
-        for _ in range(2):
-            live = start(Sources((file,), {"port": 0, "state": shared.url, "reload": False, **settings}, {}))
-            share(live)
-            servers.append(stack.enter_context(Running(live)))
+        servers = [stack.enter_context(sharing(file, shared, **settings)) for _ in range(2)]
         yield ControlledServer(InTurn(*servers), servers[0].live)  # type: ignore[arg-type]  # asked like an App
+
+
+@contextmanager
+def sharing(file: Path, shared: RedisServer, **settings: Any) -> Iterator[Running]:
+    live = start(Sources((file,), {"port": 0, "state": shared.url, "reload": False, **settings}, {}))
+    share(live)
+    with Running(live) as running:
+        yield running
+
+
+def alone(running: Running) -> ControlledServer:
+    return ControlledServer(InTurn(running), running.live)  # type: ignore[arg-type]  # asked like an App
 
 
 def test_calls_of_both_are_listed_and_found(server: ControlledServer) -> None:
@@ -209,3 +221,169 @@ def test_what_a_failover_lost_starts_over(server: ControlledServer, shared: Redi
     server.post("rules?namespace=other", {"name": "d", "then": {"text": "d"}})
     assert [server.chat("x").source for _ in range(2)] == ["generated"] * 2
     assert [server.chat("x", namespace="other").source for _ in range(2)] == ["rule api d"] * 2
+
+
+def ttl(shared: RedisServer, key: str) -> int:
+    return int(shared.command("TTL", key))
+
+
+def test_what_is_used_stays_and_what_nobody_uses_expires(
+    server: ControlledServer, shared: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("used", "idle"):
+        server.post(f"rules?namespace={name}", {"name": "mine", "then": {"text": "a"}})
+        assert [server.chat("x", namespace=name).source for _ in range(2)] == ["rule api mine"] * 2
+    sleep(1.1)  # until both servers have told that they used them
+    for name in ("used", "idle"):
+        shared.command("EXPIRE", f"mockserver:own:{name}", "2")
+    server.chat("x", namespace="used")
+    until(lambda: ttl(shared, "mockserver:own:used") > 80_000)
+    until(lambda: ttl(shared, "mockserver:own:idle") < 0)
+    with sharing(tmp_path / "rules.yaml", shared) as newcomer:
+        assert [alone(newcomer).chat("x", namespace=name).source for name in ("used", "idle")] == [
+            "rule api mine",
+            "generated",
+        ]
+    monkeypatch.setattr(fleet, "MAX_IDLE", 0.01)
+    sleep(0.02)
+    assert [server.chat("x", namespace="idle").source for _ in range(2)] == ["generated"] * 2
+    assert [server.chat("x", namespace="used").source for _ in range(2)] == ["rule api mine"] * 2
+
+
+def test_of_too_many_namespaces_those_that_were_used_longest_ago_are_forgotten(
+    server: ControlledServer, shared: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(member, "MAX_NAMESPACES", 10)
+    for name in "abcdefghij":
+        server.post(f"rules?namespace={name}", {"name": "p", "then": {"text": "a"}})
+        sleep(0.002)  # so that no two were used at the same time
+    assert [server.chat("x", namespace="a").source for _ in range(2)] == ["rule api p"] * 2
+    sleep(1.1)  # until both servers have told it
+    server.post("rules?namespace=k", {"name": "p", "then": {"text": "a"}})
+    assert [server.chat("x", namespace=name).source for name in "aabbcc"] == [
+        *(["rule api p"] * 2),
+        *(["generated"] * 2),
+        *(["rule api p"] * 2),
+    ]
+    drawn, pushed = Random(1), dict[str, str]()
+    for number in range(60):
+        name = f"n{drawn.randrange(15)}"
+        rule = {"name": f"p{number}", "times": 999, "then": {"text": "a"}}
+        server.post(f"rules?namespace={name}", rule)
+        pushed[name] = f"rule api p{number}"
+        known = {key.decode() for key in shared.command("HKEYS", "mockserver:changed")}  # type: ignore[attr-defined]
+        assert len(known) <= 10
+        for other in drawn.sample(sorted(pushed), min(4, len(pushed))):
+            wanted = pushed[other] if other in known else "generated"
+            assert [server.chat("x", namespace=other).source for _ in range(2)] == [wanted] * 2
+            if other not in known:
+                assert shared.command("KEYS", f"mockserver:?:{other}") == []
+
+
+def test_an_answer_that_is_too_large_is_named(server: ControlledServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [server.post("explain", {"call": each["call"]})["call"] for each in two_calls(server)]
+    monkeypatch.setattr(member, "MAX_ANSWER", 1000)
+    told = [server.get("calls?bodies=true") for _ in range(2)]
+    assert sorted((call["call"] % 1000, each["too_large"]) for each in told for call in each["calls"]) == [
+        (0, [1]),
+        (1, [0]),
+    ]
+    for _ in range(2):  # each once at the server that has it
+        found = [server.api(f"calls/{number}", method="GET") for number in (*numbers, *numbers[1:], *numbers[:1])]
+        assert sorted(each.status for each in found) == [200, 200, 503, 503]
+    refused = next(each for each in found if each.status == 503)
+    assert refused.json["error"].endswith("which has this call, is too large to be passed on")
+
+
+def two_calls(server: ControlledServer) -> list[Any]:
+    for _ in range(2):
+        server.chat("a" * 1000)
+    calls = server.calls("?compact=true")
+    assert len(calls) == 2
+    return calls
+
+
+def test_reads_go_on_without_a_state(tmp_path: Path, start_redis: Callable[..., RedisServer]) -> None:
+    redis, file = start_redis(), tmp_path / "rules.yaml"
+    file.write_text(RULES)
+    with sharing(file, redis) as one, sharing(file, redis) as two:
+        server = ControlledServer(InTurn(one, two), one.live)  # type: ignore[arg-type]  # asked like an App
+        server.post("rules", {"name": "mine", "then": {"text": "a"}})
+        numbers = [call["call"] for call in two_calls(server)]
+        until(lambda: all(fleet.member.others for fleet in (one.live.fleet, two.live.fleet)))  # type: ignore[union-attr]
+        redis.kill()
+        until(lambda: server.chat("x").status == server.chat("x").status == 503)
+        told = [server.get("calls") for _ in range(2)]
+        assert {(call["call"] % 1000, *each["missing"]) for each in told for call in each["calls"]} == {(0, 1), (1, 0)}
+        for _ in range(2):
+            told = server.get("state")
+            (space,) = told["namespaces"]
+            assert (len(told["missing"]), space["calls"] >= 2, space["hits"]["rule api mine"] >= 1) == (1, True, True)
+            assert [space[name] for name in ("state", "times", "attempts", "stored_answers")] == [None] * 4
+            assert [rule["hits"] >= 1 for rule in server.get("rules")["rules"]] == [True]
+            page = server.app.ask("/__mockserver__/metrics", method="GET").body.decode()
+            assert page.startswith("# missing: server ")
+        bodies = [server.api(f"calls/{number}/body", method="GET").status for number in (*numbers, *numbers[::-1])]
+        assert sorted(bodies) == [200, 200, 503, 503]
+        assert [server.get("health") for _ in range(2)] == [{"status": "ok"}] * 2
+        for method, path in (("DELETE", "calls"), ("POST", "reset"), ("POST", "reload")):
+            for _ in range(2):
+                refused = server.api(path, {}, method=method, headers={"x-mockserver-control": "1"})
+                assert (refused.status, refused.json["error"][:12]) == (503, "state lost: ")
+
+
+def test_what_another_release_added_is_refused_until_it_is_reset(server: ControlledServer, shared: RedisServer) -> None:
+    server.post("rules", {"name": "mine", "then": {"text": "a"}})
+    assert server.chat("x").source == "rule api mine"
+    strange = {"rules": [[2, {"name": "new", "then": {"text": "a", "hologram": True}}]]}
+    for command in (
+        ("INCR", "mockserver:rev"),
+        ("HSET", "mockserver:changed", "default", "2"),
+        ("HSET", "mockserver:own:default", "rev", "2", "content", json.dumps(strange)),
+    ):
+        shared.command(*command)
+    until(lambda: {server.chat("x").status for _ in range(2)} == {500})
+    for _ in range(2):
+        refused = server.api("rules", {"name": "other", "then": {"text": "b"}})
+        assert (refused.status, "cannot be read here" in refused.json["error"]) == (409, True)
+        assert "missing" not in server.get("state")
+        assert server.api("explain", {"messages": []}).status == 409
+    assert server.post("reset") == {"reset": ["default"]}
+    assert [server.chat("x").source for _ in range(2)] == ["generated"] * 2
+
+
+def test_a_state_that_is_emptied_meanwhile_begins_anew(
+    server: ControlledServer, shared: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    numbers = {call["call"] for call in two_calls(server)}
+    with caplog.at_level(logging.WARNING, "mockserver"):
+        shared.command("FLUSHALL")
+        until(lambda: sum("everything starts over" in each.message for each in caplog.records) == 2)
+    until(lambda: {server.chat("x").status for _ in range(4)} == {200})
+    server.post("rules", {"name": "mine", "then": {"text": "a"}})
+    assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2
+    later = [call["call"] for call in server.calls("?compact=true")]
+    assert len(set(later)) == len(later) > len(numbers)
+
+
+def test_servers_with_other_files_are_named(
+    tmp_path: Path, shared: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, text in (("a", "a"), ("b", "a"), ("c", "c")):
+        (tmp_path / f"{name}.yaml").write_text(f"rules: [{{then: {{text: {text}}}}}]")
+    with ExitStack() as stack, caplog.at_level(logging.WARNING, "mockserver"):
+        one, two = [stack.enter_context(sharing(tmp_path / f"{name}.yaml", shared)) for name in "ab"]
+        sleep(1.1)
+        same = [alone(each).get("ready") for each in (one, two)]
+        assert same[0]["digest"] == same[1]["digest"]
+        assert "differ" not in {**same[0], **same[1]}
+        three = stack.enter_context(sharing(tmp_path / "c.yaml", shared))
+        until(lambda: [alone(each).get("ready").get("differ") for each in (one, two, three)] == [[2], [2], [0, 1]])
+        assert alone(three).get("ready")["digest"] != same[0]["digest"]
+        until(lambda: len(caplog.records) == 4)
+        (tmp_path / "c.yaml").write_text((tmp_path / "a.yaml").read_text())
+        alone(one).post("reload")
+        until(lambda: not any("differ" in alone(each).get("ready") for each in (one, two, three)))
+    assert {each.message for each in caplog.records} == {
+        f"server {slot} has other rules, settings or another release: answers may differ" for slot in range(3)
+    }

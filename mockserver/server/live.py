@@ -4,18 +4,22 @@ A namespace has rules and a cassette of its own in front of what the files say. 
 go by its name in places of their own; `Namespaces.evicted` names those that must be forgotten there.
 """
 
+import json
 import logging
 from asyncio import Lock, Semaphore
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
+from pydantic import BaseModel
 
+from mockserver import __version__
 from mockserver.config.errors import Mistake, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
@@ -398,6 +402,34 @@ def _model(setting: ModelSetting) -> Model:
 _EVERY = 500  # milliseconds after which cassettes are looked at
 
 log = logging.getLogger("mockserver")
+
+
+def shown_settings(settings: Settings) -> dict[str, Json]:
+    """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
+    usual, found = Settings(), dict[str, Json]()
+    for name in _SHOWN_SETTINGS:
+        value = getattr(settings, name)
+        if value != getattr(usual, name):
+            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else to_builtins(value)
+    if settings.keys is not None:
+        found["keys"] = len(settings.keys)
+    return found
+
+
+def digest(live: Live) -> str:
+    """Differs where rules, settings or the release differ, but for settings that each machine may have its own of."""
+    settings = {name: value for name, value in shown_settings(live.settings).items() if name not in _OF_A_MACHINE}
+    content = [__version__, settings, [rule.spec for rule in live.engine.rules]]
+    return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
+
+
+_OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
+_SHOWN_SETTINGS = (
+    *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
+    *("strict", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
+    *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
+    *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
+)
 
 # Settings that a running server cannot change.
 AT_START = (

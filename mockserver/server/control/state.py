@@ -3,24 +3,19 @@
 No label of a metric holds text of a request, so that clients cannot fill the memory with names.
 """
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
 
-from msgspec import to_builtins
 from msgspec.structs import replace
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from mockserver import __version__
 from mockserver.cassettes.match import EpisodeIndex, IndexedEpisode
 from mockserver.config.errors import CassetteError, Mistake, MockserverError, SourceLocation
-from mockserver.config.settings import Settings
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
@@ -33,7 +28,7 @@ from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
 from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
-from mockserver.server.live import ADDED, ALL, Live, Namespace, reload
+from mockserver.server.live import ADDED, ALL, Live, Namespace, reload, shown_settings
 from mockserver.server.routes import bare
 from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
@@ -70,39 +65,11 @@ def _inside(asked: ControlRequest) -> dict[str, Json]:
     return {
         "boot": asked.rows.boot,
         "bases": [{"dialect": name, "url": f"{asked.address}{mount}"} for name, mount in mounted],
-        "settings": _settings(live.settings),
+        "settings": shown_settings(live.settings),
         "journal": {"calls": len(journal), "bytes": journal.size, "room": journal.room},
         "problem": problem(live.problem),
         "writes": live.settings.inspector_writes and bool(live.sources.files),
     }
-
-
-def _settings(settings: Settings) -> dict[str, Json]:
-    """The settings that differ from their defaults, without what may be secret: of keys only how many there are."""
-    usual, found = Settings(), dict[str, Json]()
-    for name in _SHOWN_SETTINGS:
-        value = getattr(settings, name)
-        if value != getattr(usual, name):
-            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else to_builtins(value)
-    if settings.keys is not None:
-        found["keys"] = len(settings.keys)
-    return found
-
-
-def digest(live: Live) -> str:
-    """Differs where rules, settings or the release differ, but for settings that each machine may have its own of."""
-    settings = {name: value for name, value in _settings(live.settings).items() if name not in _OF_A_MACHINE}
-    content = [__version__, settings, [rule.spec for rule in live.engine.rules]]
-    return sha256(json.dumps(content, default=str).encode()).hexdigest()[:12]
-
-
-_OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
-_SHOWN_SETTINGS = (
-    *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
-    *("strict", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
-    *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
-    *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
-)
 
 
 async def shown(asked: ControlRequest) -> Response:

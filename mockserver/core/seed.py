@@ -65,8 +65,9 @@ def token() -> str:
     return secrets.token_urlsafe(24)
 
 
-# The same, but it runs on while the machine sleeps or the process is stopped.
-boottime = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+# Seconds on a clock that also runs while the machine sleeps: on macOS CLOCK_MONOTONIC does, time.monotonic does not.
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+boottime = time.monotonic if _BOOTTIME is None else partial(time.clock_gettime, _BOOTTIME)
 monotonic = time.perf_counter  # seconds on a monotonic clock, for durations
 worked = time.thread_time  # seconds that this thread has spent on a processor
 wall = time.time  # Unix seconds by the real clock

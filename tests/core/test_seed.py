@@ -1,5 +1,6 @@
 """Chance that follows from a number and labels only. The values are pinned: to change them changes every answer."""
 
+import runpy
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver.core import seed
 from mockserver.core.seed import FROZEN_AT, Seed, WallClock, monotonic, token
 
 
@@ -81,3 +83,21 @@ def test_a_token_is_never_the_same_and_fits_a_header() -> None:
     tokens = {token() for _ in range(100)}
     assert len(tokens) == 100
     assert all(len(text) >= 32 and text.isascii() and text.isprintable() and " " not in text for text in tokens)
+
+
+@pytest.mark.parametrize(
+    ("missing", "clock"),
+    [
+        ((), "CLOCK_BOOTTIME"),
+        (("CLOCK_BOOTTIME",), "CLOCK_MONOTONIC"),  # macOS
+        (("CLOCK_BOOTTIME", "CLOCK_MONOTONIC", "clock_gettime"), None),  # Windows
+    ],
+)
+def test_the_clock_of_leases_runs_on_in_sleep(
+    missing: tuple[str, ...], clock: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in missing:
+        monkeypatch.delattr(time, name)
+    boottime = runpy.run_path(seed.__file__)["boottime"]
+    assert boottime is time.monotonic if clock is None else boottime.args == (getattr(time, clock),)
+    assert boottime() <= boottime()

@@ -209,6 +209,23 @@ async def test_limits_that_are_lifted_let_all_in(made: Made) -> None:
         await asyncio.wait_for(turnstile.wait("a", entry.place or "", Limits()), 5)
 
 
+async def test_a_slot_that_ended_in_a_pause_of_its_server_is_taken_again(shared: RedisServer) -> None:
+    line = line_to(shared)
+    paused, other, slots = RedisTurnstile(line), RedisTurnstile(line), "mockserver:w:a"
+    first, waiting = [await paused.enter("a", (), TWO) for _ in range(2)]
+    await line.send("ZREM", slots, first.place or "")  # as others do after two seconds
+    second = await other.enter("a", (), ONE)
+    assert (waiting.result, second.result) == ("queued", "no_room")
+    await other.wait("a", waiting.place or "", ONE)
+    await asyncio.sleep(0.7)
+    assert await line.send("ZCARD", slots) == 2
+    other.leave("a", waiting.place or "", ONE)
+    assert (await other.enter("a", (), ONE)).result == "no_room"
+    paused.leave("a", first.place or "", ONE)
+    assert (await other.enter("a", (), ONE)).result == "entered"
+    await line.close()
+
+
 async def test_a_refusal_for_an_empty_bucket_takes_no_slot(made: Made) -> None:
     turnstile, greedy = made.turnstile(), Draw("x", 60.0, 61.0, 61.0)
     entry = await turnstile.enter("a", (greedy, Draw("y", 60.0, 1.0, 1.0)), ONE)

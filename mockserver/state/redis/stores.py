@@ -133,6 +133,7 @@ class RedisTurnstile:
         while True:
             result, *_ = await self._send("look", namespace, limits, place)
             if result == b"entered":
+                self._hold(namespace, place)
                 return
             if result == b"no_room":
                 raise StateLostError("the queue was lost")
@@ -163,13 +164,17 @@ class RedisTurnstile:
         entry = Admission(_RESULTS[result], [float(wait) for wait in waits])
         if not place or entry.result not in ("entered", "queued"):
             return entry
+        if entry.result == "entered":
+            self._hold(namespace, place)
+        return entry._replace(place=place)
+
+    def _hold(self, namespace: str, place: str) -> None:
         self._held[place] = namespace
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._renew())
-        return entry._replace(place=place)
 
     async def _renew(self) -> None:
-        """Keep the slots of this worker."""
+        """Keep the slots of this worker, or take them again if it was stopped for so long that they ended."""
         while self._held:
             await asyncio.sleep(RENEWED_EVERY)
             for namespace in set(self._held.values()):

@@ -45,7 +45,7 @@ end
 
 local result, waits = 'entered', {}
 if order == 'renew' then
-  for at = 7, #ARGV do redis.call('ZADD', slots, 'XX', precise(now + lasts), ARGV[at]) end
+  for at = 7, #ARGV do redis.call('ZADD', slots, precise(now + lasts), ARGV[at]) end
 elseif order == 'leave' then
   redis.call('ZREM', slots, place)
   redis.call('ZREM', queue, place)

@@ -366,6 +366,25 @@ def test_a_state_that_is_emptied_meanwhile_begins_anew(
     assert len(set(later)) == len(later) > len(numbers)
 
 
+def test_numbers_do_not_come_again_after_a_short_life(tmp_path: Path, shared: RedisServer) -> None:
+    (tmp_path / "rules.yaml").write_text(RULES)
+    numbers = list[int]()
+    for _ in range(3):  # each ends before it has told how many calls it got
+        with sharing(tmp_path / "rules.yaml", shared) as running:
+            alone(running).chat("x")
+            numbers += [call["call"] for call in alone(running).calls()]
+    assert len(set(numbers)) == 3
+    assert {number % 1000 for number in numbers} == {0}
+
+
+def test_who_leaves_late_keeps_the_lease_of_who_has_its_slot_now(tmp_path: Path, shared: RedisServer) -> None:
+    (tmp_path / "rules.yaml").write_text(RULES)
+    with sharing(tmp_path / "rules.yaml", shared):
+        shared.command("HSET", "mockserver:slots", "0", "another")
+        shared.command("ZADD", "mockserver:fleet", "9e15", "0")
+    assert shared.command("ZRANGE", "mockserver:fleet", "0", "-1") == [b"0"]
+
+
 def test_servers_with_other_files_are_named(
     tmp_path: Path, shared: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,38 +9,107 @@ export type Dialect =
   | "skytells"
   | "tzafon";
 
-/** A condition on text: a pattern with `*`, or predicates such as `{ contains: "weather" }`. */
-export type Condition = string | number | boolean | null | { [predicate: string]: unknown } | Condition[];
+interface Table {
+  [key: string]: unknown;
+}
 
-/** Conditions of a rule, as under `when:` in a rules file. */
-export interface When {
-  last_user?: Condition;
-  system?: Condition;
-  model?: Condition;
-  operation?: Condition;
-  attempt?: Condition;
-  state?: Condition;
-  [field: string]: unknown;
+/** What a field must be: a value, a text with `*`, a list of them, or predicates such as `{ contains: "weather" }`. */
+export type Condition = string | number | boolean | Table | (string | number | boolean)[];
+
+type Field =
+  | "dialect"
+  | "operation"
+  | "path"
+  | "method"
+  | "model"
+  | "stream"
+  | "last_user"
+  | "last_message"
+  | "system"
+  | "conversation"
+  | "turn"
+  | "tools"
+  | "tool_choice"
+  | "tool_result"
+  | "response_format"
+  | "previous_response"
+  | "images"
+  | "key"
+  | "attempt"
+  | "namespace"
+  | "prompt_tokens"
+  | "body";
+
+/** Conditions of a rule, as under `when:` in a rules file. All must hold. */
+export type When = { [field in Field]?: Condition } & {
+  [field: `${"param" | "header" | "query" | "metadata"}.${string}`]: Condition;
+} & { any?: When[]; all?: When[]; not?: When };
+
+/** Milliseconds, seconds and so on as text (`"300ms"`, `"2s"`), or a number of seconds. */
+export type Duration = string | number;
+
+export interface ToolCall {
+  name: string;
+  /** A table, a JSON text, or `"auto"` for arguments that fit the tool's schema. */
+  arguments?: Table | string;
+  /** Of a free-text tool, instead of arguments. */
+  input?: string;
+  id?: string;
+}
+
+/** What an answer, or one of its choices, says; as under `then:` in a rules file. */
+export interface Content {
+  text?: string;
+  json?: unknown;
+  refusal?: string;
+  tool_calls?: ToolCall[];
+  items?: (Table & { type: string })[];
+  parts?: Table[];
+  reasoning?: string;
+  annotations?: Table[];
+  logprobs?: number[];
+  finish?: string;
+  chunks?: "token" | "word" | "char" | { size: number } | string[];
+  content_filter?: Table & { on: "prompt" | "completion" };
+  annotate?: Table;
 }
 
 /** An answer, as under `then:` in a rules file. */
-export interface Then {
-  text?: string;
-  tool_calls?: unknown[];
-  json?: unknown;
-  error?: number | string | { [field: string]: unknown };
-  retry_after?: number | string;
-  faults?: unknown[];
+export interface Then extends Content {
+  choices?: Content[];
+  /** A status, a short name such as `"rate_limit"`, or a table. */
+  error?: number | string | (Table & { status?: number; message?: string });
+  retry_after?: Duration;
+  generate?: string | (Table & { kind: string });
+  echo?: true;
+  raw?: { status?: number; headers?: Record<string, string | number>; body?: unknown; json?: unknown; frames?: unknown[] };
+  cassette?: string;
+  forward?: true;
+  /** One answer for each turn; the last repeats. */
   steps?: Then[];
-  [field: string]: unknown;
+  /** One of these, chosen by seed. */
+  one_of?: { weight?: number; then: Then }[];
+  embedding?: number[];
+  moderation?: Record<string, number> | string[];
+  failed?: true | { code?: string; message?: string; event?: "error" };
+  /** Names, or a name with its table: `{ cut: { after_tokens: 3 } }`. */
+  faults?: (string | { [fault: string]: Table })[];
+  usage?: Record<string, number>;
+  model?: string;
+  system_fingerprint?: string | null;
+  headers?: Record<string, string | number>;
+  /** The name of a profile, or a table such as `{ first_token: "300ms" }`. */
+  timing?: string | Table;
 }
 
 export interface Rule {
   name?: string;
   when?: When;
   then: Then;
+  /** How many calls the rule answers. */
   times?: number;
-  [field: string]: unknown;
+  /** The state of the scenario that the rule needs, and the one after it. */
+  state?: { is?: string; becomes?: string };
 }
 
 export interface ListedRule {
@@ -50,6 +119,34 @@ export interface ListedRule {
   hits: number;
   counts: boolean;
   spec: Rule;
+  last_call: number | null;
+  remarks: string[];
+}
+
+/** One condition of a rule, compared with a call. */
+export interface Finding {
+  field: string;
+  predicate: string;
+  expected: any;
+  actual: any;
+  ok: boolean;
+}
+
+/** A rule that nearly matched. */
+export interface NearRule {
+  name: string;
+  source: string;
+  where: string;
+  findings: Finding[];
+}
+
+/** The cassette that a namespace plays. */
+export interface Cassette {
+  namespace: string;
+  name: string | null;
+  record: RecordMode;
+  episodes: number;
+  [field: string]: unknown;
 }
 
 export interface Call {
@@ -80,6 +177,10 @@ export interface Call {
 }
 
 export interface CallDetail extends Call {
+  /** Why the rule matched. */
+  findings?: Finding[];
+  /** The rules that were near, if none matched. */
+  nearest?: NearRule[];
   request: {
     method: string;
     path: string;
@@ -184,7 +285,7 @@ export declare class Namespace {
   state(): Promise<State>;
   setState(state: string): Promise<void>;
   /** Play another cassette; null plays none. */
-  playCassette(name: string | null, record?: RecordMode): Promise<any>;
+  playCassette(name: string | null, record?: RecordMode): Promise<Cassette>;
   /** Send answers at once (false), or as they are timed. */
   setTiming(on: boolean): Promise<void>;
   /** Forget rules, counters, state, stored answers and calls. */

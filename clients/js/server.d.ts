@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 import { Mockserver } from "./index.js";
 
 export interface ServerOptions {

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from mockserver import __version__
+from mockserver.delivery.faults import FAULTS
+from mockserver.rules.json_schema import rules_schema
+from tests.kit.npm import installed
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "js"
 ABOUT = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
@@ -39,6 +42,30 @@ def test_npm_publishes_what_the_modules_need() -> None:
     assert targets == {f"./{name}" for name in code}
     assert found["size"] < 20_000
     assert "dependencies" not in ABOUT
+
+
+@pytest.mark.slow  # the first time it needs the npm registry
+def test_its_types_and_the_example_of_its_page_are_strict(tmp_path: Path) -> None:
+    modules = tmp_path / "node_modules"
+    modules.symlink_to(installed("typescript@7.0.2", "openai@6.49.0"))
+    page = (PACKAGE / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "page.ts").write_text(page.partition("```js\n")[2].partition("```")[0], encoding="utf-8")
+    (tmp_path / "types.ts").write_text((PACKAGE / "test" / "types.ts").read_text(encoding="utf-8"), encoding="utf-8")
+    options = {"strict": True, "noEmit": True, "target": "es2022"}
+    modern = {"module": "nodenext", "types": [], "paths": {"mockserver-llm": [f"{PACKAGE}/index.d.ts"]}}
+    modern["paths"]["mockserver-llm/server"] = [f"{PACKAGE}/server.d.ts"]
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": {**options, **modern}}))
+    run("node", str(modules / "typescript" / "bin" / "tsc"), "--project", str(tmp_path))
+
+
+def test_its_types_know_all_that_rules_can_say() -> None:
+    types = (PACKAGE / "index.d.ts").read_text(encoding="utf-8")
+    tables = rules_schema(FAULTS)["$defs"]
+    for name in (*tables["Then"]["properties"], *tables["Rule"]["properties"], *("any", "all", "not")):
+        assert re.search(rf"\b{name}\??:", types), name
+    for name in tables["when"]["properties"].keys() - {"any", "all", "not"}:
+        assert f'| "{name}"' in types, name
 
 
 def test_its_version_is_that_of_the_server() -> None:

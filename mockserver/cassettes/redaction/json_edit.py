@@ -196,7 +196,7 @@ def _texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
         elif isinstance(inner, Mapping):
             waiting += [((*joined, key), (*path, key), each) for key, each in reversed(tuple(inner.items()))]
         elif isinstance(inner, list):
-            every = "logprobs" in path
+            every = "logprobs" in path or not path  # of a list of events in one body, all belong together
             waiting += [
                 ((*joined, "*" if every else _number(each, index)), (*path, index), each)
                 for index, each in reversed(tuple(enumerate(inner)))
@@ -212,11 +212,12 @@ def _number(value: Json, index: int) -> int | str:
 def _is_piece(path: Path) -> bool:
     if "logprobs" in path:
         return "top_logprobs" not in path and (path[-1] == "token" or path[-2:-1] == ("tokens",))
-    if path[-1:] == ("delta",) or (path[-1:] == ("text",) and "choices" in path):
+    if path[-1:] in (("delta",), ("completion",)) or (path[-1:] == ("text",) and not _HOLD_PIECES.isdisjoint(path)):
         return True
     return "delta" in path and path[-1] not in _NOT_SPLIT
 
 
-_WORDS = ('"delta"', '"text"', '"logprobs"')
+_HOLD_PIECES = frozenset(("choices", "candidates"))
+_WORDS = ('"delta"', '"text"', '"completion"', '"logprobs"')
 _OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index")
 _NOT_SPLIT = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")

@@ -11,7 +11,7 @@ from mockserver.cassettes.parse_response import ParsedPart, parse_response
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import OTHER, Call, Message, Options
 from mockserver.core.episode import Recorded, wire_format
-from mockserver.core.exchange import ConditionResult, Exchange, SentFrame, frames
+from mockserver.core.exchange import ConditionResult, Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import SHOWN, truncate
 from mockserver.engine.engine import Engine
@@ -241,7 +241,7 @@ def reply_of(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
         return {**head, "body": parsed(text, text or None), **cut_off}
     left, sent, before = frames(row.sent), list[Json](), row.began
     texts = secrets.joined([frame.text for frame in left])
-    for frame, text, adds in zip(left, texts, _adds(row, left, texts), strict=True):
+    for frame, text, adds in zip(left, texts, _adds(row, texts), strict=True):
         event, broken = {"event": frame.event} if frame.event else {}, {} if frame.whole else {"whole": False}
         times = {"at_ms": milliseconds(frame.at - row.began), "gap_ms": milliseconds(frame.at - before)}
         sent.append({**times, **event, **({"adds": adds} if adds else {}), "data": parsed(text, text), **broken})
@@ -249,18 +249,18 @@ def reply_of(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
     return {**head, "frames": sent, **cut_off}
 
 
-def _adds(row: Exchange, left: Sequence[SentFrame], texts: Sequence[str]) -> list[str]:
+def _adds(row: Exchange, texts: Sequence[str]) -> list[str]:
     """The text that each frame adds to the answer."""
     from mockserver.cassettes.redaction.json_edit import joined_deltas
 
-    found = [""] * len(texts)
+    found, form = [""] * len(texts), wire_format(row.dialect, row.operation)
     for joined in joined_deltas(texts):
         for piece in joined.pieces:
             if "logprobs" not in piece.path and piece.path:
                 found[piece.event] += piece.text
-    if not any(found) and (form := wire_format(row.dialect, row.operation)) in _ADD_UP:
-        for at, frame in enumerate(left):
-            said = parse_response(Recorded(200, frames=((0, frame.raw + b"\n\n"),)), form).choices
+    for at, text in enumerate(texts if form in _ADD_UP else ()):
+        if not found[at]:  # a text in one frame only, or a call
+            said = parse_response(Recorded(200, frames=((0, f"data: {text}\n\n".encode()),)), form).choices
             found[at] = "".join(part.text or (part.call.text if part.call else "") for c in said for part in c.parts)
     return found
 

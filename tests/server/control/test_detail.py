@@ -18,6 +18,7 @@ rules:
   - {name: three, when: {model: gpt-4o, stream: false, system: "*none*", operation: responses}, then: {text: Hi}}
 """
 CHAT = "/v1/chat/completions"
+KEY = "sk-very-secret-key-1"
 
 
 @pytest.fixture
@@ -92,6 +93,32 @@ def test_frames_say_what_they_add(server: ControlledServer) -> None:
         assert "".join(frame.get("adds", "") for frame in frames) == "It has left.", path
         assert all(frame["gap_ms"] >= 0 for frame in frames)
         server.api("reset", b"")
+
+
+SAID = f"say {KEY} now"
+GEMINI = "/gemini/v1beta/models/g:streamGenerateContent"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, {"messages": [{"role": "user", "content": SAID}], "model": "m", "stream": True}),
+        (f"{GEMINI}?alt=sse", {"contents": [{"role": "user", "parts": [{"text": SAID}]}]}),
+        (GEMINI, {"contents": [{"role": "user", "parts": [{"text": SAID}]}]}),
+        (
+            "/anthropic/v1/complete",
+            {"model": "m", "prompt": f"\n\nHuman: {SAID}\n\nAssistant:", "max_tokens_to_sample": 99, "stream": True},
+        ),
+    ],
+)
+def test_a_credential_in_pieces_is_masked(server: ControlledServer, path: str, body: dict[str, Any]) -> None:
+    server.post(
+        "rules", rule("echo", "", when={"operation": ["chat", "completions"]}, then={"text": "{{ last_user }}"})
+    )
+    headers = {"authorization": f"Bearer {KEY}", "x-goog-api-key": KEY, "host": "localhost"}
+    server.app.ask(path, body, headers=headers)
+    shown, copied = json.dumps(server.get("calls/1")["reply"]), server.api("calls/1/body").body.decode()
+    assert ("masked" in shown, "-secr" in shown, "masked" in copied, "-secr" in copied) == (True, False, True, False)
 
 
 def test_rules_that_stepped_aside(server: ControlledServer) -> None:

@@ -5,6 +5,7 @@ Knows calls and answers, no wire shape; how much there is room for is the shelf'
 
 import json
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +26,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.protocols import Shelf
+from mockserver.core.protocols import Later, Shelf
 
 # The look-up operations, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {
@@ -56,6 +57,20 @@ _CHANGING = (
 )
 _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
 _BARE = 3500  # bytes of an answer and its call without any text
+
+
+class LaterStored(Protocol):
+    """An answer that is made when it is read; the sample has its call's namespace, dialect and operation."""
+
+    sample: Stored
+    id: str
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes it takes."""
+
+    def stored(self) -> Stored:
+        """Make it."""
 
 
 class Memory(Struct, frozen=True):
@@ -120,6 +135,13 @@ class Memory(Struct, frozen=True):
     def put(self, stored: Stored) -> Awaitable[None] | None:
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
         return self.shelf.put(*_place(stored), stored, size=stored.size)
+
+    def put_later(self, answer: LaterStored) -> None:
+        """Keep an answer that is made when it is read, in the memory of this process."""
+        call = answer.sample.call
+        self.shelf.put(
+            call.http.namespace, _key(call.dialect, call.operation, answer.id), Later(answer.stored), size=answer.size
+        )
 
     async def _put(self, stored: Stored) -> None:
         if (kept := self.put(stored)) is not None:

@@ -24,14 +24,14 @@ from urllib.parse import unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, IdShape
 from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, Text, ToolUse
 from mockserver.core.seed import Seed, monotonic, wall
 from mockserver.core.text import printable
 from mockserver.delivery.drive import COMPLETE, PacedStream, fits, header_lines
-from mockserver.delivery.script import AT_ONCE, Pace
+from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import Operation, Texts
 from mockserver.engine.answer import drawn
 from mockserver.engine.engine import Engine
@@ -48,7 +48,7 @@ _LENGTH = (b"\r\ncontent-length: ", b"\r\nContent-Length: ")
 
 Head = tuple[bytes, bytes]  # of a request: before and after the digits of its content-length
 NamesRequest = Callable[[HttpRequest, Call | None], Headers]  # the headers of a reply that name its request
-Mark = Callable[[Call], str]  # an id that follows from the call
+Mark = Callable[[str, str], str]  # what follows from the id of an answer and the fingerprint of its call
 Fields = tuple[tuple[bytes, bytes], ...]
 
 
@@ -78,12 +78,13 @@ def parted(data: bytes) -> tuple[Head, bytes] | None:
     return (data[: at + len(_LENGTH[0])], data[stop:end]), data[end:]
 
 
-class ReadyAnswer(Struct, eq=False):
-    """An answer that is ready to be sent.
+# What an answer was prepared as, the call if it is known, the row of the journal, the header lines up to the number of
+# the call, the body, and what follows the header lines if it is sent at once.
+Ready = tuple[Prepared, Call | None, Exchange, bytes, bytes, bytes]
 
-    `row` becomes its row of the journal, `head` are its header lines up to the number of the call, if that is shown,
-    and `rest` is what follows them if it is sent at once.
-    """
+
+class KnownAnswer(Struct, eq=False):
+    """The answer to requests of the same bytes: `row`, `head` and `rest` are those of a `Ready`."""
 
     engine: Engine
     prepared: Prepared
@@ -91,13 +92,19 @@ class ReadyAnswer(Struct, eq=False):
     head: bytes
     rest: bytes
 
+    def again(self) -> Ready:
+        prepared = self.prepared
+        if prepared.kept is not None:
+            self.engine.memory.put(prepared.kept)
+        return prepared, prepared.call, replace(self.row, sent=[]), self.head, prepared.reply.body, self.rest
+
 
 class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
     `row` is what their rows in the journal have. The headers that name a request come first: `naming` are their lines
-    with `%s` for each value, `lines` those of the `others`. What stands between the `pieces` of the body depends on the
-    call, too: the first mark.
+    with `%s` for each value, `lines` those of the `others`. Every second of the `pieces` of the body is a mark, of
+    which `holes` has the numbers.
     """
 
     reply: Reply
@@ -106,16 +113,15 @@ class Variant(Struct, eq=False):
     others: Headers
     lines: bytes
     pieces: list[bytes]
+    holes: tuple[int, ...]
     chunked: bool
 
-    def filled(self, template: "Template", call: Call) -> tuple[Reply, bytes]:
-        """Return the reply to a call, and its header lines."""
-        reply, marks, own = self.reply, template.marks, template.headers(template.sample.http, call)
-        body = marks[0][1](call).encode().join(self.pieces) if marks else reply.body
-        for old, mark in marks[1:]:
-            body = body.replace(old, mark(call).encode())
-        lines = (self.naming % tuple(map(_VALUE, own))).encode("latin-1") + self.lines
-        return Reply(reply.status, (*own, *self.others), body, parts=reply.parts), lines
+    def filled(self, template: "Template", call: Call, id: str) -> tuple[Headers, bytes, bytes]:
+        """Return the headers that name a call, all header lines, and the body."""
+        own, fingerprint, pieces = template.headers(template.sample.http, call), call.fingerprint, self.pieces.copy()
+        marks = [mark(id, fingerprint).encode() for _, mark in template.marks]
+        pieces[1::2] = map(marks.__getitem__, self.holes)
+        return own, (self.naming % tuple(map(_VALUE, own))).encode("latin-1") + self.lines, b"".join(pieces)
 
 
 _VALUE = itemgetter(1)
@@ -125,19 +131,16 @@ class Template(Struct, eq=False):
     """What a rule answers to the calls of a shape, learned from its answer to the `sample`.
 
     `again` renders it for another number of prompt tokens, `headers` returns those that name the request; `marks` are
-    the bytes that follow from the sample, and how. `kept` is the answer to be stored.
+    the bytes that follow from the sample, and how. `id` returns that of the answer to a call with this fingerprint.
     """
 
     rule: Rule
-    plan: Plan
+    prepared: Prepared
     sample: Call
     again: Callable[[int], Reply]
     headers: NamesRequest
     marks: tuple[tuple[bytes, Mark], ...]
-    pace: Pace
-    timed: bool | None  # the timing override of the requests
-    kept: Stored | None
-    id: Mark  # of the answer that is kept
+    id: Callable[[str], str]
     confirmed: bool = False
     variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
@@ -145,20 +148,34 @@ class Template(Struct, eq=False):
         reply = self.again(tokens)
         own = self.headers(self.sample.http, self.sample)
         others = reply.headers[len(own) :]
-        pieces = reply.body.split(self.marks[0][0]) if self.marks else [reply.body]
-        row = lane.row(Prepared(self.plan, reply, self.sample, prompt_tokens=tokens))
-        lines = header_lines(others)[0] + lane.shown(self.plan)
+        marks = [each for each, _ in self.marks]
+        pieces = re.split(b"(%b)" % b"|".join(map(re.escape, marks)), reply.body) if marks else [reply.body]
+        holes = tuple(map(marks.index, pieces[1::2]))
+        row = lane.row(replace(self.prepared, reply=reply, prompt_tokens=tokens))
+        lines = header_lines(others)[0] + lane.shown(self.prepared.plan)
         chunked = header_lines(reply.headers)[1] is None
-        return Variant(reply, row, "".join([f"{name}: %s\r\n" for name, _ in own]), others, lines, pieces, chunked)
+        return Variant(
+            reply, row, "".join([f"{name}: %s\r\n" for name, _ in own]), others, lines, pieces, holes, chunked
+        )
 
-    def stored(self, call: Call, tokens: int, length: int) -> Stored | None:
-        """Return what is kept of the answer to a call whose body has this length."""
-        kept = self.kept
-        if kept is None:
-            return None
-        asked, usage = replace(call, http=kept.call.http), replace(kept.answer.usage, prompt=tokens)
-        answer = replace(kept.answer, id=self.id(call), usage=usage)
-        return replace(kept, call=asked, answer=answer, size=kept.size + length - len(self.sample.http.body))
+
+class KeptAnswer(Struct, eq=False):
+    """An answer of a template as it is kept: nothing is made of it before somebody looks it up."""
+
+    sample: Stored
+    shape: Shape
+    body: bytes
+    id: str
+    tokens: int
+
+    @property
+    def size(self) -> int:
+        return self.sample.size + len(self.body) - len(self.shape.sample.http.body)
+
+    def stored(self) -> Stored:
+        sample, (call, _) = self.sample, self.shape.call(self.body, (), whole=True)
+        answer = replace(sample.answer, id=self.id, usage=replace(sample.answer.usage, prompt=self.tokens))
+        return replace(sample, call=replace(call, http=sample.call.http), answer=answer, size=self.size)
 
 
 class Sized(Struct, eq=False):
@@ -222,12 +239,12 @@ class Lane(Struct, eq=False):
         """Return the header lines that say what answered, up to the number of the call."""
         return b"x-mockserver-source: %b\r\nx-mockserver-call: " % _source(plan.source) if self.numbered else b""
 
-    def known(self, body: bytes, engine: Engine, prepared: Prepared) -> ReadyAnswer:
+    def known(self, body: bytes, engine: Engine, prepared: Prepared) -> KnownAnswer:
         """Return the answer to requests with this body, as it was prepared."""
         lines, length = header_lines(prepared.reply.headers)
         row = self.sized(len(body)).row(self.row(prepared), body, engine)
         lines += self.shown(prepared.plan)
-        return ReadyAnswer(engine, prepared, row, lines, framed(prepared.reply.body, chunked=length is None))
+        return KnownAnswer(engine, prepared, row, lines, framed(prepared.reply.body, chunked=length is None))
 
 
 def framed(body: bytes, *, chunked: bool) -> bytes:
@@ -243,7 +260,7 @@ class FastPath:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._settings = live.settings  # for which all below was learned
-        self._known: dict[bytes, ReadyAnswer] = {}
+        self._known: dict[bytes, KnownAnswer] = {}
         self._lanes: dict[Head, Lane] = {}
         self._heads: dict[bytes, Sized] = {}
         self._learned = 0
@@ -257,14 +274,12 @@ class FastPath:
             return False
         known = self._known.get(data)
         if known is not None and known.engine is live.engine_of(known.row.namespace):
-            self._send(known, replace(known.row, sent=[]), connection)
+            self._send(known.again(), connection)
             return True
-        filled = self._filled(data)
-        if filled is None:
+        ready = self._filled(data)
+        if ready is None:
             return False
-        if filled.prepared.plan.source == "generated":
-            self.learn_bytes(data, replace(filled, row=replace(filled.row, sent=[])))
-        self._send(filled, filled.row, connection)
+        self._send(ready, connection)
         return True
 
     def _forget(self) -> None:
@@ -273,7 +288,7 @@ class FastPath:
         self._heads.clear()
         self._learned, self._settings = 0, self._live.settings
 
-    def _filled(self, data: bytes) -> ReadyAnswer | None:
+    def _filled(self, data: bytes) -> Ready | None:
         """Return what a template gives, if there is one."""
         end = data.find(b"\r\n\r\n") + 4
         sized = self._heads.get(data[:end]) or self._sized(data, end)
@@ -281,7 +296,7 @@ class FastPath:
             return None
         request = sized.lane.request
         try:
-            return self._from_template(sized, data[end:], self._live.engine_of(request.namespace))
+            return self._from_template(sized, data, self._live.engine_of(request.namespace))
         except Exception:  # a bug, for which the client shall still get its answer
             log.exception("a fault of mockserver itself, on the fast path of %s", ascii(request.path))
             return None
@@ -295,45 +310,41 @@ class FastPath:
         self._keep(end)
         return sized
 
-    def _from_template(self, sized: Sized, body: bytes, engine: Engine) -> ReadyAnswer | None:
-        shapes = sized.lane.shapes
+    def _from_template(self, sized: Sized, data: bytes, engine: Engine) -> Ready | None:
+        shapes, body = sized.lane.shapes, data[len(data) - sized.size :]
         try:
             found = None if shapes is None else shapes.find(body)
             if found is None:
                 return None
             shape, texts = found
-            call, tokens = shape.call(body, texts, whole=engine.reads_bodies)
+            call, tokens = shape.call(body, texts, whole=engine.reads_bodies or self._live.journal.keeps_calls)
             vars(call)["prompt_tokens"] = tokens
         except ValueError:  # the handler says what is wrong
             return None
         rule = engine.constant_rule(call)
         if rule is None:
-            return self._generated(sized, body, engine, (shape, call, texts)) if shape.confirmed else None
+            return self._generated(sized, data, engine, (shape, call)) if shape.confirmed else None
         template: Template | None = shape.templates.get(id(rule))
         if template is None or template.rule is not rule or not template.confirmed or tokens > shape.most:
             return None
-        variant = self._variant(template, tokens, sized.lane)
-        reply, lines = variant.filled(template, call)
-        if template.kept is not None or self._live.journal.keeps_calls:
-            call, _ = shape.call(body, texts, whole=True)
-        kept = template.stored(call, tokens, len(body))
-        prepared = Prepared(template.plan, reply, call, template.pace, template.timed, kept, prompt_tokens=tokens)
+        variant, answer_id = self._variant(template, tokens, sized.lane), template.id(call.fingerprint)
+        own, lines, answer = variant.filled(template, call, answer_id)
+        if template.prepared.kept is not None:
+            engine.memory.put_later(KeptAnswer(template.prepared.kept, shape, body, answer_id, tokens))
         row = sized.row(variant.row, body, engine)
-        row.reply_headers = reply.headers
-        return ReadyAnswer(engine, prepared, row, lines, framed(reply.body, chunked=variant.chunked))
+        row.reply_headers = (*own, *variant.others)
+        return template.prepared, call, row, lines, answer, framed(answer, chunked=variant.chunked)
 
-    def _generated(
-        self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Shape, Call, list[bytes]]
-    ) -> ReadyAnswer | None:
+    def _generated(self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call]) -> Ready | None:
         """Return what is generated if no rule answers; it is known from then on."""
-        shape, call, texts = asked
+        shape, call = asked
         prepared: Prepared | None = shape.generate(engine, call)
         if prepared is None or not _is_simple(prepared):
             return None
-        if self._live.journal.keeps_calls:
-            prepared.call, _ = shape.call(body, texts, whole=True)
         prepared.generate = None
-        return sized.lane.known(body, engine, prepared)
+        known = sized.lane.known(data[len(data) - sized.size :], engine, prepared)
+        self.learn_bytes(data, known)
+        return known.again()
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant:
         variant = template.variants.get(tokens)
@@ -347,25 +358,23 @@ class FastPath:
         if self._learned > MAX_LEARNED:
             self._forget()
 
-    def _send(self, ready: ReadyAnswer, row: Exchange, connection: Connection) -> None:
-        live, prepared, head = self._live, ready.prepared, ready.head
-        journal, reply = live.journal, prepared.reply
+    def _send(self, ready: Ready, connection: Connection) -> None:
+        prepared, call, row, head, body, rest = ready
+        live, status = self._live, row.status
+        journal = live.journal
         row.at, row.began = wall(), monotonic()
         row.asked = row.began
         journal.enter(row)
-        if prepared.kept is not None:
-            ready.engine.memory.put(prepared.kept)
-        if journal.keeps_calls and prepared.call is not None:
-            http = replace(prepared.call.http, body=row.body, headers=row.headers)
-            row.call = replace(prepared.call, http=http)
+        if journal.keeps_calls and call is not None:
+            row.call = replace(call, http=replace(call.http, body=row.body, headers=row.headers))
         if self._settings.source_headers:
             head = b"%b%d\r\n" % (head, row.seq)
         if prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE:
-            on_end = partial(journal.close, row)
-            connection.write_paced(reply.status, head, PacedStream(reply, row.began, row.note, on_end))
+            reply, on_end = replace(prepared.reply, body=body), partial(journal.close, row)
+            connection.write_paced(status, head, PacedStream(reply, row.began, row.note, on_end))
             return
-        row.note(reply.body)
-        connection.write_whole(reply.status, head, ready.rest)
+        row.note(body)
+        connection.write_whole(status, head, rest)
         journal.close(row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
@@ -417,13 +426,18 @@ class FastPath:
             shape.check(call, texts)
             made, tokens = shape.call(body, texts, whole=True)
             same = (made.meaning, made.messages, made.raw) == (call.meaning, call.messages, call.raw)
-            filled = self._variant(template, tokens, lane).filled(template, call)
-            kept = template.stored(made, tokens, len(body))
-            template.confirmed = same and kept == prepared.kept and _same(filled, prepared.reply)
+            variant, answer_id, sample = (
+                self._variant(template, tokens, lane),
+                template.id(call.fingerprint),
+                template.prepared.kept,
+            )
+            kept = None if sample is None else KeptAnswer(sample, shape, body, answer_id, tokens).stored()
+            filled = variant.filled(template, call, answer_id)
+            template.confirmed = same and kept == prepared.kept and _same(variant, filled, prepared.reply)
             if not template.confirmed:
                 shape.templates[id(rule)] = None
 
-    def learn_bytes(self, data: bytes, known: ReadyAnswer) -> None:
+    def learn_bytes(self, data: bytes, known: KnownAnswer) -> None:
         """Answer requests of the same bytes so from now on; of too many the oldest are forgotten."""
         self._keep(len(data) + 2 * len(known.rest))
         self._known[data] = known
@@ -459,10 +473,16 @@ def _source(source: str) -> bytes:
     return printable(source).encode("latin-1")
 
 
-def _same(filled: tuple[Reply, bytes], other: Reply) -> bool:
-    reply, lines = filled
-    same = (reply.status, reply.headers, reply.body) == (other.status, other.headers, other.body)
-    return same and reply.parts == other.parts and lines.startswith(header_lines(other.headers)[0])
+def _same(variant: Variant, filled: tuple[Headers, bytes, bytes], other: Reply) -> bool:
+    own, lines, body = filled
+    headers = (*own, *variant.others)
+    same = (variant.reply.status, headers, body, variant.reply.parts) == (
+        other.status,
+        other.headers,
+        other.body,
+        other.parts,
+    )
+    return same and lines.startswith(header_lines(other.headers)[0])
 
 
 def _learn_generated(shape: Shape, texts: list[bytes], prepared: Prepared, origin: tuple[Engine, bytes]) -> None:
@@ -493,36 +513,31 @@ def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Templ
         return None
     if kept is not None and not all(isinstance(part, Text) for choice in made.choices for part in choice.parts):
         return None  # the parts that are kept have ids, too
-    marks = [(mark(call).encode(), mark) for mark in _marks(made, seed, texts)]
+    name = partial(drawn, seed, call.ids, "id")
+    answer_id = name(call.fingerprint)
+    marks = [(mark(answer_id, call.fingerprint).encode(), mark) for mark in _marks(made, call, seed, texts)]
     shown = tuple([each for each in marks if each[0] in prepared.reply.body])
-    own_id = partial(_answer_id, seed)
-    return Template(rule, prepared.plan, call, again, texts.headers, shown, prepared.pace, prepared.timed, kept, own_id)
+    return Template(rule, prepared, call, again, texts.headers, shown, name)
 
 
-def _marks(answer: Answer, seed: Seed, texts: Texts) -> Iterator[Mark]:
-    """Yield how the ids of an answer follow from its call."""
-    yield partial(_answer_id, seed)
-    yield lambda call: call.fingerprint
+def _marks(answer: Answer, call: Call, seed: Seed, texts: Texts) -> Iterator[Mark]:
+    """Yield how the ids of an answer follow from its own and from its call."""
+    yield lambda id, fingerprint: id
+    yield lambda id, fingerprint: fingerprint
     for index, choice in enumerate(answer.choices):
         for at, part in enumerate(choice.parts):
             if isinstance(part, ToolUse):
-                labels = ("tool call", str(index), str(at))
-                yield partial(_tool_call_id, seed, labels)
+                yield partial(_tool_call_id, seed, call.tool_call_ids, (str(index), str(at)))
             if texts.item_id is not None:
-                yield partial(_item_id, seed, texts.item_id, at)
+                yield partial(_item_id, texts.item_id, at)
 
 
-def _answer_id(seed: Seed, call: Call) -> str:
-    return drawn(seed, call.ids, "id", call.fingerprint)
+def _item_id(item_id: Callable[[str, int], str], at: int, id: str, fingerprint: str) -> str:
+    return item_id(id, at)
 
 
-def _item_id(seed: Seed, item_id: Callable[[str, int], str], at: int, call: Call) -> str:
-    return item_id(_answer_id(seed, call), at)
-
-
-def _tool_call_id(seed: Seed, labels: tuple[str, str, str], call: Call) -> str:
-    kind, index, at = labels
-    return drawn(seed, call.tool_call_ids, kind, call.fingerprint, index, at)
+def _tool_call_id(seed: Seed, shape: IdShape, place: tuple[str, str], id: str, fingerprint: str) -> str:
+    return drawn(seed, shape, "tool call", fingerprint, *place)
 
 
 class Lesson(Struct, frozen=True, eq=False):

@@ -8,7 +8,7 @@ from typing import Generic
 
 from msgspec import Struct, field
 
-from mockserver.core.protocols import START, STATE, Admission, Draw, Precondition, Value
+from mockserver.core.protocols import START, STATE, Admission, Draw, Later, Precondition, Value
 from mockserver.core.rates import Limits
 from mockserver.core.seed import monotonic
 
@@ -187,11 +187,11 @@ NAMESPACES_IN_FULL = 10  # all namespaces together may take as much as these whe
 class _Space(Struct, Generic[Value]):
     """The values of one namespace, oldest first, each with its version and its size in bytes."""
 
-    entries: OrderedDict[str, tuple[Value, int, int]] = field(default_factory=OrderedDict)
+    entries: OrderedDict[str, tuple[Value | Later[Value], int, int]] = field(default_factory=OrderedDict)
     size: int = 0
     versions: int = 0
 
-    def put(self, key: str, value: Value, size: int) -> None:
+    def put(self, key: str, value: Value | Later[Value], size: int) -> None:
         self.size += size - (self.entries[key][2] if key in self.entries else 0)
         self.versions += 1
         self.entries[key] = (value, self.versions, size)
@@ -199,6 +199,10 @@ class _Space(Struct, Generic[Value]):
     def drop(self, key: str) -> None:
         if key in self.entries:
             self.size -= self.entries.pop(key)[2]
+
+
+def _made(value: Value | Later[Value]) -> Value:
+    return value.make() if isinstance(value, Later) else value
 
 
 class MemoryShelf(Generic[Value]):
@@ -211,9 +215,9 @@ class MemoryShelf(Generic[Value]):
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else entry[:2]
+        return None if entry is None else (_made(entry[0]), entry[1])
 
-    def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+    def put(self, namespace: str, key: str, value: Value | Later[Value], *, size: int) -> None:
         space = self._space(namespace)
         self._whole -= space.size
         space.drop(key)
@@ -234,7 +238,7 @@ class MemoryShelf(Generic[Value]):
     async def values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
-        return tuple(value for value, _, _ in self._space(namespace).entries.values())
+        return tuple([_made(value) for value, _, _ in self._space(namespace).entries.values()])
 
     async def count(self, namespace: str) -> int:
         return len(self._spaces[namespace].entries) if namespace in self._spaces else 0

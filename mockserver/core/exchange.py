@@ -187,7 +187,9 @@ class Exchange(Struct, eq=False):
         self.received = len(body)
         if self.kept:
             self.body = body = body if self.received <= MOST_KEPT else body[:MOST_KEPT]
-            self._keep(len(body))
+            self.unweighed += len(body)
+            if self.unweighed > UNWEIGHED and self.book is not None:
+                self.book.weigh(self)
 
     def note(self, data: bytes) -> None:
         """Note bytes of the answer's body that were sent."""
@@ -202,7 +204,9 @@ class Exchange(Struct, eq=False):
             if not room:
                 return
         self.sent.append((now, data))
-        self._keep(length + PIECE)
+        self.unweighed += length + PIECE
+        if self.unweighed > UNWEIGHED and self.book is not None:
+            self.book.weigh(self)
 
     def let_go(self) -> None:
         """Drop what is kept: the journal has no more room."""
@@ -211,11 +215,6 @@ class Exchange(Struct, eq=False):
             self.unkept += sum(count(data) for _, data in self.sent)
             self.sent.clear()
             self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
-
-    def _keep(self, more: int) -> None:
-        self.unweighed += more
-        if self.unweighed > UNWEIGHED and self.book is not None:
-            self.book.weigh(self)
 
     @property
     def streams(self) -> bool:

@@ -5,6 +5,7 @@ The only module that may import `random`, `time`, `uuid` or `secrets`; this rule
 
 import secrets
 import time
+from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
 from random import Random as Random  # the type of a stream, for modules that may not import `random`
@@ -26,6 +27,20 @@ class Seed(Struct, frozen=True):
         return blake2b(
             "\0".join((str(self.value), *labels)).encode("utf-8", "surrogatepass"), digest_size=size
         ).digest()
+
+    def drawer(self, alphabet: str, length: int, *labels: str) -> Callable[[str], str]:
+        """Return what draws identifiers for these labels and one more, as `alnum`, `base58` or `hex` do, but faster."""
+        begun = blake2b("\0".join((str(self.value), *labels, "")).encode("utf-8", "surrogatepass"), digest_size=64)
+        letters = {"alnum": _ALNUM, "base58": _BASE58}.get(alphabet)
+
+        def draw(label: str) -> str:
+            state = begun.copy()
+            state.update(label.encode())
+            if letters is None:
+                return state.hexdigest()[:length]
+            return state.digest()[:length].translate(letters).decode("ascii")
+
+        return draw
 
     def stream(self, *labels: str) -> Random:
         return Random(int.from_bytes(self.digest(*labels), "big"))

@@ -80,7 +80,8 @@ class Approximate:
         """Return the number of tokens of a text; that of a huge one is extrapolated from parts of it."""
         if len(text) <= _CACHED_LENGTH:
             try:
-                return sum(map(len, _by_words(text)))
+                first, *others = text.split(" ")
+                return _IN_FIRST_WORD[first] + sum(map(_in_word, others))
             except KeyError:
                 return len(_remembered(text))
         if len(text) <= _CACHED_LONG:
@@ -250,16 +251,11 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
 
 
 def _tokens_of(text: str) -> tuple[str, ...]:
+    first, *others = text.split(" ")  # a blank between two words always begins a token
     try:
-        return tuple(chain.from_iterable(_by_words(text)))
+        return tuple(chain(_OF_FIRST_WORDS[first], *map(_OF_WORDS.__getitem__, others)))
     except KeyError:
         return _matched(text)
-
-
-def _by_words(text: str) -> Iterator[tuple[str, ...]]:
-    """Return the tokens of each word, as a blank between two words always begins a token. Raises KeyError."""
-    first, *others = text.split(" ")
-    return chain((_OF_FIRST_WORDS[first],), map(_OF_WORDS.__getitem__, others))
 
 
 def _matched(text: str) -> tuple[str, ...]:
@@ -285,8 +281,26 @@ class _OfWords(dict[str, tuple[str, ...]]):
         return found
 
 
+class _InWords(dict[str, int]):
+    """How many tokens words have. Raises KeyError for one that ends with white space."""
+
+    def __init__(self, tokens: _OfWords, before: int) -> None:
+        self._tokens, self._before = tokens, before
+
+    def __missing__(self, word: str) -> int:
+        if word.isdecimal() and word.isascii():
+            return self._before + (len(word) + 2) // 3
+        count = len(self._tokens[word])
+        if len(word) <= _LONGEST_WORD:
+            if len(self) >= _MOST_WORDS:
+                self.clear()
+            self[word] = count
+        return count
+
+
 _LONGEST_WORD, _MOST_WORDS = 32, 8_192
 _OF_FIRST_WORDS, _OF_WORDS = _OfWords(""), _OfWords(" ")
+_IN_FIRST_WORD, _in_word = _InWords(_OF_FIRST_WORDS, 0), _InWords(_OF_WORDS, 1).__getitem__
 _remembered, _remembered_long = lru_cache(maxsize=1024)(_tokens_of), lru_cache(maxsize=16)(_tokens_of)
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image

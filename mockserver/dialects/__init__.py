@@ -30,8 +30,8 @@ class Texts(Struct, frozen=True):
     Their own keys are `names`, those of ids `ids`. `outline(value)` returns what else in that field matters (the roles
     of its messages), or None if it holds more than texts. `call(sample, value)` returns the Call of a request whose
     body differs from that of `sample` in texts and ids only.
-    `headers` returns the headers of a reply that name its request, `item_id` the id of a part of an answer that
-    follows from the answer's own id.
+    `headers` returns the headers of a reply that name its request, in order and ASCII only; `item_id` the id of a part
+    of an answer that follows from the answer's own id.
     """
 
     key: str

@@ -30,8 +30,9 @@ from mockserver.wire.text import TextLayout
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply; `rate_limits`
-    returns those for a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
+    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply, and `naming` those
+    of them that name its request; `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are keys of
+    a chat from its request.
     """
 
     dialect: str
@@ -40,16 +41,17 @@ class OpenAIApi(Struct, frozen=True):
     read: Callable[[HttpRequest], dict[str, Json]]
     headers: Callable[[HttpRequest, Call | None], Headers]
     rate_limits: Callable[[int], Headers]
+    naming: Callable[[HttpRequest, Call | None], Headers]
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
             Operation(
-                "chat", "POST", "/chat/completions", self._parse_chat, self._render_chat, texts=chat_texts(self.headers)
+                "chat", "POST", "/chat/completions", self._parse_chat, self._render_chat, texts=chat_texts(self.naming)
             ),
             Operation(
                 *("completions", "POST", "/completions", self._parse_completion, self._render_completion),
-                texts=prompt_texts(self.headers),
+                texts=prompt_texts(self.naming),
             ),
             Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
         )
@@ -60,7 +62,7 @@ class OpenAIApi(Struct, frozen=True):
             Operation(
                 *("responses", "POST", "/responses", parse, self._render_responses),
                 error=error_event,
-                texts=response_texts(self.headers),
+                texts=response_texts(self.naming),
             ),
             *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, parse).operations(),
             *stored_chats(

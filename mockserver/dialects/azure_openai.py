@@ -67,8 +67,12 @@ def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    return (*_naming_headers(http, call), ("x-ms-region", "Mock Server"))
+
+
+def _naming_headers(http: HttpRequest, call: Call | None) -> Headers:
     name = request_uuid(http, call)
-    return (("apim-request-id", name), ("x-request-id", name), ("x-ms-region", "Mock Server"))
+    return (("apim-request-id", name), ("x-request-id", name))
 
 
 def _rate_limit_headers(tokens: int) -> Headers:
@@ -183,7 +187,7 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers)
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers, _naming_headers)
 _OF_DEPLOYMENTS = API.inference_operations()
 _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 

@@ -237,9 +237,14 @@ class Engine:
         """Return the rule that answers a call, if it is the first that matches and says the same to every call."""
         if not self._repeats or self._counts_attempts:
             return None
-        rule, groups = next(_holding(self, call, lost=False), _NO_RULE)
-        constant = rule is not None and rule.then.constant and not rule.counts and not isinstance(groups, RuleError)
-        return rule if constant else None
+        for at in self._index.candidates(call):
+            rule = self.rules[at]
+            try:
+                if rule.when.holds(call) is not None:
+                    return rule if rule.then.constant and not rule.counts else None
+            except RuleError:
+                return None
+        return None
 
     def explain(self, call: Call) -> str:
         return report(nearest(answering(self.rules, call), call))
@@ -312,7 +317,6 @@ def generated(engine: Engine, call: Call) -> Plan | None:
     return Plan(outcome, "generated", policy.timing_of(call), cacheable=True)
 
 
-_NO_RULE: tuple[Rule | None, Mapping[str, str]] = (None, {})
 _Held = tuple[Rule, Mapping[str, str] | RuleError]  # a rule that matches and its groups, or why it fails
 _MOST_AHEAD = 100  # rules that count
 

@@ -21,6 +21,7 @@ from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine
 
 MAX_LAYOUTS = 8  # of the bodies of an operation that have the same number of strings
+Found = tuple[list[bytes], bytes]  # the texts of a body, as JSON has them: all but the last, and the last
 
 
 class CallMaker(Struct, eq=False):
@@ -33,33 +34,52 @@ class CallMaker(Struct, eq=False):
     sample: Call
     places: tuple[int, ...]
     around: tuple[str, ...]
+    rest: bytes  # the last of what is around
+    asks: bool = False  # whether the last text is that of the last message of a user
     earlier: Sequence[bytes] | None = None
-    messages: tuple[Message, ...] = ()
+    before: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
     tokens: int = 0
     hashed: Any = None
 
-    def call(self, texts: Sequence[bytes]) -> tuple[Call, int]:
+    def call(self, texts: Found) -> tuple[Call, int]:
         """Return the call with these texts, and how many tokens they have. Raises ValueError."""
-        *earlier, last = texts
-        if earlier != self.earlier:
+        earlier, last = texts
+        if earlier is not self.earlier and earlier != self.earlier:
             self._begin(earlier)
-        text, at, messages = _text(last), self.places[-1], self.messages
-        said = (*messages[:at], replace(messages[at], text=text), *messages[at + 1 :])
-        call = replace(self.sample, messages=said, prompts=(Prompt(text),) if self.sample.prompts else ())
-        hashed = self.hashed.copy()
-        hashed.update(f"{quoted(text)}{self.around[-1]}".encode("ascii"))
-        vars(call)["fingerprint"] = hashed.hexdigest()
-        return call, self.tokens + call.tokenizer.count(text)
+        sample, hashed, text = self.sample, self.hashed.copy(), _plain(last)
+        if text is None:
+            text = _text(last)
+            hashed.update(quoted(text).encode("ascii"))
+        else:
+            hashed.update(b'"%b"' % last)
+        hashed.update(self.rest)
+        message = replace(sample.messages[self.places[-1]], text=text)
+        prompts = (Prompt(text),) if sample.prompts else ()
+        call = replace(sample, messages=(*self.before, message, *self.after), prompts=prompts)
+        known = vars(call)
+        known["fingerprint"] = hashed.hexdigest()
+        if self.asks:
+            known["last_user"] = text
+        return call, self.tokens + sample.tokenizer.count(text)
 
-    def _begin(self, earlier: Sequence[bytes]) -> None:
+    def _begin(self, earlier: list[bytes]) -> None:
         texts, messages = list(map(_text, earlier)), list(self.sample.messages)
         for at, text in zip(self.places, texts, strict=False):
             messages[at] = replace(messages[at], text=text)
         json = [f"{around}{quoted(text)}" for around, text in zip(self.around, texts, strict=False)]
         self.hashed = blake2b("".join((*json, self.around[-2])).encode("ascii"), digest_size=16)
-        self.messages, self.earlier = tuple(messages), earlier
-        del messages[self.places[-1]]
+        at, self.earlier = self.places[-1], earlier
+        self.before, self.after = tuple(messages[:at]), tuple(messages[at + 1 :])
+        self.asks = messages[at].role == "user" and all(message.role != "user" for message in self.after)
+        del messages[at]
         self.tokens = _tokens(self.sample, messages)
+
+
+def _plain(json: bytes) -> str | None:
+    """Return the text of a JSON string without its quotes that is ASCII as it is, and not blank."""
+    text = json.decode("ascii") if json.isascii() and json.find(b"\\") < 0 else ""
+    return text if text.isprintable() and text.strip() else None
 
 
 def _text(json: bytes) -> str:
@@ -91,21 +111,23 @@ class Shape(Struct, eq=False):
     generate: Any = None  # the same of answers that no rule gives
     confirmed: bool = False  # whether it gave the bytes that the handler sent
 
-    def call(self, body: bytes, texts: Sequence[bytes], *, whole: bool) -> tuple[Call, int]:
-        """Return the call of a body with these texts, and its prompt tokens; `whole`: `raw` and `meaning` are needed.
+    def call(self, body: bytes, texts: Found | None) -> tuple[Call, int]:
+        """Return the call of a body and its prompt tokens; given its texts, `raw` and `meaning` may be another body's.
 
         Raises ValueError if the body has another shape after all.
         """
-        if self.maker is not None and not whole:
+        if self.maker is not None and texts is not None:
             call, tokens = self.maker.call(texts)
-            return call, self.others + tokens
-        value = parse_json(body)[self.texts.key]
-        if self.texts.outline(value) != self.outline:
-            raise ValueError("another shape")
-        call = self.texts.call(self.sample, value)
-        return call, self.others + _tokens(call, call.messages)
+        else:
+            value = parse_json(body)[self.texts.key]
+            if self.texts.outline(value) != self.outline:
+                raise ValueError("another shape")
+            call = self.texts.call(self.sample, value)
+            tokens = _tokens(call, call.messages)
+        tokens = vars(call)["prompt_tokens"] = self.others + tokens
+        return call, tokens
 
-    def check(self, call: Call, texts: Sequence[bytes]) -> None:
+    def check(self, call: Call, texts: Found) -> None:
         """Do without the maker if it would not make this call, which has these texts."""
         if self.maker is not None:
             made, _ = self.maker.call(texts)
@@ -151,14 +173,26 @@ class Shapes:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._layouts: dict[int, list[BodyLayout]] = {}  # by the number of strings
+        self._latest: tuple[Shape, list[bytes], bytes, bytes] | None = None  # and what was around the last text
 
-    def find(self, body: bytes) -> tuple[Shape, list[bytes]] | None:
-        """Return the shape of a body and its texts, as JSON has them. Raises ValueError."""
+    def find(self, body: bytes) -> tuple[Shape, Found] | None:
+        """Return the shape of a body and its texts. Raises ValueError."""
+        if self._latest is not None:
+            shape, earlier, before, after = self._latest
+            end = len(body) - len(after)
+            if body.startswith(before) and body.find(b'"', len(before)) == end and body.endswith(after):
+                last = body[len(before) : end]
+                if last.find(b"\\") < 0:
+                    return shape, (earlier, last)
         found = strings(body)
         for layout in self._layouts.get(len(found), ()):
-            shape = layout.shapes.get(layout.outline(found))
-            if shape is not None:
-                return shape, [found[at] for at in layout.texts]
+            known = layout.shapes.get(layout.outline(found))
+            if known is not None:
+                *others, at = layout.texts
+                earlier = [found[other] for other in others]
+                if body.find(b"\\") < 0:
+                    self._latest = known, earlier, b'"'.join((*found[:at], b"")), b'"'.join((b"", *found[at + 1 :]))
+                return known, (earlier, found[at])
         return None
 
     def learn(self, body: bytes, call: Call, engine: Engine) -> None:
@@ -227,7 +261,7 @@ def _call_maker(sample: Call, marked: Call, marks: Sequence[str]) -> CallMaker |
         if not found or mark not in said:
             return None
         around.append(before)
-    return CallMaker(sample, tuple(map(said.index, marks)), (*around, rest))
+    return CallMaker(sample, tuple(map(said.index, marks)), (*around, rest), rest.encode("ascii"))
 
 
 def _most_tokens(call: Call, engine: Engine) -> float:

@@ -17,26 +17,26 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache, partial
-from operator import itemgetter
 from typing import Protocol
 from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mockserver.config.settings import Settings
 from mockserver.core.call import Call, IdShape
 from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, Text, ToolUse
 from mockserver.core.seed import Seed, monotonic, wall
 from mockserver.core.text import printable
-from mockserver.delivery.drive import COMPLETE, PacedStream, fits, header_lines
+from mockserver.delivery.drive import COMPLETE, PacedStream, encoded, fits, header_lines
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import Operation, Texts
-from mockserver.engine.answer import drawn
+from mockserver.engine.answer import drawn, signer
 from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
-from mockserver.server.body_shapes import Shape, Shapes
+from mockserver.server.body_shapes import Found, Shape, Shapes
 from mockserver.server.live import DEFAULT, Live, Prepared
 
 log = logging.getLogger("mockserver")
@@ -102,36 +102,41 @@ class KnownAnswer(Struct, eq=False):
 class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
-    `row` is what their rows in the journal have. The headers that name a request come first: `naming` are their lines
-    with `%s` for each value, `lines` those of the `others`. Every second of the `pieces` of the body is a mark, of
-    which `holes` has the numbers.
+    `row` is what their rows in the journal have. Of its `headers` those at `places` name the request: what the `lines`
+    of the headers say of these is every second one. Every second of the `pieces` of the body is a mark, of which
+    `holes` has the numbers: 0 is the id of the answer.
     """
 
     reply: Reply
     row: Exchange
-    naming: str
-    others: Headers
-    lines: bytes
+    headers: list[tuple[str, str]]
+    places: tuple[int, ...]
+    lines: list[bytes]
     pieces: list[bytes]
     holes: tuple[int, ...]
     chunked: bool
 
     def filled(self, template: "Template", call: Call, id: str) -> tuple[Headers, bytes, bytes]:
-        """Return the headers that name a call, all header lines, and the body."""
-        own, fingerprint, pieces = template.headers(template.sample.http, call), call.fingerprint, self.pieces.copy()
-        marks = [mark(id, fingerprint).encode() for _, mark in template.marks]
+        """Return the headers of the answer to a call, their lines, and the body."""
+        headers, lines = self.headers.copy(), self.lines.copy()
+        for place, header in enumerate(template.headers(template.sample.http, call)):
+            headers[self.places[place]] = header
+            lines[2 * place + 1] = header[1].encode()
+        if not template.marks:
+            return tuple(headers), b"".join(lines), id.encode().join(self.pieces[::2])
+        marks, pieces = (
+            [id.encode(), *[mark(id, call.fingerprint).encode() for mark in template.marks]],
+            self.pieces.copy(),
+        )
         pieces[1::2] = map(marks.__getitem__, self.holes)
-        return own, (self.naming % tuple(map(_VALUE, own))).encode("latin-1") + self.lines, b"".join(pieces)
-
-
-_VALUE = itemgetter(1)
+        return tuple(headers), b"".join(lines), b"".join(pieces)
 
 
 class Template(Struct, eq=False):
     """What a rule answers to the calls of a shape, learned from its answer to the `sample`.
 
-    `again` renders it for another number of prompt tokens, `headers` returns those that name the request; `marks` are
-    the bytes that follow from the sample, and how. `id` returns that of the answer to a call with this fingerprint.
+    `again` renders it for another number of prompt tokens, `headers` returns those that name the request. `id` returns
+    that of the answer to a call with this fingerprint; `marks` is what else follows from it and from the fingerprint.
     """
 
     rule: Rule
@@ -139,24 +144,28 @@ class Template(Struct, eq=False):
     sample: Call
     again: Callable[[int], Reply]
     headers: NamesRequest
-    marks: tuple[tuple[bytes, Mark], ...]
     id: Callable[[str], str]
+    marks: tuple[Mark, ...]
     confirmed: bool = False
     variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
     def variant(self, tokens: int, lane: "Lane") -> Variant:
-        reply = self.again(tokens)
-        own = self.headers(self.sample.http, self.sample)
-        others = reply.headers[len(own) :]
-        marks = [each for each, _ in self.marks]
-        pieces = re.split(b"(%b)" % b"|".join(map(re.escape, marks)), reply.body) if marks else [reply.body]
+        """Return that of a number of prompt tokens. Raises ValueError if the rule states headers that name requests."""
+        reply, sample = self.again(tokens), self.sample
+        places = tuple(map(reply.headers.index, self.headers(sample.http, sample)))
+        lines = [b""]
+        for at, (name, value) in enumerate(map(encoded, reply.headers)):
+            lines[-1] += b"%b: " % name
+            lines += [b"", b"\r\n"] if at in places else []
+            lines[-1] += b"" if at in places else b"%b\r\n" % value
+        lines[-1] += lane.shown(self.prepared.plan)
+        id = self.id(sample.fingerprint)
+        marks = [id.encode(), *[mark(id, sample.fingerprint).encode() for mark in self.marks]]
+        pieces = re.split(b"(%b)" % b"|".join(map(re.escape, marks)), reply.body)
         holes = tuple(map(marks.index, pieces[1::2]))
         row = lane.row(replace(self.prepared, reply=reply, prompt_tokens=tokens))
-        lines = header_lines(others)[0] + lane.shown(self.prepared.plan)
         chunked = header_lines(reply.headers)[1] is None
-        return Variant(
-            reply, row, "".join([f"{name}: %s\r\n" for name, _ in own]), others, lines, pieces, holes, chunked
-        )
+        return Variant(reply, row, list(reply.headers), places, lines, pieces, holes, chunked)
 
 
 class KeptAnswer(Struct, eq=False):
@@ -173,7 +182,7 @@ class KeptAnswer(Struct, eq=False):
         return self.sample.size + len(self.body) - len(self.shape.sample.http.body)
 
     def stored(self) -> Stored:
-        sample, (call, _) = self.sample, self.shape.call(self.body, (), whole=True)
+        sample, (call, _) = self.sample, self.shape.call(self.body, None)
         answer = replace(sample.answer, id=self.id, usage=replace(sample.answer.usage, prompt=self.tokens))
         return replace(sample, call=replace(call, http=sample.call.http), answer=answer, size=self.size)
 
@@ -259,18 +268,21 @@ class FastPath:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._settings = live.settings  # for which all below was learned
+        self._settings: Settings | None = None  # for which all below was learned
         self._known: dict[bytes, KnownAnswer] = {}
         self._lanes: dict[Head, Lane] = {}
         self._heads: dict[bytes, Sized] = {}
         self._learned = 0
+        self._latest: tuple[bytes, Sized] | None = None  # the head of the latest request
+        self._limited = self._numbered = False  # whether requests are, and replies
+        self._max_unsent = 0
 
     def answer(self, data: bytes, connection: Connection) -> bool:
         """Answer the request that `data` is, or return False: the handler has to."""
         live = self._live
         if live.settings is not self._settings:
             self._forget()
-        if live.limiter is not None or live.unsent.held > live.settings.max_unsent or live.lost:
+        if self._limited or live.unsent.held > self._max_unsent or (live.line is not None and live.line.lost):
             return False
         known = self._known.get(data)
         if known is not None and known.engine is live.engine_of(known.row.namespace):
@@ -286,13 +298,20 @@ class FastPath:
         self._known.clear()
         self._lanes.clear()
         self._heads.clear()
-        self._learned, self._settings = 0, self._live.settings
+        self._latest, self._learned, self._settings = None, 0, self._live.settings
+        self._limited, self._max_unsent = self._live.limiter is not None, self._settings.max_unsent
+        self._numbered = self._settings.source_headers
 
     def _filled(self, data: bytes) -> Ready | None:
         """Return what a template gives, if there is one."""
-        end = data.find(b"\r\n\r\n") + 4
-        sized = self._heads.get(data[:end]) or self._sized(data, end)
-        if sized is None or len(data) - end != sized.size:
+        if self._latest is None or not data.startswith(self._latest[0]):
+            end = data.find(b"\r\n\r\n") + 4
+            found = self._heads.get(data[:end]) or self._sized(data, end)
+            if found is None:
+                return None
+            self._latest = data[:end], found
+        head, sized = self._latest
+        if len(data) - len(head) != sized.size:
             return None
         request = sized.lane.request
         try:
@@ -317,8 +336,7 @@ class FastPath:
             if found is None:
                 return None
             shape, texts = found
-            call, tokens = shape.call(body, texts, whole=engine.reads_bodies or self._live.journal.keeps_calls)
-            vars(call)["prompt_tokens"] = tokens
+            call, tokens = shape.call(body, None if engine.reads_bodies or self._live.journal.keeps_calls else texts)
         except ValueError:  # the handler says what is wrong
             return None
         rule = engine.constant_rule(call)
@@ -328,11 +346,11 @@ class FastPath:
         if template is None or template.rule is not rule or not template.confirmed or tokens > shape.most:
             return None
         variant, answer_id = self._variant(template, tokens, sized.lane), template.id(call.fingerprint)
-        own, lines, answer = variant.filled(template, call, answer_id)
+        headers, lines, answer = variant.filled(template, call, answer_id)
         if template.prepared.kept is not None:
             engine.memory.put_later(KeptAnswer(template.prepared.kept, shape, body, answer_id, tokens))
         row = sized.row(variant.row, body, engine)
-        row.reply_headers = (*own, *variant.others)
+        row.reply_headers = headers
         return template.prepared, call, row, lines, answer, framed(answer, chunked=variant.chunked)
 
     def _generated(self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call]) -> Ready | None:
@@ -367,7 +385,7 @@ class FastPath:
         journal.enter(row)
         if journal.keeps_calls and call is not None:
             row.call = replace(call, http=replace(call.http, body=row.body, headers=row.headers))
-        if self._settings.source_headers:
+        if self._numbered:
             head = b"%b%d\r\n" % (head, row.seq)
         if prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE:
             reply, on_end = replace(prepared.reply, body=body), partial(journal.close, row)
@@ -394,7 +412,7 @@ class FastPath:
                 request.headers[at + 1 :],
                 texts,
                 None if texts is None else Shapes(texts),
-                numbered=self._settings.source_headers,
+                numbered=self._numbered,
             )
         return lane
 
@@ -424,7 +442,7 @@ class FastPath:
                 shape.templates[id(rule)] = _template(rule, prepared, lane.texts, engine.policy.seed)
         elif not template.confirmed and template.sample.fingerprint != call.fingerprint:
             shape.check(call, texts)
-            made, tokens = shape.call(body, texts, whole=True)
+            made, tokens = shape.call(body, None)
             same = (made.meaning, made.messages, made.raw) == (call.meaning, call.messages, call.raw)
             variant, answer_id, sample = (
                 self._variant(template, tokens, lane),
@@ -474,8 +492,7 @@ def _source(source: str) -> bytes:
 
 
 def _same(variant: Variant, filled: tuple[Headers, bytes, bytes], other: Reply) -> bool:
-    own, lines, body = filled
-    headers = (*own, *variant.others)
+    headers, lines, body = filled
     same = (variant.reply.status, headers, body, variant.reply.parts) == (
         other.status,
         other.headers,
@@ -485,7 +502,7 @@ def _same(variant: Variant, filled: tuple[Headers, bytes, bytes], other: Reply) 
     return same and lines.startswith(header_lines(other.headers)[0])
 
 
-def _learn_generated(shape: Shape, texts: list[bytes], prepared: Prepared, origin: tuple[Engine, bytes]) -> None:
+def _learn_generated(shape: Shape, texts: Found, prepared: Prepared, origin: tuple[Engine, bytes]) -> None:
     """Learn to generate answers to requests of a shape, or confirm that the same bytes come of it."""
     call, (engine, body) = prepared.call, origin
     if call is None or call.content_fingerprint != call.fingerprint:  # which takes what calls of a shape lack
@@ -494,8 +511,7 @@ def _learn_generated(shape: Shape, texts: list[bytes], prepared: Prepared, origi
         shape.generate = prepared.generate
     elif not shape.confirmed and shape.sample.fingerprint != call.fingerprint:
         shape.check(call, texts)
-        made, tokens = shape.call(body, texts, whole=engine.reads_bodies)
-        vars(made)["prompt_tokens"] = tokens
+        made, _ = shape.call(body, None if engine.reads_bodies else texts)
         again: Prepared | None = shape.generate(engine, made)
         shape.confirmed = again is not None and _is_equal(again, prepared)
 
@@ -513,16 +529,13 @@ def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Templ
         return None
     if kept is not None and not all(isinstance(part, Text) for choice in made.choices for part in choice.parts):
         return None  # the parts that are kept have ids, too
-    name = partial(drawn, seed, call.ids, "id")
-    answer_id = name(call.fingerprint)
-    marks = [(mark(answer_id, call.fingerprint).encode(), mark) for mark in _marks(made, call, seed, texts)]
-    shown = tuple([each for each in marks if each[0] in prepared.reply.body])
-    return Template(rule, prepared, call, again, texts.headers, shown, name)
+    name, fingerprint, body = signer(seed, call.ids), call.fingerprint, prepared.reply.body
+    marks = [mark for mark in _marks(made, call, seed, texts) if mark(name(fingerprint), fingerprint).encode() in body]
+    return Template(rule, prepared, call, again, texts.headers, name, tuple(marks))
 
 
 def _marks(answer: Answer, call: Call, seed: Seed, texts: Texts) -> Iterator[Mark]:
-    """Yield how the ids of an answer follow from its own and from its call."""
-    yield lambda id, fingerprint: id
+    """Yield how what else the body of an answer may hold follows from its id and its call."""
     yield lambda id, fingerprint: fingerprint
     for index, choice in enumerate(answer.choices):
         for at, part in enumerate(choice.parts):

@@ -3,9 +3,10 @@
 While an answer goes out it keeps references only; what they mean is worked out when somebody looks.
 """
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
 
 from msgspec import Struct, field
 
@@ -21,24 +22,43 @@ MOST_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
 
 
+class Histogram(Struct):
+    """Durations in seconds: how many each bucket has, and their sum. They are sorted when somebody reads them."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    total: float = 0.0
+    unsorted: list[float] = []
+
+    def read(self) -> tuple[Sequence[int], float]:
+        durations, at = sorted(self.unsorted), 0
+        self.unsorted.clear()
+        self.total += sum(durations)
+        for bucket, bound in enumerate((*BOUNDS, inf)):
+            end = bisect_right(durations, bound, at)
+            self.counts[bucket] += end - at
+            at = end
+        return self.counts, self.total
+
+
+MAX_UNSORTED = 1000  # durations
+
+
 class Sums(Struct):
     count: int = 0
-    elapsed: float = 0.0
-    first: float = 0.0
+    elapsed: Histogram = field(default_factory=Histogram)
+    first: Histogram = field(default_factory=Histogram)
     prompt: int = 0
     completion: int = 0
-    durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
-    firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
     def add(self, exchange: Exchange) -> None:
-        elapsed = exchange.elapsed
         self.count += 1
-        self.elapsed += elapsed
-        self.durations[bisect_left(BOUNDS, elapsed)] += 1
+        unsorted = self.elapsed.unsorted
+        unsorted.append(exchange.elapsed)
         if exchange.size:
-            first = exchange.first
-            self.first += first
-            self.firsts[bisect_left(BOUNDS, first)] += 1
+            self.first.unsorted.append(exchange.first)
+        if len(unsorted) >= MAX_UNSORTED:
+            self.elapsed.read()
+            self.first.read()
         prompt, completion = exchange.tokens
         self.prompt += prompt
         self.completion += completion
@@ -159,7 +179,11 @@ class Journal:
 
     def hits(self, namespace: str) -> Counter[str]:
         page = self._pages.get(namespace)
-        return Counter() if page is None else page.hits
+        if page is None:
+            return Counter()
+        for source in [source for source in page.hits if not source.startswith(_COUNTED)]:
+            del page.hits[source]
+        return page.hits
 
     def find(self, number: int) -> Exchange | None:
         return next((row for page in self._pages.values() for row in page.rows if row.seq == number), None)
@@ -228,11 +252,10 @@ class NamespaceRows:
         """Count what a finished exchange keeps, and the hits of its rule or episode."""
         plan = exchange.plan
         if plan is not None:
-            source = plan.source
-            if source.startswith(_COUNTED):
-                self.hits[source] += 1
+            hits, source = self.hits, plan.source
+            hits[source] = hits.get(source, 0) + 1  # of all sources: those that do not count go when somebody reads
             if plan.modified_by:
-                self.hits.update(plan.modified_by)
+                hits.update(plan.modified_by)
         if exchange.recorded:
             self.hits[exchange.recorded] += 1
         if exchange.kept:

@@ -210,7 +210,7 @@ class RuleIndex:
 
     def candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
-        found = list[Rows]()
+        found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
         for read, finders in self._finders:
             value = read(call)
             if value is not None:
@@ -404,6 +404,8 @@ def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
             hits = look(text, overlapping=True)
         else:
             hits = [hit for window in _windows(text, overlap) for hit in look(window, overlapping=True)]
+        if len(hits) < 2:
+            return (found[hits[0][0]],) if hits else ()
         return [found[piece] for piece in {hit[0] for hit in hits}]
 
     return find

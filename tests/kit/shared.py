@@ -1,10 +1,13 @@
 """A real Redis on a socket in a temporary directory, one for each worker of the test run, emptied between tests."""
 
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,3 +96,35 @@ def start_redis() -> Iterator[Callable[..., RedisServer]]:
 
 def line_to(server: RedisServer, prefix: str = "mockserver") -> RedisLine:
     return opened(address(f"{server.url}?prefix={prefix}"))
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        bound = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in bound]
+
+
+@contextmanager
+def sentinel(folder: Path, port: int, primary: int) -> Iterator[Callable[..., Any]]:
+    """A Redis Sentinel that looks after `main`; commands for it are sent by what is yielded."""
+    import redis
+
+    told = ("down-after-milliseconds main 1000", "failover-timeout main 10000")
+    lines = [f"port {port}", f"sentinel monitor main 127.0.0.1 {primary} 1", *(f"sentinel {each}" for each in told)]
+    (folder / "sentinel.conf").write_text("\n".join(lines))
+    program = shutil.which("redis-server") or shutil.which("valkey-server") or ""
+    command = [program, str(folder / "sentinel.conf"), "--sentinel", "--dir", str(folder)]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def ask(*words: str) -> Any:
+        try:
+            with redis.Redis(port=port) as client:
+                return client.execute_command(*words)  # type: ignore[no-untyped-call]
+        except redis.ConnectionError:
+            return None
+
+    try:
+        yield ask
+    finally:
+        process.kill()
+        process.wait()

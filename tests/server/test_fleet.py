@@ -21,7 +21,7 @@ from mockserver.server.sources import Sources
 from tests.determinism.requests import GOLDEN, ask_there, requests, rules
 from tests.kit.episodes import chat
 from tests.kit.processes import Served, serving, until
-from tests.kit.shared import RedisServer
+from tests.kit.shared import RedisServer, free_ports, sentinel
 
 RULES = "rules: [{name: file, then: {text: from the file}}]"
 LEASE = 2.0  # seconds
@@ -243,3 +243,48 @@ def test_workers_that_are_replaced_know_what_was_pushed(shared: RedisServer, tmp
         assert set(answers) == {"pushed"}
         pushed(served, "later")
         assert {served.chat("hi") for _ in range(10)} == {"later"}
+
+
+COUNTED = "rules: [{name: counted, when: {last_user: count}, times: 40, then: {text: counted}}, {then: {text: later}}]"
+
+
+@pytest.mark.slow
+def test_a_failover_by_sentinel(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
+    first, second, third = free_ports(3)
+    primary = start_redis("--port", str(first))
+    replica = start_redis(
+        "--port", str(second), "--replicaof", "127.0.0.1", str(first), "--repl-diskless-sync-delay", "0"
+    )
+    with sentinel(tmp_path, third, first) as ask, ExitStack() as stack:
+        until(lambda: b"ok" in str(ask("SENTINEL", "REPLICAS", "main")).encode())
+        servers = list[Served]()
+        for name in "ab":
+            (tmp_path / name).mkdir()
+            flags = ("--state", f"sentinel://127.0.0.1:{third}/main/0", "--no-reload")
+            servers.append(stack.enter_context(serving(tmp_path / name, COUNTED, *flags)))
+        servers[0].control("rules?namespace=own", {"name": "p", "then": {"text": "pushed"}})
+        answers = [servers[number % 2].chat("count") for number in range(10)]
+        assert [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"]
+        assert int(primary.command("WAIT", "1", "5000")) == 1
+        primary.kill()
+        killed = time.monotonic()
+        refused = [servers[number % 2].chat("count") for number in range(2)]
+        assert refused == [503, 503]
+        answers += [server.chat("hi") for server in servers]
+        assert answers[-2:] == ["later", "later"], "what counts nothing goes on"
+        found = dict[int, Any]()
+        while not all(found.get(at) == "counted" for at in range(2)):
+            assert time.monotonic() < killed + 60
+            for at, server in enumerate(servers):
+                found[at] = server.chat("count")
+                answers.append(found[at])
+        assert set(answers) == {"counted", "later", 503}
+        answers += [servers[number % 2].chat("count") for number in range(40)]
+        assert answers.count("counted") == 40
+        assert [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"]
+        assert pushed(servers[0], "after") < LEASE + 2
+        assert [server.chat("hi") for server in servers] == ["after", "after"]
+        assert replica.command("ROLE")[0] == b"master"
+        numbers = [call["call"] for call in servers[1].control("calls?compact=true")["calls"]]
+        assert len(set(numbers)) == len(numbers)
+        assert {number % 1000 for number in numbers} == {0, 1}

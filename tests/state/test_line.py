@@ -3,13 +3,16 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
 
 from mockserver.core.protocols import Precondition, StateLostError
 from mockserver.state.redis.line import MAX_BATCH, RedisLine
+from mockserver.state.redis.opening import address, opened
 from mockserver.state.redis.stores import RedisCounters
-from tests.kit.shared import RedisServer, line_to
+from tests.kit.processes import until
+from tests.kit.shared import RedisServer, free_ports, line_to, sentinel
 
 
 @pytest.fixture
@@ -177,3 +180,13 @@ async def test_what_cannot_be_sent_leaves_nobody_waiting(line: RedisLine) -> Non
     with pytest.raises(StateLostError):
         await line.send("SET", "x", object())  # type: ignore[arg-type]
     assert await line.send("GET", "x") is None
+
+
+async def test_a_primary_that_sentinel_names(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
+    port, other = free_ports(2)
+    start_redis("--port", str(port))
+    with sentinel(tmp_path, other, port) as ask:
+        until(lambda: ask("PING"))
+        line = opened(address(f"sentinel://127.0.0.1:{other}/main/0"))
+        assert [await RedisCounters(line).count("a", "x") for _ in range(2)] == [1, 2]
+        await line.close()

@@ -88,7 +88,7 @@ class RedisLine:
             if self._sender is not None:
                 self._sender.cancel()
         if self._connection is not None:
-            await self._connection.disconnect()
+            await disconnect(self._connection)
 
     async def _send_all(self) -> None:
         try:
@@ -192,6 +192,14 @@ class _Command(Struct, frozen=True):
     words: tuple[Argument, ...]
     reply: asyncio.Future[Any]
     script: Script | None
+
+
+async def disconnect(connection: "Connection") -> None:
+    """Close a connection, and those to the Sentinels that said where to connect."""
+    await connection.disconnect(nowait=True)
+    pool: Any = getattr(connection, "connection_pool", None)
+    for sentinel in pool.sentinel_manager.sentinels if hasattr(pool, "sentinel_manager") else ():
+        await sentinel.aclose()
 
 
 def other_schema(found: bytes) -> str | None:

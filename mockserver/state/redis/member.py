@@ -19,7 +19,7 @@ from mockserver.core.json import Json
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import boottime, token
 from mockserver.state.in_memory import MAX_NAMESPACES
-from mockserver.state.redis.line import RedisLine, script
+from mockserver.state.redis.line import RedisLine, disconnect, script
 
 LEASE, RENEWAL = 2.0, 0.5  # seconds
 MAX_ANSWER = 16_000_000  # bytes of the answer to a question of another
@@ -148,7 +148,7 @@ class Member:
             except Exception as error:  # lost, or a bug: changes are learned of by the next renewal
                 log.debug("news lost: %s", error)
             finally:
-                await connection.disconnect(nowait=True)
+                await disconnect(connection)
             await asyncio.sleep(RENEWAL)
 
     def _heard(self, message: bytes) -> None:

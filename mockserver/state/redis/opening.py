@@ -41,7 +41,9 @@ class Address(Struct, frozen=True):
         from redis.asyncio.retry import Retry
         from redis.backoff import NoBackoff
 
-        made: Connection = _client(self.url, asyncio, Retry(NoBackoff(), 0)).connection_pool.make_connection()
+        pool = _client(self.url, asyncio, Retry(NoBackoff(), 0)).connection_pool
+        made: Connection = pool.make_connection()
+        made.connection_pool = pool  # type: ignore[attr-defined]  # a weak reference of Sentinel's connections
         return made
 
     def client(self) -> "Redis":

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +19,8 @@ PACKAGE = Path(__file__).parents[2] / "clients" / "js"
 ABOUT = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
 
 
-def run(*command: str, **environ: str) -> str:
-    done = subprocess.run(
-        command, cwd=PACKAGE, env={**os.environ, **environ}, capture_output=True, text=True, check=False
-    )
+def run(*command: str, cwd: Path = PACKAGE, **environ: str) -> str:
+    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -72,15 +71,40 @@ def test_its_version_is_that_of_the_server() -> None:
     assert ABOUT["version"] == __version__.replace(".dev", "-dev.")
 
 
-@pytest.mark.parametrize("folder", ["vitest", "jest", "playwright"])
-def test_examples_are_programs_and_need_the_package(folder: str) -> None:
-    """They are run where npm can install what they need, by .github/workflows/test.yml."""
-    example = PACKAGE / "examples" / folder
-    sources = sorted(example.glob("*.js"))
-    for source in sources:
-        run("node", "--check", str(source))
-    about = json.loads((example / "package.json").read_text(encoding="utf-8"))
+EXAMPLES = {
+    "vitest": ("vitest@4.1.12", "openai@6.49.0"),
+    "jest": ("jest@30.5.2", "@anthropic-ai/sdk@1.12.0"),
+    "playwright": ("@playwright/test@1.65.1", "@google/genai@2.32.0"),
+}
+
+
+@pytest.mark.slow  # the first time it needs the npm registry
+@pytest.mark.parametrize(("name", "packages"), EXAMPLES.items())
+def test_the_tests_of_the_examples_pass(name: str, packages: tuple[str, ...], tmp_path: Path) -> None:
+    project = shutil.copytree(PACKAGE / "examples" / name, tmp_path / name)
+    modules, programs = project / "node_modules", tmp_path / "bin"
+    modules.mkdir()
+    for module in installed(*packages).iterdir():
+        (modules / module.name).symlink_to(module)
+    (modules / "mockserver-llm").symlink_to(PACKAGE)
+    programs.mkdir()
+    (programs / "mockserver").write_text(f'#!/bin/sh\nexec {sys.executable} -m mockserver "$@"\n')
+    (programs / "mockserver").chmod(0o755)
+    environ = {"PATH": f"{programs}:{os.environ['PATH']}", "CHROMIUM": shutil.which("chromium") or "", "NO_COLOR": "1"}
+    said = run("sh", "-c", "npm test 2>&1", cwd=project, **environ)
+    assert re.search(r"\b2 passed\b", said), said
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_name_what_they_need(name: str) -> None:
+    folder = PACKAGE / "examples" / name
+    about = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     needed = {*about["dependencies"], *about["devDependencies"]}
-    bare = {name for source in sources for name in re.findall(r'from "((?!node:|\.)[^"]+)"', source.read_text())}
+    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.js")]
+    bare = {name for source in sources for name in re.findall(r'from "((?!node:|\.)[^"]+)"', source)}
     assert {re.sub(r"^((?:@[^/]+/)?[^/]+).*", r"\1", name) for name in bare} <= needed | {"@jest/globals"}
     assert about["devDependencies"]["mockserver-llm"] == "file:../.."
+    for pinned in EXAMPLES[name]:
+        package, _, version = pinned.rpartition("@")
+        asked = {**about["dependencies"], **about["devDependencies"]}[package]
+        assert version.startswith(asked.removeprefix("^").split(".")[0] + "."), pinned

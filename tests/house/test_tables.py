@@ -1,6 +1,6 @@
 """Every name that a user can write stands in the documentation, and every table there says what the code says.
 
-`pytest tests/house/test_tables.py --update` writes the tables into the pages.
+`pytest tests/house/test_tables.py --update` writes the tables into the pages, and the OpenAPI file.
 """
 
 import re
@@ -14,6 +14,7 @@ from mockserver.dialects import discover
 from mockserver.rules.schema import Severity, UsageSpec
 from mockserver.rules.templates import CALL, MEMBERS, VARIABLES
 from tests.house.tables import TABLES, filled, names
+from tests.kit import openapi
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,6 +26,13 @@ def test_tables_say_what_the_code_says(page: Path, update: bool) -> None:
         page.write_text(filled(page.read_text()))
     text = page.read_text()
     assert text == filled(text), f"{page.name}: run pytest tests/house/test_tables.py --update"
+
+
+def test_the_openapi_file_says_what_the_code_says(update: bool) -> None:
+    if update:
+        openapi.FILE.parent.mkdir(exist_ok=True)
+        openapi.FILE.write_text(openapi.text())
+    assert openapi.FILE.read_text() == openapi.text(), "run pytest tests/house/test_tables.py --update"
 
 
 def test_every_table_stands_in_a_page() -> None:

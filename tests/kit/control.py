@@ -11,6 +11,7 @@ from mockserver.server.live import Live, start
 from mockserver.server.sources import Sources
 from tests.kit.asgi import App
 from tests.kit.local import Answered
+from tests.kit.openapi import check_answer
 
 API = "/__mockserver__/api/"
 _HEADERS = {"host": "127.0.0.1:8000", "content-type": "application/json"}
@@ -29,9 +30,12 @@ class ControlledServer:
     def api(
         self, path: str, body: Any = None, *, method: str = "", headers: Mapping[str, str] | None = None
     ) -> Answered:
-        """A control request: POST where it has a body."""
+        """A control request: POST where it has a body. Its answer must be as the OpenAPI file says."""
         method = method or ("GET" if body is None else "POST")
-        return self.app.ask(API + path, body, headers={**_HEADERS, **(headers or {})}, method=method)
+        got = self.app.ask(API + path, body, headers={**_HEADERS, **(headers or {})}, method=method)
+        if got.headers.get("content-type") == "application/json":
+            check_answer(method, f"/api/{path}", got.status, got.body)
+        return got
 
     def get(self, path: str) -> Any:
         got = self.api(path)

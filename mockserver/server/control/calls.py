@@ -44,6 +44,7 @@ from mockserver.server.masking import known_secrets, masked, of_request, of_row
 
 
 async def listed(asked: ControlRequest) -> Response:
+    """List calls, newest last."""
     known = (*FILTERS, "since", "before", "namespace", "limit", "bodies", "contains", "compact", "digest")
     unknown = next((name for name in asked.query if name not in known), None)
     if unknown is not None:
@@ -116,6 +117,7 @@ def _with_body(row: Exchange, known: Rows) -> Json:
 
 
 async def one(asked: ControlRequest) -> Response:
+    """Return one call in full, from any namespace."""
     row = kept(asked)
     rows = asked.rows.of((row.namespace,))
     whole = {
@@ -165,6 +167,7 @@ _MOST_COMPARED = 300  # calls: the nearest ones
 
 
 async def forget(asked: ControlRequest) -> Response:
+    """Delete the calls; keep rules and counters."""
     return json_response({"forgotten": sum(map(asked.live.journal.forget_calls, asked.namespaces))})
 
 
@@ -208,6 +211,7 @@ _TURN = 20  # calls that are rendered before other requests have their turn
 
 
 async def explain(asked: ControlRequest) -> Response:
+    """Return which rule would answer, and why."""
     content = asked.content()
     limit = content.pop("limit", None) if isinstance(content, dict) and "call" in content else None
     if limit is not None and (type(limit) is not int or limit < 1):
@@ -265,6 +269,7 @@ def _explanation_json(explanation: Explanation) -> dict[str, Json]:
 
 
 async def compare(asked: ControlRequest) -> Response:
+    """Return what differs between two calls, place by place."""
     numbers = asked.table("calls").get("calls")
     if not isinstance(numbers, list) or len(numbers) != 2 or not all(type(each) is int for each in numbers):
         raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')

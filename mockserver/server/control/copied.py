@@ -33,7 +33,7 @@ _GAP = "\ue000"  # in place of a credential, until the text is quoted; a private
 
 
 async def body(asked: ControlRequest) -> Response:
-    """The bytes of a request or a reply."""
+    """Return the bytes of the reply, or of the request, as text."""
     row, of = kept(asked), asked.query.get("of", "reply")
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
@@ -41,6 +41,7 @@ async def body(asked: ControlRequest) -> Response:
 
 
 async def copied(asked: ControlRequest) -> Response:
+    """Return the call to copy, without credentials."""
     row, form = kept(asked), asked.query.get("form", "curl")
     if form not in FORMS:
         raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")

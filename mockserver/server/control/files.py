@@ -73,7 +73,7 @@ def _lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
 
 
 async def list_rules(asked: ControlRequest) -> Response:
-    """The rules of a namespace in order; `after` so many, at most `limit`."""
+    """List rules in the order in which they are tried."""
     live, name = asked.live, asked.one_namespace
     own, hits = live.namespaces.get(name), live.journal.hits(name)
     after, limit = asked.number("after") or 0, asked.number("limit")
@@ -126,7 +126,7 @@ def _written(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:
 
 
 async def put(asked: ControlRequest) -> Response:
-    """Replace the lines of one rule of a rules file, or put a rule in before a line (`to` is the line before it)."""
+    """Replace the lines of a rule in the first rules file, or put one in, if `inspector_writes` allows it."""
     live, wanted = asked.live, asked.table("from", "to", "text", "sha256")
     if not live.settings.inspector_writes:
         raise RefusedError(403, "rules files are not changed here; the setting inspector_writes allows it")

@@ -38,10 +38,12 @@ if TYPE_CHECKING:
 
 
 async def health(asked: ControlRequest) -> Response:
+    """Return `{"status": "ok"}` while the server runs."""
     return json_response({"status": "ok"})
 
 
 async def ready(asked: ControlRequest) -> Response:
+    """Return what runs here: version, files, number of rules; with the [token](safety.md#access) more."""
     settings = asked.live.settings
     return json_response(
         {
@@ -73,10 +75,12 @@ def _inside(asked: ControlRequest) -> dict[str, Json]:
 
 
 async def shown(asked: ControlRequest) -> Response:
+    """Return the scenario's state, used `times`, attempts and hits."""
     return json_response({"namespaces": [await _of(name, asked) for name in asked.namespaces]})
 
 
 async def put(asked: ControlRequest) -> Response:
+    """Set the scenario's state."""
     state = asked.table("state").get("state")
     if not isinstance(state, str) or not state:
         raise RefusedError(400, 'the body must be {"state": "..."}, the state that rules ask for')
@@ -86,6 +90,7 @@ async def put(asked: ControlRequest) -> Response:
 
 
 async def timing(asked: ControlRequest) -> Response:
+    """Send answers at once, or as [timed](streaming.md)."""
     on = asked.table("on").get("on")
     if not isinstance(on, bool):
         raise RefusedError(400, 'the body must be {"on": true} or {"on": false}')
@@ -96,6 +101,7 @@ async def timing(asked: ControlRequest) -> Response:
 
 
 async def reset(asked: ControlRequest) -> Response:
+    """Clear a namespace: added rules, cassette, counters, state, stored answers, limits, calls."""
     names = asked.namespaces
     for name in names:
         await asked.live.forget(name)
@@ -103,7 +109,7 @@ async def reset(asked: ControlRequest) -> Response:
 
 
 async def reload_files(asked: ControlRequest) -> Response:
-    """Read the files again; rules that were added stay. A broken file changes nothing."""
+    """Read the files again; an invalid file changes nothing and is reported."""
     try:
         waiting = await reload(asked.live, asked.live.sources)
     except MockserverError as error:
@@ -147,7 +153,7 @@ async def _counted(name: str, live: Live) -> dict[str, Json]:
 
 
 async def show_cassette(asked: ControlRequest) -> Response:
-    """Which cassette a namespace plays; of all of them together, how often each episode was played or recorded."""
+    """Return the [cassette](cassettes.md) in use; for all namespaces, uses of each episode."""
     if asked.namespace != ALL:
         return json_response(_cassette_json(asked, asked.namespace))
     hits = Counter[str]()
@@ -158,7 +164,7 @@ async def show_cassette(asked: ControlRequest) -> Response:
 
 
 async def play_cassette(asked: ControlRequest) -> Response:
-    """Play another one from now on; without `record`, as the settings record."""
+    """Use another cassette in this namespace, in a [record mode](cassettes.md#none-once-new_episodes-all)."""
     wanted, live = asked.table("name", "record"), asked.live
     name, record = wanted.get("name"), wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
@@ -181,6 +187,7 @@ def _chosen(player: Player, name: str | None, record: Record) -> Player:
 
 
 async def unplay_cassette(asked: ControlRequest) -> Response:
+    """Return to the cassette of the settings."""
     return await _playing(asked, None)
 
 
@@ -210,7 +217,7 @@ def _cassette_json(asked: ControlRequest, namespace: str) -> dict[str, Json]:
 
 
 async def list_episodes(asked: ControlRequest) -> Response:
-    """The episodes of the cassette, after a number, at most `limit`, and how often each was played."""
+    """List episodes of the cassette in use."""
     live, name = asked.live, asked.one_namespace
     tapes = live.namespaces.get(name).engine(live.engine).tapes
     library = (tapes if isinstance(tapes, Player) else live.player).loaded
@@ -317,7 +324,7 @@ MOST_VALUES = 100_000  # of the YAML of one request: texts, numbers, lists and t
 
 
 async def add_rules(asked: ControlRequest) -> Response:
-    """Put rules in front of all others of a namespace; all of them, or none if one has a mistake."""
+    """Add rules in front of all others: all, or none if one has a mistake."""
     live, name, replaces = asked.live, asked.one_namespace, asked.switch("replace")
     async with live.changing:
         rules, named = await on_thread(partial(rules_of, asked, live.namespaces.get(name).named))
@@ -334,6 +341,7 @@ async def add_rules(asked: ControlRequest) -> Response:
 
 
 async def remove_rule(asked: ControlRequest) -> Response:
+    """Remove an added rule."""
     space = asked.live.namespaces.get(asked.one_namespace)
     if not any(rule.name == asked.item for rule in space.rules):
         raise RefusedError(404, _missing(asked.item, space, asked.live.engine.rules))
@@ -341,6 +349,7 @@ async def remove_rule(asked: ControlRequest) -> Response:
 
 
 async def remove_rules(asked: ControlRequest) -> Response:
+    """Remove all added rules."""
     return await _removed(asked, None)
 
 
@@ -393,6 +402,7 @@ Labels = tuple[str, ...]
 
 
 async def metrics(asked: ControlRequest) -> Response:
+    """Return [metrics](#metrics) for Prometheus."""
     try:
         from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
         from prometheus_client.exposition import CONTENT_TYPE_LATEST

@@ -43,7 +43,7 @@ MOST_CALLS, SECONDS, _TURN = 500, 0.5, 20  # calls that a draft is tried with, a
 
 
 async def try_request(asked: ControlRequest) -> Response:
-    """The answer that a request would get; nothing is counted, kept, sent upstream or written down."""
+    """Return the whole reply that would be sent, and when; count, keep and send nothing."""
     content = asked.content()
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
@@ -166,7 +166,7 @@ def _placed(rules: Sequence[Rule], drafts: Sequence[Rule], instead_of: Json) -> 
 
 
 async def try_rules(asked: ControlRequest) -> Response:
-    """Which of the latest calls a draft would answer, and which the rule in whose place it stands would lose."""
+    """Return which of the latest calls a draft of rules would answer, hide, or take from the rule it replaces."""
     wanted = asked.table("rules", "instead_of", "calls")
     most, instead = wanted.get("calls", MOST_CALLS), wanted.get("instead_of")
     if type(most) is not int or not 0 <= most <= 10_000:
@@ -242,7 +242,7 @@ class _Trial(Struct, frozen=True):
 
 
 async def again(asked: ControlRequest) -> Response:
-    """Send a call again, as its client sent it; upstream only if that is asked for."""
+    """Send the request again; one that goes upstream only if `forward` says so."""
     forward = asked.table("forward").get("forward", False) if asked.body else False
     if not isinstance(forward, bool):
         raise RefusedError(400, '"forward" must be true or false')

@@ -34,7 +34,7 @@ class ControlledServer:
         method = method or ("GET" if body is None else "POST")
         got = self.app.ask(API + path, body, headers={**_HEADERS, **(headers or {})}, method=method)
         if got.headers.get("content-type") == "application/json":
-            check_answer(method, f"/api/{path}", got.status, got.body)
+            check_answer(method, f"/api/{path}", got.status, got.json)
         return got
 
     def get(self, path: str) -> Any:

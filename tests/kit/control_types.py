@@ -26,6 +26,7 @@ class Answer(Part, kw_only=True):
     worker: Annotated[Maybe[int], about("the worker that answers, if several share nothing or a state")] = UNSET
     workers: Annotated[Maybe[int], about("how many there are")] = UNSET
     missing: Annotated[Maybe[list[int]], about("servers that share the state and did not answer")] = UNSET
+    too_large: Annotated[Maybe[list[int]], about("servers whose answers were too large to be passed on")] = UNSET
 
 
 class Error(Answer):
@@ -86,6 +87,8 @@ class Ready(Answer):
     journal: Maybe[Room] = UNSET
     problem: Annotated[Maybe[Problem | None], about("mistakes of the last reload")] = UNSET
     writes: Annotated[Maybe[bool], about("whether `PUT files/0` may change the rules file")] = UNSET
+    digest: Annotated[Maybe[str], about("with shared state: of rules and settings in files")] = UNSET
+    differ: Annotated[Maybe[list[int]], about("servers that share the state and have other files")] = UNSET
 
 
 class Usage(Part):
@@ -545,18 +548,18 @@ class Comparison(Answer):
 
 
 class State(Answer):
-    """What a namespace has counted."""
+    """What a namespace has counted; what is shared is null while the shared state is lost."""
 
     namespace: str
-    state: Annotated[str, about("of the scenario")]
-    times: Annotated[dict[str, int], about("used `times`, by rule")]
-    attempts: dict[str, int]
+    state: Annotated[str | None, about("of the scenario")]
+    times: Annotated[dict[str, int] | None, about("used `times`, by rule")]
+    attempts: dict[str, int] | None
     hits: Annotated[dict[str, int], about("answers, by source")]
     rules_added: int
     timing: Annotated[bool, about("false: answers are sent at once")]
     calls: int
     open: Annotated[int, about("calls that are being answered")]
-    stored_answers: int
+    stored_answers: int | None
 
 
 class States(Answer):

@@ -234,14 +234,14 @@ def _fits(template: str, path: str) -> bool:
     return re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path) is not None
 
 
-def check_answer(method: str, path: str, status: int, answer: bytes) -> None:
+def check_answer(method: str, path: str, status: int, answer: Json) -> None:
     """Raise msgspec.ValidationError if a JSON answer is not of the type of its route."""
     path, _, query = path.partition("?")
     route = route_of(method, path)
     if route is not None and not isinstance(route.shape.answer, str):
         shape = route.shape
         usual = shape.other if shape.when and shape.when in query.split("&") else shape.answer
-        msgspec.json.decode(answer, type=types.Error if status >= 400 else usual)
+        msgspec.convert(answer, types.Error if status >= 400 else usual)
 
 
 def document() -> Json:
@@ -273,7 +273,7 @@ _LICENSE = {"name": "MIT", "identifier": "MIT"}
 
 def _rule_components() -> dict[str, Json]:
     """A rule as in a rules file; client generators do not take the whole schema of its `when` and `then`."""
-    spec = rules_schema(FAULTS)["$defs"]["RuleSpec"]
+    spec = rules_schema(FAULTS)["$defs"]["Rule"]
     table = {"type": "object", "additionalProperties": True}
     properties = {
         name: {**table, "description": each["description"]} if "$ref" in each else each

@@ -21,6 +21,7 @@ from mockserver.state.redis import stores
 from mockserver.state.redis.line import Script
 from tests.kit.cassette_folder import chat, episode, folder
 from tests.kit.local import local
+from tests.kit.openapi import check_answer
 from tests.kit.processes import serving
 from tests.kit.shared import RedisServer
 
@@ -55,7 +56,10 @@ class Served:
         return self.client.post("/v1/responses", json={"model": "m", "input": text, **more})
 
     def control(self, method: str, path: str, body: Any = None) -> httpx.Response:
-        return self.client.request(method, f"/__mockserver__/api/{path}", json={} if body is None else body)
+        got = self.client.request(method, f"/__mockserver__/api/{path}", json={} if body is None else body)
+        if got.headers["content-type"] == "application/json":
+            check_answer(method, f"/api/{path}", got.status_code, got.json())
+        return got
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
     from mockserver.cli.options import sources
     from mockserver.core.text import plural
     from mockserver.rules.load import Remark, review
-    from mockserver.server.unreachable import unreachable
+    from mockserver.server.stubs import unreachable
 
     given = sources(rules, {})
     try:

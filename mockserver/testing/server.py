@@ -44,7 +44,7 @@ from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
 from mockserver.server.live import DEFAULT, start
 from mockserver.server.sources import compiled
-from mockserver.server.unreachable import unreachable
+from mockserver.server.stubs import unreachable
 from mockserver.state.journal import Journal
 from mockserver.testing.assertions import Assertions, Calls
 from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ

@@ -12,7 +12,7 @@ from mockserver.reports.calls import error_message
 from mockserver.rules.load import load
 from mockserver.server.explain import usual_request
 from mockserver.server.routes import bare, places
-from mockserver.server.unreachable import unreachable
+from mockserver.server.stubs import unreachable
 from mockserver.testing import MockServer, MockServerWarning
 from tests.kit.asgi import app
 from tests.kit.local import local

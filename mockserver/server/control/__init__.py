@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from msgspec import Struct, field
-from starlette.datastructures import MutableHeaders
-from starlette.responses import RedirectResponse, Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.core.plan import REASONS, Failure
@@ -24,8 +23,6 @@ class Control(Struct, frozen=True):
     looks: Looks = field(default_factory=Looks)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.live.worker is not None and self.live.fleet is None:
-            send = _naming(self.live.worker, send)
         try:
             response = await self._answer(scope, receive)
         except RefusedError as refused:
@@ -35,6 +32,8 @@ class Control(Struct, frozen=True):
             response = RefusedError(503, words, headers={"retry-after": "1"}).response
         except ClientLeftError:
             return
+        if self.live.worker is not None and self.live.fleet is None:
+            response = await _named(response, self.live.worker)
         await response(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
@@ -86,23 +85,19 @@ def _page(method: str, path: str, scope: Scope) -> Response:
     return RedirectResponse(f"{CONTROL}/") if path == CONTROL else asset(path, fields_of(scope["headers"]))
 
 
-def _naming(worker: Worker, send: Send) -> Send:
-    """Put the number of the worker in front of JSON that it sends: other workers have other calls and counts."""
-    more = b'{\n  "worker": %d,\n  "workers": %d,' % (worker.number, worker.count)
-    pending = False
-
-    async def named(message: Message) -> None:
-        nonlocal pending
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            pending = headers.get("content-type") == "application/json"
-            if pending and "content-length" in headers:
-                headers["content-length"] = str(int(headers["content-length"]) + len(more) - 1)
-        elif pending:
-            message, pending = {**message, "body": more + message["body"][1:]}, False
-        await send(message)
-
-    return named
+async def _named(response: Response, worker: Worker) -> Response:
+    """Put the number of the worker in front of JSON: other workers have other calls and counts."""
+    if response.headers.get("content-type") != "application/json":
+        return response
+    streamed = response.body_iterator if isinstance(response, StreamingResponse) else None
+    body = (
+        response.body
+        if streamed is None
+        else b"".join([p.encode() if isinstance(p, str) else p async for p in streamed])
+    )
+    front = b'{\n  "worker": %d,\n  "workers": %d,' % (worker.number, worker.count)
+    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    return Response(front + bytes(body)[1:], response.status_code, headers)
 
 
 _SHARE_NOTHING = (

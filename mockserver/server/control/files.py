@@ -20,7 +20,7 @@ from mockserver.server.cassette_store import check
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.sources import compiled, rules_in
-from mockserver.server.unreachable import unreachable
+from mockserver.server.stubs import unreachable
 
 MOST_BYTES = 1_000_000  # of a file that is changed here
 

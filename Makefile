@@ -1,10 +1,14 @@
-# Needs GNU make and Python 3.11 or newer; the tests of clients/js also need Node 20 with npm.
+# Needs GNU make and Python 3.11 or newer; some tests also need the programs of NEEDED.
 # Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
 # How many tests run at once: one more than the processors, as some wait. Each worker collects all tests (13 s of CPU).
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
+# What pip cannot install: shared state, browser tests, and the tests with clients/js and a language server.
+NEEDED := redis-server chromium npm
+say_missing = @for each in $(1); do command -v $$each >/dev/null || \
+  echo "$$each is missing, and tests that need it will fail: apt-get install redis-server chromium nodejs npm"; done
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile once
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
@@ -21,6 +25,7 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --require-hashes --no-deps --target .venv/previous \
 	  --requirement tests/previous.txt
+	$(call say_missing,$(NEEDED))
 	@touch $@
 
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
@@ -58,14 +63,17 @@ house: setup
 	$(BIN)/pytest -q -n auto tests/house
 
 test: setup  # tests/house is part of make check. SLOW=1: with those of make slow, sooner than one after the other
+	$(call say_missing,redis-server npm)
 	@echo "All tests but tests/house, tests/browser and those of make slow: about four minutes on two cores."
 	$(BIN)/pytest -n $(WORKERS) --ignore tests/house $(if $(SLOW),,-m "not slow")
 
 slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
+	$(call say_missing,$(NEEDED))
 	@echo "The tests that only need to pass before a merge: about three minutes on two cores."
 	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m slow
 
-browser: setup  # needs Debian's Chromium: apt-get install chromium
+browser: setup  # in Debian's Chromium
+	$(call say_missing,chromium)
 	$(BIN)/pytest -n0 tests/browser
 
 QUICK := core config wire state rules engine delivery reports dialects/test_cases.py dialects/test_requests.py

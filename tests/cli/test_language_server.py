@@ -1,7 +1,6 @@
 """What editors show of a rules file: a language server for YAML with the schema that `mockserver schema` prints."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import IO, Any
 
 import pytest
 
-from tests.kit.npm import installed
+from tests.kit.npm import installed, program
 from tests.kit.program import run
 
 pytestmark = pytest.mark.slow  # the first time it needs the npm registry
@@ -125,10 +124,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[LanguageServer]:
-    node = shutil.which("node")
-    assert node, "this test needs Node 20 with npm: apt-get install nodejs npm"
-    program = installed("yaml-language-server@2.0.0") / "yaml-language-server" / "bin" / "yaml-language-server"
-    server = LanguageServer(node, str(program), "--stdio")
+    package = installed("yaml-language-server@2.0.0") / "yaml-language-server"
+    server = LanguageServer(program("node"), str(package / "bin" / "yaml-language-server"), "--stdio")
     markdown = {
         "hover": {"contentFormat": ["markdown"]},
         "completion": {"completionItem": {"documentationFormat": ["markdown"], "snippetSupport": True}},

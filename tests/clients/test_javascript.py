@@ -13,14 +13,16 @@ import pytest
 from mockserver import __version__
 from mockserver.delivery.faults import FAULTS
 from mockserver.rules.json_schema import rules_schema
-from tests.kit.npm import installed
+from tests.kit.npm import installed, program
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "js"
 ABOUT = json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
 
 
-def run(*command: str, cwd: Path = PACKAGE, **environ: str) -> str:
-    done = subprocess.run(command, cwd=cwd, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
+def run(name: str, *words: str, cwd: Path = PACKAGE, **environ: str) -> str:
+    command = (program(name), *words)
+    env = {**os.environ, **environ}
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -91,7 +93,7 @@ def test_the_tests_of_the_examples_pass(name: str, packages: tuple[str, ...], tm
     (programs / "mockserver").write_text(f'#!/bin/sh\nexec {sys.executable} -m mockserver "$@"\n')
     (programs / "mockserver").chmod(0o755)
     environ = {"PATH": f"{programs}:{os.environ['PATH']}", "CHROMIUM": shutil.which("chromium") or "", "NO_COLOR": "1"}
-    said = run("sh", "-c", "npm test 2>&1", cwd=project, **environ)
+    said = run("sh", "-c", f"{program('npm')} test 2>&1", cwd=project, **environ)
     assert re.search(r"\b2 passed\b", said), said
 
 

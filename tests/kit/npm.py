@@ -23,10 +23,17 @@ def installed(*packages: str) -> Path:
     return folder / "node_modules"
 
 
+def program(name: str) -> str:
+    """Return the path of `node` or `npm`, or fail."""
+    found = shutil.which(name)
+    assert found, "this test needs Node 20 or newer with npm: apt-get install nodejs npm"
+    return found
+
+
 def _install(packages: tuple[str, ...], folder: Path) -> None:
-    npm = shutil.which("npm")
-    assert npm, "this test needs Node 20 with npm: apt-get install nodejs npm"
     (folder / "package.json").write_text('{"private": true}')
     quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock", "--ignore-scripts")
-    done = subprocess.run((npm, "install", *quiet, *packages), cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        (program("npm"), "install", *quiet, *packages), cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"npm could not install {', '.join(packages)}:\n{done.stderr}"

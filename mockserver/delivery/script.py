@@ -181,17 +181,12 @@ WITHOUT_BODY = (204, 304)  # statuses
 
 def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
     yield head
-    yield from _when_due((at, Write(sse(frame), tokens, frame)) for at, tokens, frame in _timed(frames, pace))
-
-
-def _when_due(writes: Iterable[tuple[float, Write]]) -> Iterator[Action]:
-    """Yield writes with waits before them; their times are in seconds since the head."""
     now = 0.0
-    for at, write in writes:
-        if at > now:
-            yield Wait(at - now)
-            now = at
-        yield write
+    for moment, tokens, frame in _timed(frames, pace):
+        if moment > now:
+            yield Wait(moment - now)
+            now = moment
+        yield Write(sse(frame), tokens, frame)
 
 
 def _timed(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float, int, Frame | bytes]]:
@@ -212,17 +207,26 @@ def _timed(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float,
 
 def _parted(head: Head, reply: Reply) -> Iterator[Action]:
     yield head
-    starts = (0, *(end for _, end in reply.parts))
-    yield from _when_due((at, Write(reply.body[start:end])) for start, (at, end) in zip(starts, reply.parts))  # noqa: B905
+    now, start = 0.0, 0
+    for moment, end in reply.parts:
+        if moment > now:
+            yield Wait(moment - now)
+            now = moment
+        yield Write(reply.body[start:end])
+        start = end
 
 
 def _beaten(head: Head, reply: Reply) -> Iterator[Action]:
+    now = 0.0
     if reply.frames is None:
         yield from (Wait(reply.beats[0]), head, Write(reply.body, reply.tokens))
         return
     yield head
-    timed = zip(reply.beats, reply.frames, strict=True)
-    yield from _when_due((at, Write(sse(frame), _tokens(frame), frame)) for at, frame in timed)
+    for frame, beat in zip(reply.frames, reply.beats, strict=True):
+        if beat > now:
+            yield Wait(beat - now)
+            now = beat
+        yield Write(sse(frame), _tokens(frame), frame)
 
 
 def _tokens(frame: Frame | bytes) -> int:

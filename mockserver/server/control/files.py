@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent, indent
@@ -17,7 +17,7 @@ from mockserver.core.json import Json
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, review
 from mockserver.server.cassette_store import check
-from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, json_response
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import Live, reload
 from mockserver.server.sources import compiled, rules_in
 from mockserver.server.stubs import unreachable
@@ -46,6 +46,7 @@ class RulesFile(Struct, frozen=True):
         return dedent("\n".join(self.lines[where.first - 1 : where.last])) + "\n"
 
 
+@lru_cache(maxsize=16)
 def rules_file(data: bytes, shown: str) -> RulesFile:
     """Raises MockserverError if it is no YAML."""
     document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines())
@@ -97,19 +98,15 @@ def _known(rules: Sequence[Rule], asked: ControlRequest) -> tuple[Mapping[int, l
         for remark in (*(each for each in review(rules) if each.before), *unreachable(rules, live.settings.dialect)):
             texts.setdefault(id(remark.rule), []).append(remark.text)
         looks.remarks = rules, texts
-    read = {live.sources.shown(path): _file(path, live.sources.shown(path), looks) for path in live.sources.files}
+    read = {live.sources.shown(path): _file(path, live.sources.shown(path)) for path in live.sources.files}
     return looks.remarks[1], {name: file for name, file in read.items() if file is not None}
 
 
-def _file(path: Path, shown: str, looks: Looks) -> RulesFile | None:
+def _file(path: Path, shown: str) -> RulesFile | None:
     try:
-        data = path.read_bytes()
-        known: RulesFile | None = looks.files.get(shown)
-        if known is None or known.sha256 != sha256(data).hexdigest():
-            known = looks.files[shown] = rules_file(data, shown)
+        return rules_file(path.read_bytes(), shown)
     except (OSError, MockserverError):  # it is being changed
         return None
-    return known
 
 
 def _written(rule: Rule, files: Mapping[str, RulesFile]) -> dict[str, Json]:

@@ -3,7 +3,6 @@
 import json
 from asyncio import Task
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct, field
 from starlette.responses import Response, StreamingResponse
@@ -23,7 +22,6 @@ class Looks(Struct):
     feeds: int = 0  # that are open
     tasks: set[Task[None]] = field(default_factory=set)  # calls that are sent again
     remarks: tuple[Sequence[Rule], Mapping[int, list[str]]] | None = None  # on these rules, by the id of each
-    files: dict[str, Any] = field(default_factory=dict)  # the rules files as they were read last, by name
     _rows: Rows | None = None
 
     def rows(self, journal: Journal) -> Rows:

@@ -227,7 +227,8 @@ def test_the_nearest_rules_are_explained_first(server: ControlledServer) -> None
         assert server.api("explain", {"call": 1, "limit": limit}).status == 400
 
 
-def test_a_file_is_parsed_once(server: ControlledServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_parsed_once(server: ControlledServer) -> None:
     rules(server)
-    monkeypatch.setattr(files, "rules_file", None)  # nobody calls it again
+    parsed = files.rules_file.cache_info().misses
     assert rules(server)["order"]["where"]["end"] == 16
+    assert files.rules_file.cache_info().misses == parsed

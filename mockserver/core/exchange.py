@@ -174,15 +174,6 @@ class Exchange(Struct, eq=False):
         usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
         return usage if usage is None or self.prompt_tokens is None else replace(usage, prompt=self.prompt_tokens)
 
-    @property
-    def tokens(self) -> tuple[int, int]:
-        """Return how many tokens the prompt and the completion have."""
-        plan = self.plan
-        usage = plan.outcome.usage if plan is not None and isinstance(plan.outcome, RenderedOutcome) else None
-        if usage is None:
-            return 0, 0
-        return usage.prompt if self.prompt_tokens is None else self.prompt_tokens, usage.completion
-
     def take(self, body: bytes) -> None:
         self.received = len(body)
         if self.kept:

@@ -1,6 +1,6 @@
 """Protocols of what is kept between requests, in memory or shared: counters, answers, limits; and of cassettes."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
@@ -57,7 +57,8 @@ STATE, START = "state", "start"  # the key of a scenario's state, and the state 
 class Later(Struct, Generic[Value], frozen=True):
     """A value that is made each time it is read."""
 
-    make: Callable[[], Value]
+    def make(self) -> Value:
+        raise NotImplementedError
 
 
 class Shelf(Protocol[Value]):

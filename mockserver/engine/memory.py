@@ -5,7 +5,6 @@ Knows calls and answers, no wire shape; how much there is room for is the shelf'
 
 import json
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -57,20 +56,6 @@ _CHANGING = (
 )
 _OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
 _BARE = 3500  # bytes of an answer and its call without any text
-
-
-class LaterStored(Protocol):
-    """An answer that is made when it is read; the sample has its call's namespace, dialect and operation."""
-
-    sample: Stored
-    id: str
-
-    @property
-    def size(self) -> int:
-        """Return about how many bytes it takes."""
-
-    def stored(self) -> Stored:
-        """Make it."""
 
 
 class Memory(Struct, frozen=True):
@@ -136,12 +121,10 @@ class Memory(Struct, frozen=True):
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
         return self.shelf.put(*_place(stored), stored, size=stored.size)
 
-    def put_later(self, answer: LaterStored) -> None:
-        """Keep an answer that is made when it is read, in the memory of this process."""
-        call = answer.sample.call
-        self.shelf.put(
-            call.http.namespace, _key(call.dialect, call.operation, answer.id), Later(answer.stored), size=answer.size
-        )
+    def put_later(self, sample: Stored, id: str, later: Later[Stored], *, size: int) -> None:
+        """Keep an answer that is made when it is read, to a call like that of the sample."""
+        call = sample.call
+        self.shelf.put(call.http.namespace, _key(call.dialect, call.operation, id), later, size=size)
 
     async def _put(self, stored: Stored) -> None:
         if (kept := self.put(stored)) is not None:

@@ -28,6 +28,7 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, Text, ToolUse
+from mockserver.core.protocols import Later
 from mockserver.core.seed import Seed, monotonic, wall
 from mockserver.core.text import printable
 from mockserver.delivery.drive import COMPLETE, PacedStream, encoded, fits, header_lines
@@ -146,6 +147,7 @@ class Template(Struct, eq=False):
     headers: NamesRequest
     id: Callable[[str], str]
     marks: tuple[Mark, ...]
+    size: int  # of the body of the sample
     confirmed: bool = False
     variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
@@ -168,7 +170,7 @@ class Template(Struct, eq=False):
         return Variant(reply, row, list(reply.headers), places, lines, pieces, holes, chunked)
 
 
-class KeptAnswer(Struct, eq=False):
+class KeptAnswer(Later[Stored], frozen=True, eq=False):
     """An answer of a template as it is kept: nothing is made of it before somebody looks it up."""
 
     sample: Stored
@@ -176,12 +178,9 @@ class KeptAnswer(Struct, eq=False):
     body: bytes
     id: str
     tokens: int
+    size: int
 
-    @property
-    def size(self) -> int:
-        return self.sample.size + len(self.body) - len(self.shape.sample.http.body)
-
-    def stored(self) -> Stored:
+    def make(self) -> Stored:
         sample, (call, _) = self.sample, self.shape.call(self.body, None)
         answer = replace(sample.answer, id=self.id, usage=replace(sample.answer.usage, prompt=self.tokens))
         return replace(sample, call=replace(call, http=sample.call.http), answer=answer, size=self.size)
@@ -348,7 +347,10 @@ class FastPath:
         variant, answer_id = self._variant(template, tokens, sized.lane), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id)
         if template.prepared.kept is not None:
-            engine.memory.put_later(KeptAnswer(template.prepared.kept, shape, body, answer_id, tokens))
+            sample = template.prepared.kept
+            size = sample.size + len(body) - template.size
+            later = KeptAnswer(sample, shape, body, answer_id, tokens, size)
+            engine.memory.put_later(sample, answer_id, later, size=size)
         row = sized.row(variant.row, body, engine)
         row.reply_headers = headers
         return template.prepared, call, row, lines, answer, framed(answer, chunked=variant.chunked)
@@ -386,7 +388,7 @@ class FastPath:
         if journal.keeps_calls and call is not None:
             row.call = replace(call, http=replace(call.http, body=row.body, headers=row.headers))
         if self._numbered:
-            head = b"%b%d\r\n" % (head, row.seq)
+            head += b"%d\r\n" % row.seq
         if prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE:
             reply, on_end = replace(prepared.reply, body=body), partial(journal.close, row)
             connection.write_paced(status, head, PacedStream(reply, row.began, row.note, on_end))
@@ -449,7 +451,8 @@ class FastPath:
                 template.id(call.fingerprint),
                 template.prepared.kept,
             )
-            kept = None if sample is None else KeptAnswer(sample, shape, body, answer_id, tokens).stored()
+            size = 0 if sample is None else sample.size + len(body) - template.size
+            kept = sample and KeptAnswer(sample, shape, body, answer_id, tokens, size).make()
             filled = variant.filled(template, call, answer_id)
             template.confirmed = same and kept == prepared.kept and _same(variant, filled, prepared.reply)
             if not template.confirmed:
@@ -531,7 +534,7 @@ def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Templ
         return None  # the parts that are kept have ids, too
     name, fingerprint, body = signer(seed, call.ids), call.fingerprint, prepared.reply.body
     marks = [mark for mark in _marks(made, call, seed, texts) if mark(name(fingerprint), fingerprint).encode() in body]
-    return Template(rule, prepared, call, again, texts.headers, name, tuple(marks))
+    return Template(rule, prepared, call, again, texts.headers, name, tuple(marks), len(call.http.body))
 
 
 def _marks(answer: Answer, call: Call, seed: Seed, texts: Texts) -> Iterator[Mark]:

@@ -248,7 +248,8 @@ class Live(Struct):
 
     def engine_of(self, namespace: str) -> Engine:
         """The engine of a namespace, which is in use now."""
-        return self.namespaces.touch(namespace).engine(self.engine)
+        space = self.namespaces.touch(namespace)
+        return space.engine(self.engine) if space.rules or space.choice is not None else self.engine
 
     @property
     def player(self) -> Player:

@@ -191,14 +191,10 @@ class _Space(Struct, Generic[Value]):
     size: int = 0
     versions: int = 0
 
-    def put(self, key: str, value: Value | Later[Value], size: int) -> None:
-        self.size += size - (self.entries[key][2] if key in self.entries else 0)
+    def change(self, key: str, value: Value, size: int) -> None:
+        self.size += size - self.entries[key][2]
         self.versions += 1
         self.entries[key] = (value, self.versions, size)
-
-    def drop(self, key: str) -> None:
-        if key in self.entries:
-            self.size -= self.entries.pop(key)[2]
 
 
 def _made(value: Value | Later[Value]) -> Value:
@@ -219,20 +215,29 @@ class MemoryShelf(Generic[Value]):
 
     def put(self, namespace: str, key: str, value: Value | Later[Value], *, size: int) -> None:
         space = self._space(namespace)
-        self._whole -= space.size
-        space.drop(key)
+        before, entries = space.size, space.entries
+        if key in entries:  # the newest is the last
+            space.size -= entries.pop(key)[2]
         if size <= self._size:
-            space.put(key, value, size)
-        self._within_bounds(space)
+            space.size += size
+            space.versions += 1
+            entries[key] = (value, space.versions, size)
+        if len(entries) > self._count or space.size > self._size:
+            self._within_bounds(space)
+        self._whole += space.size - before
+        if self._whole > self._size * NAMESPACES_IN_FULL:
+            self._forget_longest_idle()
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
         found = await self.get(namespace, key)
         if found is None or found[1] != value[1]:
             return False
         space = self._space(namespace)
-        self._whole -= space.size
-        space.put(key, value[0], size)
+        before = space.size
+        space.change(key, value[0], size)
         self._within_bounds(space)
+        self._whole += space.size - before
+        self._forget_longest_idle()
         return True
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
@@ -249,10 +254,7 @@ class MemoryShelf(Generic[Value]):
 
     def _within_bounds(self, space: _Space[Value]) -> None:
         while len(space.entries) > self._count or space.size > self._size:
-            space.drop(next(iter(space.entries)))
-        self._whole += space.size
-        while self._whole > self._size * NAMESPACES_IN_FULL:
-            self._forget_longest_idle()
+            space.size -= space.entries.popitem(last=False)[1][2]
 
     def _space(self, namespace: str) -> _Space[Value]:
         space = self._spaces.get(namespace)
@@ -260,8 +262,9 @@ class MemoryShelf(Generic[Value]):
             space = self._spaces[namespace] = _Space()
         self._spaces.move_to_end(namespace)
         if len(self._spaces) > self._max_namespaces:
-            self._forget_longest_idle()
+            self._whole -= self._spaces.popitem(last=False)[1].size
         return space
 
     def _forget_longest_idle(self) -> None:
-        self._whole -= self._spaces.popitem(last=False)[1].size
+        while self._whole > self._size * NAMESPACES_IN_FULL:
+            self._whole -= self._spaces.popitem(last=False)[1].size

@@ -3,17 +3,18 @@
 While an answer goes out it keeps references only; what they mean is worked out when somebody looks.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
-from math import inf
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct, field
 
 from mockserver.core.exchange import Exchange, size_of
+from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
+Added = tuple[tuple[str, str, int, str], Plan | None, int | None, float, float | None]
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
@@ -22,68 +23,69 @@ MOST_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
 
 
-class Histogram(Struct):
-    """Durations in seconds: how many each bucket has, and their sum. They are sorted when somebody reads them."""
-
-    counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
-    total: float = 0.0
-    unsorted: list[float] = []
-
-    def read(self) -> tuple[Sequence[int], float]:
-        durations, at = sorted(self.unsorted), 0
-        self.unsorted.clear()
-        self.total += sum(durations)
-        for bucket, bound in enumerate((*BOUNDS, inf)):
-            end = bisect_right(durations, bound, at)
-            self.counts[bucket] += end - at
-            at = end
-        return self.counts, self.total
-
-
-MAX_UNSORTED = 1000  # durations
-
-
 class Sums(Struct):
     count: int = 0
-    elapsed: Histogram = field(default_factory=Histogram)
-    first: Histogram = field(default_factory=Histogram)
+    elapsed: float = 0.0
+    first: float = 0.0
     prompt: int = 0
     completion: int = 0
+    durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
+    firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, elapsed: float, first: float | None, usage: Usage | None, prompt: int | None) -> None:
         self.count += 1
-        unsorted = self.elapsed.unsorted
-        unsorted.append(exchange.elapsed)
-        if exchange.size:
-            self.first.unsorted.append(exchange.first)
-        if len(unsorted) >= MAX_UNSORTED:
-            self.elapsed.read()
-            self.first.read()
-        prompt, completion = exchange.tokens
-        self.prompt += prompt
-        self.completion += completion
+        self.elapsed += elapsed
+        self.durations[bisect_left(BOUNDS, elapsed)] += 1
+        if first is not None:
+            self.first += first
+            self.firsts[bisect_left(BOUNDS, first)] += 1
+        if usage is not None:
+            self.prompt += usage.prompt if prompt is None else prompt
+            self.completion += usage.completion
+
+
+MAX_ADDED = 1000  # exchanges
 
 
 class Tally:
-    """Tallies of all requests since the start. `open`: exchanges in progress."""
+    """Tallies of all requests since the start, summed when somebody reads. `open`: exchanges in progress."""
 
     def __init__(self) -> None:
         self.open = 0
-        self.ways: dict[Way, Sums] = {}
-        self.faults: Counter[str] = Counter()
+        self._ways: dict[Way, Sums] = {}
+        self._faults: Counter[str] = Counter()
         self._sources: set[str] = set()
+        self._added: list[Added] = []
 
     def add(self, exchange: Exchange) -> None:
         self.open -= 1
-        plan = exchange.plan
-        source = "" if plan is None else plan.source
-        way = exchange.dialect, exchange.operation, exchange.status, source, exchange.ended
-        sums = self.ways.get(way)
-        if sums is None:
-            sums = self.ways.setdefault((*way[:3], self._known(source), way[4]), Sums())
-        sums.add(exchange)
-        if plan is not None and plan.faults:
-            self.faults.update(exchange.faults)
+        first = exchange.first if exchange.size else None
+        way = exchange.dialect, exchange.operation, exchange.status, exchange.ended
+        self._added.append((way, exchange.plan, exchange.prompt_tokens, exchange.elapsed, first))
+        if len(self._added) >= MAX_ADDED:
+            self._sum()
+
+    @property
+    def ways(self) -> Mapping[Way, Sums]:
+        self._sum()
+        return self._ways
+
+    @property
+    def faults(self) -> Counter[str]:
+        self._sum()
+        return self._faults
+
+    def _sum(self) -> None:
+        for (dialect, operation, status, ended), plan, prompt, elapsed, first in self._added:
+            source = "" if plan is None else plan.source
+            sums = self._ways.get((dialect, operation, status, source, ended))
+            if sums is None:
+                sums = self._ways.setdefault((dialect, operation, status, self._known(source), ended), Sums())
+            outcome = None if plan is None else plan.outcome
+            sums.add(elapsed, first, outcome.usage if isinstance(outcome, RenderedOutcome) else None, prompt)
+            if plan is not None and plan.faults:
+                self._faults.update([fault.name for fault in plan.faults])
+        self._added.clear()
 
     def _known(self, source: str) -> str:
         """Return the source without the episode's number; beyond the maximum, a single source for all others."""

@@ -2,6 +2,8 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Literal
 
 from msgspec import Struct
@@ -231,7 +233,12 @@ def _logprobs_of_texts(choice: Choice) -> Iterator[list[Block]] | None:
 
 def item_id(answer_id: str, at: int) -> str:
     """Return the id of an output item, without the prefix of its type."""
-    return fingerprint(answer_id, at)
+    begun = _ITEMS.copy()
+    begun.update(f"[{quoted(answer_id)},{at}]".encode("ascii"))  # as `fingerprint` does, but faster
+    return begun.hexdigest()
+
+
+_ITEMS = blake2b(digest_size=16)
 
 
 class _ItemBuilder(Struct, frozen=True):

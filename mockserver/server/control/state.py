@@ -483,7 +483,7 @@ def _kind(source: str) -> str:
 
 _WHOLE, _FIRST = "Seconds until the last byte of an answer had left.", "Seconds until the first byte of its body."
 _TIMES: Sequence[tuple[str, str, Callable[[Sums], tuple[Sequence[int], float]]]] = (
-    ("request_seconds", _WHOLE, lambda sums: sums.elapsed.read()),
-    ("first_byte_seconds", _FIRST, lambda sums: sums.first.read()),
+    ("request_seconds", _WHOLE, lambda sums: (sums.durations, sums.elapsed)),
+    ("first_byte_seconds", _FIRST, lambda sums: (sums.firsts, sums.first)),
 )
 _BUCKETS = (*map(str, BOUNDS), "+Inf")

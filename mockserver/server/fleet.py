@@ -31,7 +31,7 @@ from mockserver.state.redis.member import SLOTS, Connect, Member
 MAX_IDLE = 82_800  # seconds: less than the day after which what no server uses expires
 
 log = logging.getLogger("mockserver")
-OwnAnswer = Callable[[Live, Json], Awaitable[bytes]]
+OwnAnswer = Callable[["Fleet", Json], Awaitable[bytes]]
 
 
 class ConflictError(Exception):
@@ -43,8 +43,8 @@ class Fleet:
 
     def __init__(self, live: Live, line: RedisLine, connect: Connect, answer: OwnAnswer) -> None:
         self.live, self.line = live, line
-        self.member = Member(line, connect, partial(answer, live), lambda: (live.journal.last // SLOTS, self.digest))
-        self.member.on_join = self._number_from
+        self.member = Member(line, connect, partial(answer, self), lambda: (live.journal.last // SLOTS, self.digest))
+        self.member.on_join = lambda first: live.journal.number_from(first * SLOTS + self.slot, SLOTS)
         self._read: dict[str, int] = {}  # by namespace, the rev at which it was read
         self._batches: dict[str, Mapping[str, int]] = {}  # by namespace, the rev at which each rule was added
         self._cleared: dict[str, int] = {}  # by namespace, what its latest reset is known by
@@ -52,7 +52,7 @@ class Fleet:
         self.looks: Any = None  # of the control API, for questions of other servers
         self.composed: Any = None  # settings and engine that a reload is about to swap in
         self._digest: tuple[object, str] = (None, "")  # with the engine that it is of
-        line.on_back.append(self._came_back)
+        line.on_anew.append(self._start_over)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -82,18 +82,13 @@ class Fleet:
     def slot(self) -> int:
         return self.member.slot
 
-    @property
-    def is_lost(self) -> bool:
-        """Whether others may have changed something of which this server cannot know."""
-        return boottime() >= self.member.until
-
     async def catch_up(self, namespace: str) -> None:
         """Read what a namespace has of its own, if it has changed.
 
         Raises StateLostError if it has something of its own and nobody knows whether that still holds; Failure if this
         release cannot read it.
         """
-        if self.is_lost:
+        if boottime() >= self.member.until:  # others may have changed something
             try:
                 await self.member.renew()
             except StateLostError:
@@ -108,9 +103,6 @@ class Fleet:
                 self._read[namespace] = rev
                 if not rev:
                     self.forget(namespace)
-
-    def _number_from(self, first: int) -> None:
-        self.live.journal.number_from(first * SLOTS + self.member.slot, SLOTS)
 
     async def _take(self, namespace: str, content: Mapping[str, Any]) -> None:
         """Swap in what a namespace has of its own."""
@@ -145,7 +137,7 @@ class Fleet:
     @asynccontextmanager
     async def change(self, namespace: str, *, cleared: bool = False) -> AsyncIterator[Namespace]:
         """A copy of a namespace, to be changed; all servers know when the block has ended. Raises ConflictError."""
-        if self.is_lost:
+        if boottime() >= self.member.until:
             raise StateLostError("the lease is over")
         read_at, before = abs(self._read.get(namespace, 0)), self.live.namespaces.get(namespace)
         if not (self.is_current(namespace) or (cleared and read_at == self.member.changed.get(namespace))):
@@ -176,9 +168,8 @@ class Fleet:
         for known in (self._read, self._batches, self._cleared):
             known.pop(namespace, None)
 
-    def _came_back(self, anew: bool) -> None:  # as the line calls it
-        if anew:
-            self._read = dict.fromkeys(self._read, -1)
+    def _start_over(self) -> None:
+        self._read = dict.fromkeys(self._read, -1)
 
     async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
         """What all servers answer to a control request, by slot, and which did not. Raises StateLostError."""

@@ -108,13 +108,12 @@ class _WorkerConfig(uvicorn.Config):
 def start_worker(sources: Sources, worker: Worker, token: str) -> Live:
     """What one worker runs with. Without shared state it keeps no answers. Raises MockserverError."""
     live = start(sources)
-    live.worker, live.made_token = worker, token
     if live.settings.state != "memory":
         share(live)
-        return live
-    live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
-    live.check_reload = partial(check_stateless, worker.count)
-    live.check_reload(live.settings, live.engine)
+    else:
+        live = start(replace(sources, flags={**sources.flags, "stored_answers": 0}))
+        live.check_reload = partial(check_stateless, worker.count)
+        live.check_reload(live.settings, live.engine)
     live.worker, live.made_token = worker, token
     return live
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
@@ -21,10 +21,9 @@ from mockserver.engine.offload import on_thread
 from mockserver.server.control import calls, copied, feed, files, state, trials
 from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, json_response, number
 from mockserver.server.fleet import ConflictError, Fleet
-from mockserver.server.live import ALL, Live, compose
+from mockserver.server.live import ALL, compose
 from mockserver.state.redis.member import SLOTS
 
-Made = TypeVar("Made")
 _TRIES = 20  # of a change that others come before
 
 
@@ -55,7 +54,7 @@ async def shared(asked: ControlRequest, view: View) -> Response:
         raise RefusedError(503, f"state lost: {error}; nothing was changed") from error
 
 
-async def _retried(change: Callable[[], Awaitable[Made]]) -> Made:
+async def _retried(change: Callable[[], Awaitable[Any]]) -> Any:
     for _ in range(_TRIES):
         with suppress(ConflictError):
             return await change()
@@ -112,21 +111,21 @@ async def _gathered(asked: ControlRequest, view: View, fleet: Fleet) -> Response
 
 
 def _question(asked: ControlRequest, view: View) -> dict[str, Json]:
-    body = asked.body.decode("latin-1")
-    request = {"namespace": asked.namespace, "query": dict(asked.query), "item": asked.item, "kind": asked.kind}
-    more = {"address": asked.address, "group": asked.live.made_token, "trusted": asked.trusted}
-    return {"view": f"{view.__module__}.{view.__name__}", "body": body, **request, **more}
+    request = {name: getattr(asked, name) for name in ("namespace", "item", "kind", "address", "trusted")}
+    body, name = asked.body.decode("latin-1"), f"{view.__module__}.{view.__name__}"
+    return {"view": name, "request": request, "query": asked.query, "body": body, "group": asked.live.made_token}
 
 
-async def own_answer(live: Live, question: Mapping[str, Any]) -> bytes:
+async def own_answer(fleet: Fleet, question: Mapping[str, Any]) -> bytes:
     """What this server answers to a question of another, or of itself."""
+    live = fleet.live
     if "names" in question:
         return json.dumps(live.namespaces.names()).encode()
     if "at" in question:
         row = live.journal.find(question["at"])
         return json.dumps(None if row is None else row.at).encode()
     if "reload" in question:
-        return json.dumps(await _reload_step(live, question)).encode()
+        return json.dumps(await _reload_step(fleet, question)).encode()
     view, query = _VIEWS[question["view"]], dict(question["query"])
     if view is state.metrics and question["group"] != live.made_token:
         return b'{"status":204,"type":null,"body":""}'
@@ -134,21 +133,11 @@ async def own_answer(live: Live, question: Mapping[str, Any]) -> bytes:
         at = question.get("since_at")
         since = 0 if at is None else max((row.seq for row in live.journal if row.at <= at), default=0)
         query["since"] = str(since)
-    assert isinstance(live.fleet, Fleet)  # noqa: S101  # who has asked is one of it
-    looks = live.fleet.looks = live.fleet.looks or Looks()
-    asked = ControlRequest(
-        live,
-        question["namespace"],
-        query,
-        question["item"],
-        question["body"].encode("latin-1"),
-        question["kind"],
-        question["address"],
-        question["trusted"],
-        looks,
-    )
+    looks = fleet.looks = fleet.looks or Looks()
+    body = question["body"].encode("latin-1")
+    asked = ControlRequest(live, query=query, body=body, looks=looks, **question["request"])
     try:
-        response = await _answered(asked, view, live.fleet)
+        response = await _answered(asked, view, fleet)
     except RefusedError as refused:
         response = refused.response
     text = (await _whole(response)).decode("latin-1")
@@ -233,9 +222,8 @@ async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
     return json_response({**told, **left_out})
 
 
-async def _reload_step(live: Live, question: Mapping[str, Any]) -> Json:
-    fleet = live.fleet
-    assert isinstance(fleet, Fleet)  # noqa: S101  # who has asked is one of it
+async def _reload_step(fleet: Fleet, question: Mapping[str, Any]) -> Json:
+    live = fleet.live
     if question["reload"] == "compose":
         try:
             fleet.composed = await on_thread(partial(compose, live.sources, live.counters, live))

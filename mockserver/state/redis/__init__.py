@@ -2,6 +2,4 @@
 
 `opening.py` reads the URL and checks what is there; `line.py` sends commands and knows whether the state is lost; the
 stores keep the promises of `core/protocols.py`, each step as one Lua script in a file of its name.
-
-To follow an outage, append functions to `RedisLine.on_lost` and `RedisLine.on_back`.
 """

@@ -44,15 +44,13 @@ class RedisLine:
     """Sends commands to Redis and returns their replies, or raises StateLostError.
 
     `connect` makes a connection; `epoch` is the word that Redis keeps with the state: another one means that the state
-    was lost. The functions in `on_lost` are called when an outage begins, those in `on_back` when it is over, with
-    whether the state began anew. `trips` counts the batches.
+    was lost, and the functions in `on_anew` are called. `trips` counts the batches.
     """
 
     def __init__(self, connect: Callable[[], "Connection"], prefix: str, epoch: bytes = b"") -> None:
         self.prefix, self.epoch, self.lost, self.trips = prefix, epoch, False, 0
         self.warnings: tuple[str, ...] = ()
-        self.on_lost = list[Callable[[], None]]()
-        self.on_back = list[Callable[[bool], None]]()
+        self.on_anew = list[Callable[[], None]]()
         self._connect = connect
         self._connection: Connection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -62,10 +60,7 @@ class RedisLine:
     def key(self, name: str, namespace: str) -> str:
         return f"{self.prefix}:{name}:{namespace}"
 
-    async def run(self, script: Script, keys: Sequence[str], *arguments: Argument) -> Any:
-        return await self.send_script(script, keys, *arguments)
-
-    def send_script(self, script: Script, keys: Sequence[str], *arguments: Argument) -> asyncio.Future[Any]:
+    def run(self, script: Script, keys: Sequence[str], *arguments: Argument) -> asyncio.Future[Any]:
         return self.send("EVALSHA", script.sha, len(keys), *keys, *arguments, script=script)
 
     def send(self, *command: Argument, script: Script | None = None) -> asyncio.Future[Any]:
@@ -123,7 +118,7 @@ class RedisLine:
         if refused is not None:
             self._note_lost(refused)
         elif self.lost and any(each.script is not None and each.script.writes for each in batch):  # it is not full
-            self._note_back(anew=False)
+            self.note_back(anew=False)
         for each, reply in zip(batch, replies, strict=True):
             if not each.reply.done():
                 if isinstance(reply, Exception):
@@ -168,24 +163,19 @@ class RedisLine:
             raise StateLostError(why)
         if epoch != self.epoch:
             self.epoch = epoch
-            self.start_over()
-
-    def start_over(self) -> None:
-        """Note that Redis has lost what was there."""
-        self._note_back(anew=True)
+            self.note_back(anew=True)
 
     def _note_lost(self, error: Exception) -> None:
         if not self.lost:
             self.lost = True
             log.error("state lost: %s; what counts gets a 503 until it is back", _why(error))
-            for each in self.on_lost:
-                each()
 
-    def _note_back(self, *, anew: bool) -> None:
+    def note_back(self, *, anew: bool) -> None:
+        """Note that the state can be reached; `anew`: Redis has lost what was there."""
         self.lost = False
         log.warning("state back" + (", but Redis had lost it: everything starts over" if anew else ""))
-        for each in self.on_back:
-            each(anew)
+        for each in self.on_anew if anew else ():
+            each()
 
 
 class _Command(Struct, frozen=True):

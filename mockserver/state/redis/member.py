@@ -51,7 +51,7 @@ class Member:
         self._renewing: asyncio.Task[None] | None = None
         self._channel = f"{line.prefix}:{connect().db}:news"  # channels know no databases
         self._failed = self._renewed_at = -math.inf  # when a renewal failed last, and when one did not
-        line.on_back.append(self._came_back)
+        line.on_anew.append(self._start_over)
 
     async def renew(self) -> None:
         """Renew the lease, and learn of all changes. Raises StateLostError; at once, if it was lost a moment ago."""
@@ -80,7 +80,7 @@ class Member:
         if number >= 0:
             self.on_join(number)
         if rev < known:  # a failover lost the latest changes
-            self.line.start_over()
+            self.line.note_back(anew=True)
             await self._renew()
             return
         if rev > self.rev:
@@ -104,9 +104,8 @@ class Member:
         for slot in [slot for slot, times in self.others.items() if times == 2]:  # it is not about to read them again
             log.warning("server %d has other rules, settings or another release: answers may differ", slot)
 
-    def _came_back(self, anew: bool) -> None:  # as the line calls it
-        if anew:
-            self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}
+    def _start_over(self) -> None:
+        self.until, self._failed, self.rev, self.changed = 0.0, -math.inf, 0, {}
 
     def _acknowledge(self) -> None:
         self.line.send("HSET", self._key("acks"), self.slot, self.rev)
@@ -163,10 +162,8 @@ class Member:
             self._start(self._renewed())
 
     async def _renewed(self) -> None:
-        try:
+        with suppress(StateLostError):
             await self.renew()
-        except StateLostError:
-            return
 
     def _start(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

@@ -37,22 +37,14 @@ class Address(Struct, frozen=True):
 
     def connection(self) -> "Connection":
         """Return an asynchronous connection that is not connected yet. It repeats no command."""
-        from redis import asyncio
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
-
-        pool = _client(self.url, asyncio, Retry(NoBackoff(), 0)).connection_pool
+        pool = _client(self.url, "redis.asyncio").connection_pool
         made: Connection = pool.make_connection()
         made.connection_pool = pool  # type: ignore[attr-defined]  # a weak reference of Sentinel's connections
         return made
 
     def client(self) -> "Redis":
         """Return a synchronous client."""
-        import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-
-        made: Redis = _client(self.url, redis, Retry(NoBackoff(), 0))
+        made: Redis = _client(self.url, "redis")
         return made
 
 
@@ -79,21 +71,24 @@ def address(url: str) -> Address:
     return Address(whole, prefix, f"{parts.scheme}://{host}{parts.path}")
 
 
-def _client(url: str, module: Any, retry: Any) -> Any:
+def _client(url: str, module: str) -> Any:
+    """Return a client that is made by a module, and that repeats no command."""
+    from redis.backoff import NoBackoff
+
     options = {
         "socket_connect_timeout": CONNECT_WITHIN,
         "socket_timeout": REPLY_WITHIN,
-        "retry": retry,
+        "retry": import_module(f"{module}.retry").Retry(NoBackoff(), 0),
         "protocol": 2,
     }
     parts = urlsplit(url)
     if parts.scheme != "sentinel":
-        return module.Redis.from_url(url, **options)
+        return import_module(module).Redis.from_url(url, **options)
     user, _, hosts = parts.netloc.rpartition("@")
     username, _, password = user.partition(":")
     name, _, number = parts.path.strip("/").partition("/")
     sentinels = [(host, int(port or 26379)) for host, _, port in (each.partition(":") for each in hosts.split(","))]
-    known = import_module(f"{module.__name__}.sentinel").Sentinel(sentinels, sentinel_kwargs=options, **options)
+    known = import_module(f"{module}.sentinel").Sentinel(sentinels, sentinel_kwargs=options, **options)
     login = {"username": unquote(username) or None, "password": unquote(password) or None}
     return known.master_for(name or "mymaster", db=int(number or 0), **login)
 

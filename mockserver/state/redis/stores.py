@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Generic, Literal
+from typing import Generic
 
 from mockserver.core.protocols import STATE, Admission, Draw, Later, Precondition, StateLostError, Value
 from mockserver.core.rates import Limits
@@ -17,12 +17,6 @@ SLOT_LASTS, RENEWED_EVERY, LOOKED_EVERY = 2.0, 0.5, 0.02  # seconds
 
 _OPEN, _COUNT, _KEEP, _TURNSTILE = map(script, ("open", "count", "keep", "turnstile"))
 _ENTRIES, _VALUES = script("entries", writes=False), script("values", writes=False)
-_RESULTS: Mapping[bytes, Literal["entered", "queued", "no_room", "empty"]] = {
-    b"entered": "entered",
-    b"queued": "queued",
-    b"no_room": "no_room",
-    b"empty": "empty",
-}
 
 
 class RedisCounters:
@@ -162,7 +156,7 @@ class RedisTurnstile:
             if place:
                 self._send("leave", namespace, limits, place)
             raise
-        entry = Admission(_RESULTS[result], [float(wait) for wait in waits])
+        entry = Admission(result.decode(), [float(wait) for wait in waits])  # type: ignore[arg-type]
         if not place or entry.result not in ("entered", "queued"):
             return entry
         if entry.result == "entered":
@@ -186,9 +180,7 @@ class RedisTurnstile:
         """Send an order with its place, and what follows that."""
         keys = [self._line.key(name, namespace) for name in "bwq"]
         most = -1 if limits.concurrent is None else limits.concurrent
-        return self._line.send_script(
-            _TURNSTILE, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words
-        )
+        return self._line.run(_TURNSTILE, keys, order, most, limits.queue, SLOT_LASTS, self._max_buckets, *words)
 
 
 def _words(draws: Sequence[Draw]) -> list[Argument]:

@@ -19,7 +19,7 @@ from mockserver.config.types import Duration, Several, WrittenAs, listed_schema,
 from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
-_NAME = "^[^*]*$"  # without wildcard
+_PLAIN: dict[str, Json] = {"pattern": "^[^*]*$", "items": {"type": "string", "pattern": "^[^*]*$"}}  # no wildcard
 _Many = Annotated[int, Field(ge=1)]
 
 
@@ -155,16 +155,9 @@ class ModelSettings(BaseModel):
         None, description="Accept temperature, top_p, penalties, log probabilities and max_tokens."
     )
     resolved: str | None = Field(
-        None,
-        min_length=1,
-        description="The model name in its answers. Default: its name.",
-        json_schema_extra={"pattern": _NAME},
+        None, min_length=1, json_schema_extra=_PLAIN, description="The model name in its answers. Default: its name."
     )
-    aliases: Several = Field(
-        (),
-        description="Other names for it in requests.",
-        json_schema_extra={"pattern": _NAME, "items": {"type": "string", "pattern": _NAME}},
-    )
+    aliases: Several = Field((), json_schema_extra=_PLAIN, description="Other names for it in requests.")
     timing: Annotated[TimingSetting | None, _json_schema(TimingTable.model_json_schema)] = Field(
         None, description="The timing of its answers; a rule's timing wins."
     )

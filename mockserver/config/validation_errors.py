@@ -230,12 +230,7 @@ class Table(BaseModel):
     """
 
     model_config = ConfigDict(
-        defer_build=True,
-        extra="forbid",
-        strict=True,
-        frozen=True,
-        populate_by_name=False,
-        json_schema_extra=_show_example,
+        defer_build=True, extra="forbid", strict=True, frozen=True, json_schema_extra=_show_example
     )
 
     example: ClassVar[str] = ""

@@ -1,6 +1,9 @@
-"""The JSON Schema of rules files, for editors: built from the models and tables that the loader uses."""
+"""The JSON Schema of rules files, for editors: built from the models and tables that the loader uses.
 
-import re
+`editors.yaml` adds examples, and what goes together.
+"""
+
+import json
 from collections.abc import Collection, Iterable, Mapping
 from importlib.resources import files
 
@@ -15,7 +18,7 @@ from mockserver.rules.answer.content import ERROR_NAMES, WAYS
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.match.fields import FIELDS, Family, Field
 from mockserver.rules.match.parse import GROUPS, MODIFIERS
-from mockserver.rules.match.predicates import LENGTHS, PREDICATES
+from mockserver.rules.match.predicates import PREDICATES
 from mockserver.rules.schema import RulesFile, at_most_one, fault_schema
 
 Schema = dict[str, Json]
@@ -33,24 +36,17 @@ def _table(dialects: Collection[str]) -> Schema:
     return {
         "type": "object",
         "properties": {**properties, "dialect": _property(single["dialect"], dialects), **_groups()},
-        "patternProperties": {_key(family): _of_kind(family) for family in families},
+        "patternProperties": {_PREFIXES[family.prefix]: _of_kind(family) for family in families},
         "additionalProperties": False,
     }
-
-
-def _key(family: Family) -> str:
-    letters = r"[\u0000-\u00ff]" if family.prefix == "header." else ""  # what a header can be named
-    return f"^{re.escape(family.prefix)}{letters}{'+$' if letters else '.'}"
 
 
 def _groups() -> Schema:
     table = {"$ref": "#/$defs/when"}
     tables = {"type": "array", "items": table, "minItems": 1}
     shapes = {"any": tables, "all": tables, "not": {**table, "minProperties": 1}}
-    return {
-        name: {**shapes[name], "description": doc, "examples": [_EXAMPLES["fields"][name]]}
-        for name, doc in GROUPS.items()
-    }
+    shown = _EXAMPLES["fields"]
+    return {name: {**shapes[name], "description": doc, "examples": [shown[name]]} for name, doc in GROUPS.items()}
 
 
 def _property(field: Field, values: Collection[str]) -> Schema:
@@ -125,51 +121,27 @@ def _expected(shape: str, kind: str, value: Json) -> Schema:
     if shape == "elements":
         element = {"type": "string"} if kind == "list" else {}
         return {"anyOf": [{**element, "not": {"type": "array"}}, {"type": "array", "items": element, "minItems": 1}]}
-    return dict(SHAPE_SCHEMAS[shape])
+    return dict(_EDITORS["shapes"][shape])
 
 
 _SOURCE = files("mockserver.rules").joinpath("editors.yaml")
 _EDITORS: Mapping[str, Json] = read(_SOURCE.read_text("utf-8"), _SOURCE.name).data
 _EXAMPLES: Mapping[str, Mapping[str, Json]] = _EDITORS["examples"]
-VALUES: Mapping[str, Mapping[str, Json]] = {
-    "text": {"type": "string"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "list": {"type": "array", "items": {"type": "string"}},
-    "json": {"not": {"type": "null"}},
-}
+VALUES: Mapping[str, Schema] = _EDITORS["values"]
+_PREFIXES: Mapping[str, str] = _EDITORS["prefixes"]
 _PATTERN = {"type": "string", "pattern": "[*]"}
-
-SHAPE_SCHEMAS: Mapping[str, Mapping[str, Json]] = {
-    "text": {"type": "string"},
-    "texts": {"type": ["string", "array"], "items": {"type": "string"}, "minItems": 1},
-    "number": VALUES["number"],
-    "boolean": VALUES["boolean"],
-    "length": {
-        "type": ["number", "object"],
-        "properties": {
-            name: {"type": "number", "description": PREDICATES[name].doc, "examples": [3]} for name in LENGTHS
-        },
-        "additionalProperties": False,
-    },
-    "table": {"type": ["object", "array"]},
-    "schema": {"type": ["object", "boolean"]},
-}
 
 
 def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
-    schema: Schema = _tidy(RulesFile.model_json_schema())
+    schema: Schema = _tidy(json.loads(json.dumps(RulesFile.model_json_schema()).replace('Spec"', '"')))
     when, settings = when_schema(dialects), settings_schema()
-    tables = {name.removesuffix("Spec"): table for name, table in schema.pop("$defs").items()}
-    definitions = {**tables, **when.pop("$defs"), **settings.pop("$defs")}
+    definitions = {**schema.pop("$defs"), **when.pop("$defs"), **settings.pop("$defs")}
     properties, rule = schema["properties"], definitions["Rule"]["properties"]
     properties["settings"] |= settings
-    for name, limits in {
-        "dialect": {"enum": list(dialects)},
-        "upstream": {"propertyNames": {"enum": list(dialects)}},
-    }.items():
-        settings["properties"][name] |= limits if dialects else {}
+    if dialects:
+        settings["properties"]["dialect"]["enum"] = list(dialects)
+        settings["properties"]["upstream"]["propertyNames"] = {"enum": list(dialects)}
     scrub = settings["properties"]["scrub"]
     scrub["anyOf"] = [{"type": scrub.pop("type"), "items": scrub["items"]}, scrub.pop("items")]
     for table in (schema, *(properties[key] for key in RulesFile.nullable)):
@@ -189,11 +161,7 @@ def _tidy(schema: Json) -> Json:
         return [_tidy(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    if "$ref" in schema:
-        return {**schema, "$ref": schema["$ref"].removesuffix("Spec")}
-    kept = {
-        key: value if key == "examples" else _tidy(value) for key, value in schema.items() if not _is_noise(key, value)
-    }
+    kept = {key: _tidy(value) for key, value in schema.items() if not _is_noise(key, value)}
     for union in ("anyOf", "oneOf"):
         if union in kept:
             real = [option for option in kept.pop(union) if option != {"type": "null"}]

@@ -18,6 +18,7 @@ from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
 from mockserver.rules.json_schema import rules_schema
 from mockserver.rules.load import load
+from mockserver.rules.match.predicates import LENGTHS
 from tests.config import test_settings, test_timing
 from tests.house.pages import blocks
 from tests.rules import (
@@ -63,6 +64,7 @@ def referred(schema: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def test_every_key_has_a_description_and_an_example() -> None:
     assert len(KEYS) > 600
+    assert SCHEMA["$defs"]["text_field"]["properties"]["length"]["properties"].keys() == LENGTHS.keys()
     assert [path for path, schema in KEYS.items() if not schema.get("description")] == []
     assert [path for path, schema in KEYS.items() if not referred(schema).get("examples")] == []
 

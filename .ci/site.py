@@ -19,8 +19,10 @@ def on_config(config: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead links that leave docs/ to the repository."""
+    """Lead links that leave docs/ to the repository; the first page needs no navigation."""
     folder = posixpath.dirname(page.file.src_uri)
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]  # of one page
 
     def led(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join("docs", folder, link["path"]))

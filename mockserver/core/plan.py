@@ -86,7 +86,7 @@ class Timing(Struct, frozen=True):
         return replace(self, first_token=first + self.prompt_per_1k * prompt / 1000, prompt_per_1k=0.0)
 
 
-Vector = Sequence[float]  # an array, to save memory
+Vector = Sequence[float]
 
 # The categories of a moderation.
 CATEGORIES = (

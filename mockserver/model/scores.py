@@ -5,14 +5,13 @@ text adds a little to all of them, so that no place is empty. All sums are of in
 square root: the same numbers on every machine.
 """
 
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from hashlib import shake_256
 from itertools import chain
 from math import floor, log, sqrt
-from struct import pack
+from zlib import adler32
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import CATEGORIES, Judgement, Logprob, Vector
@@ -36,22 +35,19 @@ def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
     for place, times in Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words)).items():
         at, added = (place, _HASH_WEIGHT) if place < dimensions else (place - dimensions, -_HASH_WEIGHT)
         sums[at] = sums.get(at, _SIGNED[spread[at]]) + added * times
-    squares = sum(map(_SQUARES.__getitem__, spread))
-    length = sqrt(squares + sum([each * each - _SQUARES[spread[at]] for at, each in sums.items()]))
-    vector = _shares_of_length(spread, length)
+    squares = _sum(spread.translate(_LOW)) + 256 * _sum(spread.translate(_HIGH))
+    length = sqrt(squares + sum([each * each - _SIGNED[spread[at]] ** 2 for at, each in sums.items()]))
+    shares = [0.0] * 256
+    shares[1::2] = [number / length for number in _SIGNED[1::2]]
+    vector = [*map(shares.__getitem__, spread)]  # few numbers differ: each is made once
     for at, each in sums.items():
         vector[at] = each / length
     return vector
 
 
-def _shares_of_length(spread: bytes, length: float) -> "array[float]":
-    """Divide each byte, a signed number, by a length. Bytes of the quotients are looked up: few numbers differ."""
-    quotients = pack("256d", *[number / length for number in _SIGNED])
-    made, vector = bytearray(8 * len(spread)), array("d")
-    for at in range(8):
-        made[at::8] = spread.translate(quotients[at::8])
-    vector.frombytes(made)
-    return vector
+def _sum(numbers: bytes) -> int:
+    """Return the sum of bytes, which begins their Adler-32: modulo a number that 256 of them cannot reach."""
+    return sum([adler32(numbers[at : at + 256], 0) & 0xFFFF for at in range(0, len(numbers), 256)])
 
 
 @lru_cache(maxsize=4_096)
@@ -80,7 +76,7 @@ def _lower(text: str) -> str:
 
 _ODD = bytes(byte | 1 for byte in range(256))  # so that none ends up as zero
 _SIGNED = (*range(128), *range(-128, 0))
-_SQUARES = [number * number for number in _SIGNED]  # a list, of which `__getitem__` is fastest
+_LOW, _HIGH = bytes(number * number % 256 for number in _SIGNED), bytes(number * number // 256 for number in _SIGNED)
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.

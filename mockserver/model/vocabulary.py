@@ -43,6 +43,8 @@ def _excerpt(text: str, most: int) -> str:
 
 
 def _shortened(text: str) -> str:
+    if len(" ".join(text.split())) > len(text) - 20:  # no run is so long: the pattern would look at each letter
+        return text
     return _BLANKS.sub(r"\1", text)
 
 

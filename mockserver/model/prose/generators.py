@@ -31,8 +31,8 @@ def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
-    latin = _paragraphs((sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), rng, " ")
-    pieces = _up_to(latin, _length(call, rng, options))
+    latin, tokens = (sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), _length(call, rng, options)
+    pieces = _paragraphs(latin, rng, " ", tokens)
     return _draft(separator_after_prompt(call) + _limited(pieces, call, options))
 
 
@@ -98,8 +98,7 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
     has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
     said = speaker.ended() if has_begun else speaker.sentences(opened=not continues)
-    pieces = _up_to(_paragraphs(said, rng, blank(about)), wanted)
-    return _limited(pieces, call, options)
+    return _limited(_paragraphs(said, rng, blank(about), wanted), call, options)
 
 
 def separator_after_prompt(call: Call) -> str:
@@ -139,11 +138,19 @@ def _weight(piece: str) -> int:
     return count(piece.lstrip("\n"))  # the blank line is part of the full stop's token
 
 
-def _paragraphs(made: Iterator[str], rng: Random, between: str) -> Iterator[str]:
-    yield next(made)
-    while True:
-        yield from (between + sentence for sentence in islice(made, rng.randrange(3, 7)))
-        yield "\n\n" + next(made)
+def _paragraphs(made: Iterator[str], rng: Random, between: str, tokens: int) -> list[str]:
+    """Return sentences of about so many tokens, each with what separates it from the one before."""
+    taken = [next(made)]
+    tokens -= _weight(taken[0])
+    while tokens > 0:
+        for _ in range(rng.randrange(3, 7)):
+            taken.append(between + next(made))
+            tokens -= _weight(taken[-1])
+            if tokens <= 0:
+                return taken
+        taken.append("\n\n" + next(made))
+        tokens -= _weight(taken[-1])
+    return taken
 
 
 def _thought(call: Call, seed: Seed, most: int) -> str:
@@ -191,14 +198,15 @@ def blank(topic: Topic) -> str:
 
 
 class Speaker:
-    __slots__ = ("_aspects", "_filled", "_rng", "_topic")
+    __slots__ = ("_aspects", "_filled", "_gaps", "_rng", "_topic")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
         self._topic, self._rng = topic, rng
         self._aspects = some_aspects(rng)
         filled = {"topic": topic.subject, "said": topic.said, "act": topic.act}
         filled |= {"Topic": capitalized(topic.subject), "Said": capitalized(topic.said)}
-        self._filled = {gap: text for gap, text in filled.items() if text}
+        self._gaps = frozenset([gap for gap, text in filled.items() if text])
+        self._filled = filled
 
     def sentences(self, *, opened: bool = True) -> Iterator[str]:
         if self._topic.language != ENGLISH:
@@ -227,12 +235,14 @@ class Speaker:
         return self.filled(pick(openers, self._rng))
 
     def filled(self, template: str) -> str:
-        first, second = two_of(self._aspects, self._rng)
-        word = pick(self._topic.words or ("this",), self._rng)
-        return template.format(**self._filled, a=first, b=second, A=capitalized(first), word=word)
+        filled, rng = self._filled, self._rng
+        first, filled["b"] = two_of(self._aspects, rng)
+        filled["a"] = first
+        filled["A"], filled["word"] = capitalized(first), pick(self._topic.words or ("this",), rng)
+        return template.format_map(filled)
 
     def _sayable(self, name: str, group: str = "") -> tuple[str, ...]:
-        return _sayable(name, group, frozenset(self._filled))
+        return _sayable(name, group, self._gaps)
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)

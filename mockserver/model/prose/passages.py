@@ -38,6 +38,9 @@ class _Statement(Struct, frozen=True):
 def passage(call: Call, about: Topic) -> str | None:
     """Return the sentence that answers the question, as said to the user, or None if there is none."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
+    lowered = about.said.lower()
+    if not is_question and "you" not in lowered and "who" not in lowered:  # nor does it ask for a name
+        return None
     said = _IDLE.sub("", _LABEL.sub("", _LABELLED.split(about.said)[-1]))
     if len(said) > 300 or not (is_question or _YOUR_NAME.search(said)):
         return None

@@ -3,16 +3,19 @@
 A page marks where a table stands: `<!-- table: NAME -->`, the table, `<!-- end -->`.
 """
 
+import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+import click
 from pydantic import BaseModel
 
+from mockserver.cli import COMMANDS, commands
 from mockserver.config.errors import RuleError
 from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
 from mockserver.config.settings import Settings
@@ -26,6 +29,9 @@ from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
+from mockserver.pytest_plugin import pytest_addoption
+from mockserver.pytest_plugin.session import KEYS
+from mockserver.reports.calls import ReceivedCall
 from mockserver.rules.answer.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
@@ -36,8 +42,14 @@ from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES
 from mockserver.rules.schema import BESIDE as FAULT_KEYS
 from mockserver.rules.schema import ErrorSpec, FailedSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
+from mockserver.server.control import calls
+from mockserver.server.explain import usual_request
+from mockserver.testing import Declared, MockServer
+from mockserver.testing.assertions import Assertions
 from mockserver.testing.fault_matrix import BAD
 from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
+from tests.kit import control_types, openapi
+from tests.kit.asgi import app
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
@@ -146,8 +158,11 @@ def _generators() -> str:
 
 
 def _settings() -> str:
-    rows = [(f"`{name}`", _default(name), field.description or "") for name, field in Settings.model_fields.items()]
-    return _table(("setting", "default", "meaning"), rows)
+    rows = [
+        (f"`{name}`", _default(name), f"`MOCKSERVER_{name.upper()}`", field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+    return _table(("setting", "default", "variable", "meaning"), rows)
 
 
 def _default(name: str) -> str:
@@ -346,11 +361,182 @@ def _startup() -> str:
     return _table(("command", "CPU", "no bytecode"), rows)
 
 
+def _routes() -> str:
+    """Every request of the control API; a star: for all namespaces, too."""
+    return _table(("request", "what it does", "query and keys of the body"), map(_route, openapi.routes()))
+
+
+def _route(route: openapi.Route) -> Sequence[str]:
+    request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
+    taken = [f"`?{name}`" for name in route.query if name != "namespace"]
+    if route.view is calls.listed:
+        taken = ["[filters](#see-the-retries)"]
+    return request, route.words, ", ".join([*taken, *(f"`{name}`" for name in openapi.body_keys(route))])
+
+
+def _filters() -> str:
+    route = next(route for route in openapi.routes() if route.view is calls.listed)
+    rows = [(f"`{name}`", openapi.QUERY[name]) for name in route.query if name != "namespace"]
+    return _table(("parameter", "which calls, or what of them"), rows)
+
+
+def _struct(struct: type[Any]) -> Callable[[], str]:
+    """The described fields of an answer of the control API."""
+    return lambda: _table(("field", "contents"), openapi.described_fields(struct))
+
+
+def _commands() -> str:
+    """Commands with the options that are no settings."""
+    rows = []
+    for name, about in COMMANDS.items():
+        command = _command(commands, name)
+        below = getattr(command, "table", {})
+        rows.append((f"`{name}`", about, ", ".join(_own_options(command))))
+        rows += [
+            (f"`{name} {each}`", why, ", ".join(_own_options(_command(command, each)))) for each, why in below.items()
+        ]
+    return _table(("command", "what it does", "options besides settings"), rows)
+
+
+def _command(group: Any, name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert isinstance(found, click.Command)
+    return found
+
+
+def _own_options(command: click.Command) -> Iterator[str]:
+    own = [each for each in command.params if isinstance(each, click.Option) and each.name not in Settings.model_fields]
+    for option in own:
+        if option.name != "rules":
+            words = " ".join((option.help or "").rstrip(".").split())
+            yield f"`{max(option.opts, key=len)}`: {words[:1].lower()}{words[1:]}"
+
+
+class _PytestOptions:
+    """Takes what the plugin adds to pytest's parser."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[str]] = {}  # flag, ini key, words
+
+    def getgroup(self, *_: str) -> "_PytestOptions":
+        return self
+
+    def addoption(self, flag: str, **how: Any) -> None:
+        self._row(flag[2:].replace("-", "_"), how["help"])[0] = f"`{flag}`"
+
+    def addini(self, name: str, words: str, **_: Any) -> None:
+        self._row(name, words)[1] = f"`{name}`"
+
+    def _row(self, name: str, words: str) -> list[str]:
+        return self.rows.setdefault(name.removeprefix("mockserver_"), ["", "", words])
+
+
+def _pytest_options() -> str:
+    """What the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
+    found = _PytestOptions()
+    pytest_addoption(found)  # type: ignore[arg-type]
+    for key in KEYS:
+        if key in found.rows or key not in Settings.model_fields or key in _MARKED_ONLY:
+            found.rows.setdefault(key, ["", "", _MARKED_ONLY.get(key, "")])
+    rows = [(f"`{name}`" if name in KEYS else "", *row) for name, row in found.rows.items()]
+    settings = ", ".join(f"`{key}`" for key in KEYS if key not in found.rows)
+    table = _table(("key of the mark", "command line", "ini file", "meaning"), rows)
+    return f"{table}\n\nThe mark also takes these [settings](settings.md): {settings}."
+
+
+_MARKED_ONLY: Mapping[str, str] = {
+    "verify": "false: unmatched calls, `times` and budgets do not fail the test",
+    "cassette": "a cassette's name; None: no cassette",
+    "timing": "true: answers take the time that rules and settings define; or a table or"
+    " [profile](faults.md#streaming-and-timing) for all answers",
+}
+
+
+def _members(*classes: type[Any], without: Collection[str] = ()) -> Callable[[], str]:
+    """The public methods and properties of a class, each with the first sentence of its docstring."""
+
+    def table() -> str:
+        found = {name: member for each in classes[::-1] for name, member in vars(each).items() if name not in without}
+        public = {name: member for name, member in found.items() if not name.startswith("_")}
+        rows = [(f"`{name}{_signature(member)}`", _first(member)) for name, member in public.items() if _says(member)]
+        return _table(("", "meaning"), rows)
+
+    return table
+
+
+def _says(member: Any) -> bool:
+    return isinstance(member, property | classmethod) or inspect.isfunction(member)
+
+
+def _first(member: Any) -> str:
+    return " ".join((inspect.getdoc(member) or "").partition("\n\n")[0].split())
+
+
+def _signature(method: Any) -> str:
+    """The parameters of a method without `self` and types; nothing for a property."""
+    if isinstance(method, property):
+        return ""
+    shown = []
+    for each in list(inspect.signature(method).parameters.values())[1:]:
+        shown.append(str(each.replace(annotation=each.empty)))
+    return f"({', '.join(shown)})"
+
+
+# What the plugin and unittest use of a server; tests hardly do.
+_INTERNAL = (
+    *("compiled", "update_rules", "remove_rule", "function_failed", "declares", "check", "close_open", "problems"),
+    *("remarks", "ignored_timings", "played_cassette", "wait_until_idle", "keep_declared", "override"),
+)
+
+
+def _credentials() -> str:
+    """How each dialect reads the client's key, found by trying."""
+    rows = [
+        (f"`{name}`", ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.credential(http) == "KEY"))
+        for name, dialect in discover().items()
+    ]
+    return _table(("dialect", "credential"), rows)
+
+
+_KEYS_SENT: Mapping[str, HttpRequest] = {
+    "`Authorization: Bearer KEY`": HttpRequest("POST", "/", {}, ((b"authorization", b"Bearer KEY"),)),
+    **{
+        f"`{name}: KEY`": HttpRequest("POST", "/", {}, ((name.encode(), b"KEY"),))
+        for name in ("api-key", "x-api-key", "x-goog-api-key")
+    },
+    "`?key=KEY`": HttpRequest("POST", "/", {"key": "KEY"}),
+}
+
+
+def _limit_headers() -> str:
+    """The headers of each dialect's answers that say what is left, and those that only a refusal has."""
+    limited = app(limits={"requests_per_minute": 1, "tokens_per_minute": 1000}, known_models=False)
+    alike: dict[tuple[str, str], list[str]] = {}
+    for name, dialect in discover().items():
+        asked = usual_request(name, "responses" if name == "tzafon" else "chat", dialect.models[0], "hello")
+        own = {"authorization": f"Bearer sk-{name}"}  # and so a budget of its own
+        answered, refused = (limited.ask(asked.path, asked.body, headers=own) for _ in range(2))
+        assert (answered.status, refused.status) == (200, 429), (name, answered.body, refused.body)
+        left = [each for each in answered.headers if "ratelimit" in each]
+        more = [each for each in refused.headers if "retry" in each and each not in answered.headers]
+        alike.setdefault((_listed_names(left), _listed_names(more)), []).append(name)
+    rows = [(_listed_names(dialects), *headers) for headers, dialects in alike.items()]
+    return _table(("dialect", "on every answer", "also on a refusal"), rows)
+
+
+def _listed_names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "actions": _actions,
     "answers": _answers,
     "beside": _beside,
+    "call": _struct(control_types.CallDetail),
+    "commands": _commands,
     "costs": _costs,
+    "credentials": _credentials,
+    "declared": _members(Declared, without=("where",)),
     "dialects": _dialects,
     "error": _described(ErrorSpec),
     "errors": _errors,
@@ -359,18 +545,24 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "faults": _faults,
     "features": _features,
     "fields": _fields,
+    "filters": _filters,
     "filter": _described(FilterSpec),
     "generators": _generators,
     "groups": _abouts(("group", "matches if"), GROUPS),
     "how-often": _abouts(("key", "meaning"), FAULT_KEYS),
     "items": _typed(ItemSpec),
     "key": _described(KeySettings),
+    "limit-headers": _limit_headers,
     "limits": _described(LimitsTable),
     "model": _described(ModelSettings),
     "modifiers": _abouts(("option", "effect"), MODIFIERS),
     "outcomes": _run_outcomes,
     "positions": _positions,
     "predicates": _predicates,
+    "pytest-options": _pytest_options,
+    "received": _members(ReceivedCall, without=("unparsed", "rules", "secrets")),
+    "routes": _routes,
+    "server": _members(MockServer, Assertions, without=_INTERNAL),
     "profiles": _profiles,
     "published-models": _published,
     "rule": _described(RuleSpec),

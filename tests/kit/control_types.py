@@ -141,9 +141,7 @@ class CallBase(Part, kw_only=True):
         Maybe[list[str]],
         about('the `steps`, `one_of` or `faults` entries that were used: `["rule rules.yaml:14 talk: steps[1]"]`'),
     ] = UNSET
-    remarks: Annotated[
-        Maybe[list[str]], about("why [no model could answer so](mistakes.md#an-answer-that-no-model-could-give)")
-    ] = UNSET
+    remarks: Annotated[Maybe[list[str]], about("why no model could answer so")] = UNSET
     recorded: Annotated[Maybe[str], about("where the answer was recorded: `cassette weather.yaml#3`")] = UNSET
     unrecorded: Annotated[
         Maybe[str], about("why it could not be recorded; the client got it anyway, so look here in tests that record")

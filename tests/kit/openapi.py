@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, field
+from msgspec.structs import fields
 
 from mockserver.core.http import CONTROL
 from mockserver.delivery.faults import FAULTS
@@ -357,6 +358,21 @@ def _parameters(route: Route) -> Iterator[Json]:
         }
 
 
+def body_keys(route: Route) -> list[str]:
+    """The keys of the body."""
+    body = route.shape.body
+    return [] if body is None else ["rules"] if body is RuleSpec else [each.encode_name for each in fields(body)]
+
+
+def described_fields(struct: type[Struct]) -> Iterator[tuple[str, str]]:
+    """The fields of a type that have a description, its own before those of its bases."""
+    _, components = msgspec.json.schema_components([struct], ref_template="{name}")
+    properties = components[struct.__name__]["properties"]
+    for name in dict.fromkeys(name for each in struct.__mro__ for name in getattr(each, "__annotations__", ())):
+        if "description" in properties.get(name, ()):
+            yield f"`{name}`", properties[name]["description"]
+
+
 def text() -> str:
     return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
 
@@ -369,10 +385,17 @@ def _sources(view: View) -> Mapping[Any, ast.AST]:
         each = ahead.pop()
         if each not in found and each is not ControlRequest:
             found[each] = ast.parse(dedent(inspect.getsource(each)))
-            named = {node.id for node in ast.walk(found[each]) if isinstance(node, ast.Name)}
-            known = (vars(sys.modules[each.__module__]).get(name) for name in sorted(named))
+            named, bound = _names(found[each])
+            known = (vars(sys.modules[each.__module__]).get(name) for name in sorted(named - bound))
             ahead += [each for each in known if inspect.isfunction(each) or inspect.isclass(each) if _is_here(each)]
     return found
+
+
+def _names(tree: ast.AST) -> tuple[set[str], set[str]]:
+    """The names that are read, and those that are bound within."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return {each.id for each in names}, bound | {each.id for each in names if isinstance(each.ctx, ast.Store)}
 
 
 def _is_here(each: Any) -> bool:

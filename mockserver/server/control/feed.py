@@ -27,7 +27,7 @@ MOST_CHANGED = 10  # of the rows of a look: calls that were open before
 
 
 async def feed(asked: ControlRequest) -> Response:
-    """Send [events](#follow-the-calls) about new, open and deleted calls, rules and reloads."""
+    """Send server-sent events about new, open and deleted calls, rules and reloads."""
     since = asked.number("since") or 0
     if asked.looks.feeds >= MOST_FEEDS:
         raise RefusedError(429, f"{MOST_FEEDS} feeds are open already; close one of the pages")

@@ -43,7 +43,7 @@ async def health(asked: ControlRequest) -> Response:
 
 
 async def ready(asked: ControlRequest) -> Response:
-    """Return what runs here: version, files, number of rules; with the [token](safety.md#access) more."""
+    """Return what runs here: version, files, number of rules; with the token more."""
     settings = asked.live.settings
     return json_response(
         {
@@ -90,7 +90,7 @@ async def put(asked: ControlRequest) -> Response:
 
 
 async def timing(asked: ControlRequest) -> Response:
-    """Send answers at once, or as [timed](streaming.md)."""
+    """Send answers at once, or as timed."""
     on = asked.table("on").get("on")
     if not isinstance(on, bool):
         raise RefusedError(400, 'the body must be {"on": true} or {"on": false}')
@@ -153,7 +153,7 @@ async def _counted(name: str, live: Live) -> dict[str, Json]:
 
 
 async def show_cassette(asked: ControlRequest) -> Response:
-    """Return the [cassette](cassettes.md) in use; for all namespaces, uses of each episode."""
+    """Return the cassette in use; for all namespaces, uses of each episode."""
     if asked.namespace != ALL:
         return json_response(_cassette_json(asked, asked.namespace))
     hits = Counter[str]()
@@ -164,7 +164,7 @@ async def show_cassette(asked: ControlRequest) -> Response:
 
 
 async def play_cassette(asked: ControlRequest) -> Response:
-    """Use another cassette in this namespace, in a [record mode](cassettes.md#none-once-new_episodes-all)."""
+    """Use another cassette in this namespace, in a record mode."""
     wanted, live = asked.table("name", "record"), asked.live
     name, record = wanted.get("name"), wanted.get("record", live.settings.record)
     if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
@@ -402,7 +402,7 @@ Labels = tuple[str, ...]
 
 
 async def metrics(asked: ControlRequest) -> Response:
-    """Return [metrics](#metrics) for Prometheus."""
+    """Return metrics for Prometheus."""
     try:
         from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
         from prometheus_client.exposition import CONTENT_TYPE_LATEST

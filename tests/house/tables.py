@@ -363,20 +363,20 @@ def _startup() -> str:
 
 def _routes() -> str:
     """Every request of the control API; a star: for all namespaces, too."""
-    return _table(("request", "what it does", "query and keys of the body"), map(_route, openapi.routes()))
+    return _table(("request", "what it does", "query (`?`) and keys of the body"), map(_route, openapi.routes()))
 
 
 def _route(route: openapi.Route) -> Sequence[str]:
     request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
-    taken = [f"`?{name}`" for name in route.query if name != "namespace"]
+    taken = [f"`?{name}`: {words}" for name, words in openapi.query_of(route).items() if name != "namespace"]
     if route.view is calls.listed:
         taken = ["[filters](#see-the-retries)"]
-    return request, route.words, ", ".join([*taken, *(f"`{name}`" for name in openapi.body_keys(route))])
+    return request, route.words, "; ".join([*taken, *openapi.body_of(route)])
 
 
 def _filters() -> str:
     route = next(route for route in openapi.routes() if route.view is calls.listed)
-    rows = [(f"`{name}`", openapi.QUERY[name]) for name in route.query if name != "namespace"]
+    rows = [(f"`{name}`", words) for name, words in openapi.query_of(route).items() if name != "namespace"]
     return _table(("parameter", "which calls, or what of them"), rows)
 
 

@@ -37,8 +37,8 @@ class Described(Part, kw_only=True):
     """A call by its number, or a request: its body, or path, method, headers and body."""
 
     call: Annotated[Maybe[int], about("number of a call")] = UNSET
-    path: Annotated[Maybe[str], about("default: by the body")] = UNSET
-    method: Annotated[Maybe[str], about("default: POST with a body")] = UNSET
+    path: Annotated[Maybe[str], about("where it goes (default: by the body)")] = UNSET
+    method: Annotated[Maybe[str], about("default: POST if there is a body")] = UNSET
     headers: Maybe[dict[str, str]] = UNSET
     body: Annotated[Maybe[Json], about("as sent to the provider")] = UNSET
     dialect: Annotated[Maybe[str], about("whose usual path is meant; default: that of bare paths")] = UNSET
@@ -60,7 +60,7 @@ class RequestToTry(Described):
 class RulesToTry(Part):
     """A draft of rules."""
 
-    rules: Annotated[str, about("YAML")]
+    rules: Annotated[str, about("a draft of rules, as YAML")]
     instead_of: Annotated[Maybe[str], about("the name of the rule in whose place the draft is")] = UNSET
     calls: Annotated[Maybe[int], about("that many of the latest (default: 500)")] = UNSET
 
@@ -68,7 +68,7 @@ class RulesToTry(Part):
 class RuleToWrite(Part):
     """Lines of a rules file, and what to put there."""
 
-    from_: Annotated[int, about("the first line of a rule")] = field(name="from")
+    from_: Annotated[int, about("the number of the first line of a rule")] = field(name="from")
     to: Annotated[int, about("its last line; the line before `from` puts a rule in")]
     text: Annotated[str, about("`- name: ...`")]
     sha256: Annotated[str, about("hash of the file, as in `where` of a rule")]
@@ -77,7 +77,7 @@ class RuleToWrite(Part):
 class CassetteToUse(Part):
     """A cassette."""
 
-    name: Annotated[str | None, about("null: none")]
+    name: Annotated[str | None, about("its name; null for none")]
     record: Annotated[
         Maybe[Literal["none", "once", "new_episodes", "all"]], about("record mode (default: the settings')")
     ] = UNSET
@@ -86,25 +86,25 @@ class CassetteToUse(Part):
 class CallsToCompare(Part):
     """Numbers of two calls."""
 
-    calls: Annotated[list[int], Meta(min_length=2, max_length=2)]
+    calls: Annotated[list[int], Meta(min_length=2, max_length=2, description="numbers of two calls")]
 
 
 class StateToSet(Part):
     """A scenario's state."""
 
-    state: Annotated[str, Meta(min_length=1)]
+    state: Annotated[str, Meta(min_length=1, description="the state that rules ask for")]
 
 
 class TimingToSet(Part):
     """Whether to wait."""
 
-    on: Annotated[bool, about("true: as timed; false: send answers at once")]
+    on: Annotated[bool, about("false to send answers at once")]
 
 
 class SendAgain(Part):
     """How to send a call again."""
 
-    forward: Annotated[Maybe[bool], about("true: also if it goes upstream")] = UNSET
+    forward: Annotated[Maybe[bool], about("true to send it upstream, too, which is a 409 otherwise")] = UNSET
 
 
 class Shape(Struct, frozen=True):
@@ -162,8 +162,8 @@ QUERY: Mapping[str, str] = {
     "since": "calls after this number",
     "before": "calls before this number",
     "numbers": "up to 100 of these numbers: `7,9`",
-    "limit": "that many: the newest calls, else the first",
-    "after": "what comes after so many rules, or after the episode of this number",
+    "limit": "at most that many; of calls the newest",
+    "after": "those after so many rules, or after the episode of this number",
     "bodies": "adds the bodies",
     "digest": "adds `said` and `answered` (160 characters each), `tools` and `conversation`",
     "compact": "one line, without what is empty, null, false or usual: namespace `default`, method `POST`, attempt 1,"
@@ -358,17 +358,34 @@ def _parameters(route: Route) -> Iterator[Json]:
         }
 
 
-def body_keys(route: Route) -> list[str]:
-    """The keys of the body."""
+def query_of(route: Route) -> Mapping[str, str]:
+    """What each query parameter of a route means, and the words that it takes."""
+    words = {name: f" ({', '.join(f'`{each}`' for each in taken)})" for name, taken in _WORDS.items()}
+    return {name: QUERY[name] + words.get(name, "") for name in route.query}
+
+
+def body_of(route: Route) -> Iterator[str]:
+    """The keys of a body, with their meaning."""
     body = route.shape.body
-    return [] if body is None else ["rules"] if body is RuleSpec else [each.encode_name for each in fields(body)]
+    if body is RuleSpec:
+        yield "a rule, or `rules`"
+    elif body is not None:
+        shared = Described if issubclass(body, Described) and body is not RequestToExplain else None
+        known, left = dict(described_fields(body)), set(shared.__struct_encode_fields__) if shared else set[str]()
+        for each in fields(body):
+            if each.encode_name not in left:
+                words = known.get(f"`{each.encode_name}`")
+                yield f"`{each.encode_name}`: {words}" if words else f"`{each.encode_name}`"
+        if shared:
+            yield "what `POST explain` takes"
 
 
 def described_fields(struct: type[Struct]) -> Iterator[tuple[str, str]]:
     """The fields of a type that have a description, its own before those of its bases."""
     _, components = msgspec.json.schema_components([struct], ref_template="{name}")
     properties = components[struct.__name__]["properties"]
-    for name in dict.fromkeys(name for each in struct.__mro__ for name in getattr(each, "__annotations__", ())):
+    own = (name for each in struct.__mro__ for name in getattr(each, "__annotations__", ()))
+    for name in dict.fromkeys(name.removesuffix("_") for name in own):
         if "description" in properties.get(name, ()):
             yield f"`{name}`", properties[name]["description"]
 

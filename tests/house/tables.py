@@ -200,11 +200,12 @@ def _dialects() -> str:
         (
             f"[`{dialect.name}`]({_PAGES.get(dialect.name, '')}#{dialect.name})",
             ", ".join(f"`{mount}`" for mount in dialect.mounts),
+            _credential(dialect),
             ", ".join(dict.fromkeys(each.name for each in dialect.operations if each.name in ASKED)),
         )
         for dialect in discover().values()
     ]
-    return _table(("dialect", "mounted at", "what it answers"), rows)
+    return _table(("dialect", "mounted at", "credential", "what it answers"), rows)
 
 
 def _variables() -> str:
@@ -453,12 +454,12 @@ _MARKED_ONLY: Mapping[str, str] = {
 
 
 def _members(*classes: type[Any], without: Collection[str] = ()) -> Callable[[], str]:
-    """The public methods and properties of a class, each with the first sentence of its docstring."""
+    """The public methods and properties of a class, each with its docstring."""
 
     def table() -> str:
         found = {name: member for each in classes[::-1] for name, member in vars(each).items() if name not in without}
         public = {name: member for name, member in found.items() if not name.startswith("_")}
-        rows = [(f"`{name}{_signature(member)}`", _first(member)) for name, member in public.items() if _says(member)]
+        rows = [(f"`{name}{_signature(member)}`", _words(member)) for name, member in public.items() if _says(member)]
         return _table(("", "meaning"), rows)
 
     return table
@@ -468,8 +469,8 @@ def _says(member: Any) -> bool:
     return isinstance(member, property | classmethod) or inspect.isfunction(member)
 
 
-def _first(member: Any) -> str:
-    return " ".join((inspect.getdoc(member) or "").partition("\n\n")[0].split())
+def _words(member: Any) -> str:
+    return " ".join((inspect.getdoc(member) or "").split())
 
 
 def _signature(method: Any) -> str:
@@ -489,13 +490,9 @@ _INTERNAL = (
 )
 
 
-def _credentials() -> str:
-    """How each dialect reads the client's key, found by trying."""
-    rows = [
-        (f"`{name}`", ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.credential(http) == "KEY"))
-        for name, dialect in discover().items()
-    ]
-    return _table(("dialect", "credential"), rows)
+def _credential(dialect: Dialect) -> str:
+    """How a dialect reads the client's key, found by trying."""
+    return ", ".join(shown for shown, http in _KEYS_SENT.items() if dialect.credential(http) == "KEY")
 
 
 _KEYS_SENT: Mapping[str, HttpRequest] = {
@@ -535,7 +532,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "call": _struct(control_types.CallDetail),
     "commands": _commands,
     "costs": _costs,
-    "credentials": _credentials,
     "declared": _members(Declared, without=("where",)),
     "dialects": _dialects,
     "error": _described(ErrorSpec),

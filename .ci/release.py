@@ -1,6 +1,7 @@
 """What a release needs besides its distributions.
 
 python .ci/release.py check v0.1.0      fail unless the tag, the package and the changelog name the same version
+python .ci/release.py address URL       write the URL of the repository into pyproject.toml and clients/js/package.json
 python .ci/release.py notes             print the newest section of the changelog
 python .ci/release.py sbom FOLDER       print a CycloneDX list of mockserver and its dependencies in a site-packages
 """
@@ -29,6 +30,20 @@ def check(tag: str, root: Path = ROOT) -> None:
         sys.exit(f"clients/js/package.json says {package}, but mockserver/__init__.py says {found}")
     if not re.fullmatch(rf"{re.escape(found)} - \d{{4}}-\d\d-\d\d", title):
         sys.exit(f'the newest section of CHANGELOG.md is "{title}"; call it "{found} - YYYY-MM-DD"')
+
+
+def name_repository(url: str, root: Path = ROOT) -> None:
+    """Forks and mirrors have other URLs, so that only the workflow knows it, which runs in the repository."""
+    at = f"v{version(root)}"
+    urls = {"Source": url, "Documentation": f"{url}/tree/{at}/docs", "Changelog": f"{url}/blob/{at}/CHANGELOG.md"}
+    project, package = root / "pyproject.toml", root / "clients/js/package.json"
+    table = "".join(f'{name} = "{each}"\n' for name, each in urls.items())
+    project.write_text(f"{project.read_text(encoding='utf-8')}\n[project.urls]\n{table}", encoding="utf-8")
+    about = json.loads(package.read_text(encoding="utf-8"))
+    # npm compares it with where the package is published from.
+    about["repository"] = {"type": "git", "url": f"git+{url}.git", "directory": "clients/js"}
+    about["homepage"] = f"{url}/tree/{at}/clients/js"
+    package.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
 def version(root: Path = ROOT) -> str:
@@ -87,6 +102,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["check", tag]:
             check(tag)
+        case ["address", url]:
+            name_repository(url)
         case ["notes"]:
             print(newest()[1])
         case ["sbom", folder]:

@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -114,6 +115,19 @@ def test_nothing_is_published_untested() -> None:
         assert found[name]["permissions"] == {"id-token": "write"}
         used = [step["uses"] for step in found[name]["steps"] if "uses" in step]
         assert not any(use.startswith("actions/checkout") for use in used)  # what is published is what was built
+    assert set(found["image"]["needs"]) == {"test", "build", "pypi"}
+    assert found["image"]["permissions"] == {"contents": "read", "packages": "write"}
+    (built,) = (
+        step["with"] for step in found["image"]["steps"] if step.get("uses", "").startswith("docker/build-push")
+    )
+    assert (ROOT / built["file"]).is_file()
+
+
+GITHUB = {
+    "GITHUB_REF_NAME": "v0.1.0",
+    "GITHUB_SERVER_URL": "https://git.example",
+    "GITHUB_REPOSITORY": "someone/mockserver",
+}
 
 
 @pytest.mark.slow
@@ -126,7 +140,7 @@ def test_the_steps_of_a_build(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     changelog = tmp_path / "CHANGELOG.md"
     changelog.write_text(re.sub("^## .+$", "## 0.1.0 - 2026-12-01", changelog.read_text(), count=1, flags=re.M))
-    wanted = {"Check the tag", "Build"}
+    wanted = {"Check the tag", "Name this repository in the packages", "Build"}
     scripts = [step["run"] for step in steps(*WORKFLOWS) if step.get("name") in wanted]
     assert len(scripts) == len(wanted)
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -134,11 +148,18 @@ def test_the_steps_of_a_build(tmp_path: Path) -> None:
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],
             cwd=tmp_path,
-            env={**environ, "GITHUB_REF_NAME": "v0.1.0"},
+            env={**environ, **GITHUB},
             capture_output=True,
             text=True,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with ZipFile(wheel) as archive:
+        metadata = archive.read("mockserver-0.1.0.dist-info/METADATA").decode()
+    address = "https://git.example/someone/mockserver"
+    assert f"Project-URL: Source, {address}\n" in metadata
+    assert f"Project-URL: Changelog, {address}/blob/v0.1.0/CHANGELOG.md\n" in metadata
+    assert f"git+{address}.git" in (tmp_path / "clients/js/package.json").read_text()
     names = {path.name for folder in ("dist", "npm") for path in (tmp_path / folder).iterdir()}
     assert names == {"mockserver-0.1.0-py3-none-any.whl", "mockserver-0.1.0.tar.gz", "mockserver-llm-0.1.0.tgz"}

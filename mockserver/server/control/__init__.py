@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from msgspec import Struct, field
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
@@ -12,7 +12,7 @@ from mockserver.core.plan import REASONS, Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.server.access import fields_of, has_token
 from mockserver.server.control import calls, copied, feed, files, state, trials
-from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View
+from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, whole_body
 from mockserver.server.inspector import ASSETS, asset
 from mockserver.server.live import ALL, DEFAULT, LONGEST, Live, Worker, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
@@ -89,15 +89,9 @@ async def _named(response: Response, worker: Worker) -> Response:
     """Put the number of the worker in front of JSON: other workers have other calls and counts."""
     if response.headers.get("content-type") != "application/json":
         return response
-    streamed = response.body_iterator if isinstance(response, StreamingResponse) else None
-    body = (
-        response.body
-        if streamed is None
-        else b"".join([p.encode() if isinstance(p, str) else p async for p in streamed])
-    )
     front = b'{\n  "worker": %d,\n  "workers": %d,' % (worker.number, worker.count)
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    return Response(front + bytes(body)[1:], response.status_code, headers)
+    return Response(front + (await whole_body(response))[1:], response.status_code, headers)
 
 
 _SHARE_NOTHING = (

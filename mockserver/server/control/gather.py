@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from mockserver.config.errors import MockserverError
 from mockserver.core.json import Json
@@ -19,7 +19,15 @@ from mockserver.core.plan import Failure
 from mockserver.core.protocols import StateLostError
 from mockserver.engine.offload import on_thread
 from mockserver.server.control import calls, copied, feed, files, state, trials
-from mockserver.server.control.requests import ControlRequest, Looks, RefusedError, View, json_response, number
+from mockserver.server.control.requests import (
+    ControlRequest,
+    Looks,
+    RefusedError,
+    View,
+    json_response,
+    number,
+    whole_body,
+)
 from mockserver.server.fleet import ConflictError, Fleet
 from mockserver.server.live import ALL, compose
 from mockserver.state.redis.member import SLOTS
@@ -140,16 +148,9 @@ async def own_answer(fleet: Fleet, question: Mapping[str, Any]) -> bytes:
         response = await _answered(asked, view, fleet)
     except RefusedError as refused:
         response = refused.response
-    text = (await _whole(response)).decode("latin-1")
+    text = (await whole_body(response)).decode("latin-1")
     answer = {"status": response.status_code, "type": response.headers.get("content-type"), "body": text}
     return json.dumps(answer).encode()
-
-
-async def _whole(response: Response) -> bytes:
-    if not isinstance(response, StreamingResponse):
-        return bytes(response.body)
-    pieces = [piece async for piece in response.body_iterator]
-    return b"".join(piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces)
 
 
 def _slot(asked: ControlRequest, view: View) -> int | None:

@@ -120,6 +120,13 @@ def list_response(name: str, items: AsyncIterable[Json]) -> Response:
     return StreamingResponse(pieces(), media_type="application/json")
 
 
+async def whole_body(response: Response) -> bytes:
+    if not isinstance(response, StreamingResponse):
+        return bytes(response.body)
+    pieces = [piece async for piece in response.body_iterator]
+    return b"".join(piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces)
+
+
 def number(word: str, what: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) < 18):
         raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")

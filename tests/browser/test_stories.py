@@ -90,6 +90,32 @@ def test_from_a_typo_to_a_rule_that_answers(backend: Backend, tab: Inspector) ->
     expect(tab.row(3)).to_contain_text("Sunny, 21 degrees.")
 
 
+def test_a_new_draft_is_empty(backend: Backend, tab: Inspector) -> None:
+    tab.open("#/draft?rule=weather")
+    editor = tab.page.get_by_label("Rule, in YAML")
+    expect(editor).to_have_value(re.compile("weather in Oslo"))
+    tab.page.get_by_role("button", name="Empty").click()
+    expect(editor).to_have_value(re.compile("new rule"))
+    expect(tab.page.get_by_text("a new rule, before all others")).to_be_visible()
+    editor.fill("- name: typed\n")
+    tab.page.get_by_role("link", name=re.compile("Rules")).click()
+    tab.page.get_by_role("link", name="New rule").click()
+    expect(editor).to_have_value(re.compile("new rule"))
+
+
+def test_a_draft_does_not_take_calls_from_the_rule_that_it_is_a_copy_of(backend: Backend, tab: Inspector) -> None:
+    backend.chat("What is the weather in Oslo?")
+    tab.open("#/draft?rule=weather")
+    editor = tab.page.get_by_label("Rule, in YAML")
+    editor.fill(editor.input_value().replace("weather in", "snow in"))
+    effect = tab.page.locator(".effect")
+    expect(effect).to_contain_text("0 calls")
+    expect(effect).not_to_contain_text("No longer answered")
+    editor.fill("- name: weather\n  wen: {}\n")
+    expect(effect).to_contain_text("Not checked")
+    expect(effect).not_to_contain_text("calls")
+
+
 def test_mistakes_of_a_draft_name_their_line(tab: Inspector) -> None:
     tab.open("#/draft")
     editor = tab.page.get_by_label("Rule, in YAML")
@@ -308,13 +334,17 @@ def test_filters_and_their_mistakes(backend: Backend, tab: Inspector) -> None:
         "unmatched -op:embeddings": [2, 7, 14],
         "bent": [10],
         "op:embed": [12],
+        "tool:get_weather": [8],
     }.items():
         tab.open(f"#/calls?q={query}")
         rows = tab.page.locator("#calls .row")
         expect(rows).to_have_count(len(numbers))
         assert sorted(int(text) for text in tab.page.locator("#calls span.number").all_inner_texts()) == numbers, query
-    tab.open("#/calls?q=stauts:200")
-    expect(tab.page.locator("#unknown")).to_contain_text('no key "stauts"')
+    for query, words in {"stauts:200": 'no key "stauts"', "ms:fast": "needs a number"}.items():
+        tab.open(f"#/calls?q={query}")
+        expect(tab.page.locator("#unknown")).to_contain_text(words)
+    tab.open("#/calls?q=unmatched rule:order")
+    expect(tab.page.locator(".nothing li")).to_contain_text(["4 calls", "1 call"])
 
 
 @pytest.mark.parametrize("options", [{"control_token": "open-sesame-1234"}])

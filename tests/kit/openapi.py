@@ -158,7 +158,7 @@ QUERY: Mapping[str, str] = {
     "rule": "answered or changed by this rule: its name, its place (`rules.yaml:8`), or both",
     "unmatched": "no rule answered, whether or not an answer was generated",
     "ended": "`open`, or as in `ended` without the amount: `client left`",
-    "contains": "this text was said last or answered, in the first 1,000 characters, in any case",
+    "contains": "this text was said or returned by a tool last, or answered, in the first 1,000 characters",
     "since": "calls after this number",
     "before": "calls before this number",
     "numbers": "up to 100 of these numbers: `7,9`",

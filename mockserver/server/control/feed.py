@@ -97,7 +97,7 @@ class Feed:
         self._open = {row.seq: (row, _state(row)) for row in kept if not row.ended}
         self._first = {} if since == last else dict.fromkeys(self._asked.namespaces, 1)
         self._rules, self._problem = self._all_rules(), self._asked.live.problem
-        content = {"boot": rows.boot, "version": __version__, "since": since, "last": last}
+        content = {"boot": rows.boot, "version": __version__, "since": since, "last": last, "rules": self._count()}
         return _event("hello", {**content, "first": kept[0].seq if kept else None, "open": list(self._open)})
 
     def _gone(self) -> Iterator[bytes]:
@@ -133,11 +133,14 @@ class Feed:
         rules, live = self._all_rules(), self._asked.live
         if len(rules) != len(self._rules) or any(one is not other for one, other in zip(rules, self._rules)):  # noqa: B905
             self._rules = rules
-            added = sum(len(live.namespaces.get(name).rules) for name in self._asked.namespaces)
-            yield _event("rules", {"count": len(live.engine.rules) + added})
+            yield _event("rules", {"count": self._count()})
         if live.problem is not self._problem:
             self._problem = live.problem
             yield _event("problem", problem(live.problem))
+
+    def _count(self) -> int:
+        live = self._asked.live
+        return len(live.engine.rules) + sum(len(live.namespaces.get(name).rules) for name in self._asked.namespaces)
 
     def _all_rules(self) -> tuple[object, ...]:
         live = self._asked.live

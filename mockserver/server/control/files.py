@@ -37,25 +37,24 @@ class RulesFile(Struct, frozen=True):
     """A rules file as it is now; `rules` by the line at which each begins, with its text as written there."""
 
     document: Document
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  # with their ends
     sha256: str
-    newline: str
     rules: Mapping[int, tuple[Json, RuleLines | None]]
 
     def text(self, where: RuleLines) -> str:
-        return dedent("\n".join(self.lines[where.first - 1 : where.last])) + "\n"
+        return dedent("\n".join(line.rstrip("\r\n") for line in self.lines[where.first - 1 : where.last])) + "\n"
 
 
 @lru_cache(maxsize=16)
 def rules_file(data: bytes, shown: str) -> RulesFile:
     """Raises MockserverError if it is no YAML."""
-    document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines())
+    document, lines = read(data, shown), tuple(data.decode("utf-8", "replace").splitlines(keepends=True))
     found = dict[int, tuple[Json, RuleLines | None]]()
     for at, spec in enumerate(rules_in(document)):
         place = document.place(("rules", at))
         if place is not None:
             found[place.line] = spec, _lines(lines, place.line, place.column)
-    return RulesFile(document, lines, sha256(data).hexdigest(), "\r\n" if b"\r\n" in data else "\n", found)
+    return RulesFile(document, lines, sha256(data).hexdigest(), found)
 
 
 def _lines(lines: Sequence[str], first: int, column: int) -> RuleLines | None:
@@ -179,8 +178,11 @@ def _with(file: RulesFile, text: str, lines: tuple[int, int]) -> bytes:
     if not text.lstrip().startswith("-"):
         raise RefusedError(400, '"text" must be one item of `rules`: - name: ...')
     rule = indent(dedent(text).strip("\n"), " " * at.dash)
-    made = [*file.lines[: first - 1], *rule.splitlines(), *file.lines[max(last, first - 1) :]]
-    return (file.newline.join(made) + file.newline).encode()
+    before, after = "".join(file.lines[: first - 1]), "".join(file.lines[max(last, first - 1) :])
+    end = "\r\n" if file.lines[min(first, len(file.lines)) - 1].endswith("\r\n") else "\n"
+    if before and len((before + "x").splitlines()) < first:  # the last line of the file has no end
+        before += end
+    return (before + "".join(line + end for line in rule.splitlines()) + after).encode()
 
 
 def _check_others(before: RulesFile, after: RulesFile, *, replaced: bool, shown: str) -> None:

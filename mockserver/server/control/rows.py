@@ -200,4 +200,7 @@ def digest(row: Exchange, call: Call | None, secrets: "Secrets") -> Digest:
 def _said(call: Call) -> str:
     if call.prompts:
         return call.prompts[0].text
-    return call.last_user or next((message.text for message in reversed(call.messages) if message.text), "")
+    if not call.last_user:
+        return next((message.text for message in reversed(call.messages) if message.text), "")
+    last = call.messages[-1]
+    return f"{call.last_user} → {last.text}" if last.role == "tool" else call.last_user

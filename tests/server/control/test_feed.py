@@ -60,6 +60,7 @@ def test_it_begins_with_hello_and_tells_only_what_is_new(server: ControlledServe
     feed = Feed(asked, 0)
     ((name, hello),) = told(feed)
     assert (name, hello["since"], hello["last"], hello["first"], hello["open"]) == ("hello", 2, 2, 1, [row.seq])
+    assert hello["rules"] == len(server.get("rules")["rules"])
     assert told(feed) == []
     server.chat("hi", namespace="mine")
     server.chat("else")

@@ -135,6 +135,17 @@ def test_line_ends_stay(server: ControlledServer, tmp_path: Path) -> None:
     assert file.read_bytes().count(b"\n") == file.read_bytes().count(b"\r\n") == 20
 
 
+def test_mixed_line_ends_stay(server: ControlledServer, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    head, rest = RULES.encode().split(b"\n", 1)
+    file.write_bytes(head + b"\r\n" + rest.rstrip(b"\n"))
+    server.post("reload")
+    assert put(server, 13, 16, NEW).status == 200
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert [line.endswith(b"\r\n") for line in lines] == [True] + [False] * (len(lines) - 1)
+    assert lines[:12] == [head + b"\r\n", *rest.splitlines(keepends=True)[:11]]
+
+
 @pytest.mark.parametrize(
     ("lines", "text", "status", "error"),
     [

@@ -1,10 +1,9 @@
-// Requests to the control API. Nothing else in the page asks the server anything.
+// Requests to the control API, from here only.
 import { signal } from "@preact/signals";
 
 const BASE = new URL("api/", document.baseURI);
 const TOKEN = "mockserver-token";
 
-/** Whether the server asks for a token that the page does not have. */
 export const locked = signal(false);
 
 export class RefusedError extends Error {
@@ -14,7 +13,6 @@ export class RefusedError extends Error {
   }
 }
 
-/** Move a token from the address, where the server printed it, to the session. */
 export function takeToken() {
   const found = /^#token=(.+)$/.exec(location.hash);
   if (!found) return;
@@ -29,9 +27,7 @@ export function setToken(token) {
 
 function located(path, params = {}) {
   const url = new URL(path, BASE);
-  for (const [name, value] of Object.entries(params)) {
-    if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
-  }
+  for (const [name, value] of Object.entries(params)) if ((value ?? "") !== "") url.searchParams.set(name, value);
   return url;
 }
 

@@ -1,4 +1,4 @@
-// One call: its head, its chain, what can be done with it, and its four tabs.
+// One call: head, chain, actions and tabs.
 import { useEffect, useState } from "preact/hooks";
 
 import { get, post, text } from "./api.js";
@@ -6,6 +6,7 @@ import { show } from "./calls.js";
 import { Conversation } from "./conversation.js";
 import { bind } from "./keys.js";
 import { Action, CallLink, Wrong, bdi, copy, count, html, ms, source, tokens, useLoaded } from "./parts.js";
+import { broke, kind, unmatched } from "./query.js";
 import { Raw } from "./raw.js";
 import * as state from "./state.js";
 import { Stream } from "./stream.js";
@@ -19,17 +20,16 @@ const TABS = [
   ["raw", "Raw", Raw],
 ];
 
-/** A call in full, loaded again while it is open: at most twice a second, every 2 s if it is large. */
 function useCall(number) {
   const row = state.row(number);
   state.version.value;
   const [grown, setGrown] = useState("");
   const size = `${row?.bytes ?? ""} ${row?.frames ?? ""} ${row?.ended ?? ""}`;
   useEffect(() => {
-    const timer = setTimeout(() => setGrown(size), row?.ended === "open" ? (row.bytes > 200_000 ? 2000 : 500) : 0);
+    const timer = setTimeout(() => setGrown(size), row?.bytes > 200_000 ? 2000 : 500);
     return () => clearTimeout(timer);
   }, [size]);
-  const loaded = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number, grown]);
+  const loaded = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number, row?.ended === "open" ? grown : size]);
   return loaded.data?.call === number ? loaded : { error: loaded.keys?.[0] === number ? loaded.error : null };
 }
 
@@ -65,9 +65,9 @@ export function Call({ number }) {
     if (next !== undefined) show(next);
   };
   useEffect(() => {
-    const numbered = Object.fromEntries(tabs.map(([name], at) => [String(at + 1), () => choose(name)]));
+    const there = (name) => tabs.some(([each]) => each === name);
     return bind({
-      ...numbered,
+      ...Object.fromEntries(TABS.map(([name], at) => [at + 1, () => there(name) && choose(name)])),
       "[": () => along(-1),
       "]": () => along(1),
       c: () => compareWith(openCall()),
@@ -105,19 +105,22 @@ function arrows(event, tabs, tab, choose) {
   event.preventDefault();
 }
 
+const Close = () => html`<a class="close" href=${address(["calls"])} aria-label="Close the call" title="Esc">✕</a>`;
+
 function Head({ number, data }) {
   const row = { ...state.row(number), ...data };
   const from = source(row.source);
   const times = [row.first_byte_ms && `first byte ${ms(row.first_byte_ms)}`, row.elapsed_ms && ms(row.elapsed_ms)];
   const facts = [row.dialect, row.operation, row.model].filter(Boolean).join(" · ") || `${row.method ?? ""} ${row.path ?? ""}`;
-  const bad = row.status >= 400 ? "is-failed" : "";
-  const shown = row.status ?? (row.ended === "open" ? "open" : "");
-  return html`<header class="head"><a class="close" href=${address(["calls"])} aria-label="Close the call" title="Esc">✕</a>
-    <h2>#${number} <span class=${`status ${bad}`}>${shown}</span></h2>
-    <p class="what"><b>${bdi(from.name)}</b> ${bdi(from.place, "place")}</p>
+  if (!row.ended) return html`<header class="head"><${Close} /><h2>#${number}</h2></header>`;
+  return html`<header class="head"><${Close} /><h2>#${number} <span class=${`status ${kind(row)}`}><b>${
+      row.status ?? "…"}</b></span></h2>
+    <p class="what">${unmatched(row) && html`<span class="flag">unmatched</span> `}${from.name !== "unmatched" && html`<b>${
+      bdi(from.name)}</b>`} ${bdi(from.place, "place")}</p>
     <p class="facts">${bdi(facts)}${row.usage && ` · ${tokens(row.usage)} tokens`}${times.filter(Boolean).map(
       (time) => ` · ${time}`,
-    )} · <span class=${row.ended === "complete" ? "" : "ended"}>${bdi(row.ended)}</span></p>
+    )} · <span class=${broke(row) ? "ended" : ""}>${bdi(row.ended)}</span> · ${new Date(row.at).toLocaleTimeString()}${
+      row.again_of && html` · <${CallLink} number=${row.again_of} /> again`}</p>
     <${Actions} number=${number} /></header>`;
 }
 
@@ -134,7 +137,7 @@ function Actions({ number }) {
       other && other !== number ? `Compare with #${other}` : "Compare"}</button></div>`;
 }
 
-/** Send a call again; one that would go upstream is sent only after the button says so and is pressed once more. */
+/** What would go upstream is sent only at a second press. */
 const upstream = new Set();
 async function sendAgain(number) {
   try {

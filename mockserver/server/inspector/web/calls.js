@@ -1,4 +1,4 @@
-// The calls: a filter, the list in order of time, and the open call beside it.
+// The calls: filter, list and the open call.
 import { useEffect, useRef } from "preact/hooks";
 
 import { remove } from "./api.js";
@@ -7,13 +7,12 @@ import { digest } from "./feed.js";
 import { bind } from "./keys.js";
 import { List } from "./list.js";
 import { Action, Copyable, bdi, bytes, count, html, ms, plural, source, tokens, visible } from "./parts.js";
-import { failed, isOpen, known, toggled, unmatched } from "./query.js";
+import { broke, failed, fits, isOpen, kind, searching, setsFor, toggled, unmatched } from "./query.js";
 import * as state from "./state.js";
 import { address, go, openCall, route } from "./url.js";
 
-export const HEIGHT = 44; // pixels of a row, as in style.css
+export const HEIGHT = 44; // as in style.css
 
-/** Open a call, in the tab that is open now; moving from call to call replaces the address. */
 export function show(number) {
   const { items } = route.value;
   const path = items[1] ? ["calls", number, items[1]] : ["calls", number];
@@ -30,13 +29,13 @@ export function Calls() {
     if (number !== null) state.active.value = number;
   }, [number]);
   useEffect(() => bind({
-    j: () => move(index() + 1),
-    k: () => move(index() < 0 ? Infinity : index() - 1),
-    ArrowDown: () => move(index() + 1),
-    ArrowUp: () => move(index() < 0 ? Infinity : index() - 1),
+    j: down,
+    k: up,
+    ArrowDown: down,
+    ArrowUp: up,
     g: () => move(0),
     G: () => move(Infinity),
-    f: () => (state.follow.value = !state.follow.value),
+    f: follow,
     "/": () => document.getElementById("filter").focus(),
     Enter: () => (openCall() === null ? open(index()) : document.getElementById("call")?.focus()),
     Escape: back,
@@ -48,10 +47,18 @@ export function Calls() {
     ${number !== null && html`<${Call} number=${number} key="call" />`}</div>`;
 }
 
+const following = () => state.follow.value && openCall() === null;
+
+function follow() {
+  state.follow.value = !following();
+  if (state.follow.value) go(["calls"]);
+}
+
+const down = () => move(index() + 1);
+const up = () => move(index() < 0 ? Infinity : index() - 1);
 const index = () => state.shown.value.findIndex((row) => row.call === state.active.value);
 const open = (at) => at >= 0 && show(state.shown.value[at].call);
 
-/** Make a row the active one; if a call is open, open this one. */
 function move(to) {
   const { length } = state.shown.value;
   const row = state.shown.value[Math.max(0, Math.min(to, length - 1))];
@@ -69,7 +76,7 @@ const Rows = ({ rows }) =>
   html`<div class="columns calls-columns" aria-hidden="true"><span># status</span><span>asked</span>
     <span class="answered">answered</span><span class="from">by</span><span class="took">took, tokens</span></div>
   <${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${index()} columns=${5}
-    follow=${state.follow.value && openCall() === null} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
+    follow=${following()} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
     onOpen=${open} onView=${later} render=${Row} />`;
 
 let [timer, due] = [0, 0];
@@ -80,18 +87,18 @@ function later(rows) {
 
 function Row(row) {
   const from = source(row.source);
-  const kind = isOpen(row) ? "is-open" : failed(row) ? "is-failed" : unmatched(row) ? "is-unmatched" : "";
   const meta = [row.model, row.operation ?? `${row.method} ${row.path}`, row.streamed && "stream"];
   const usage = tokens(row.usage);
-  return html`<div class=${`cell status ${kind}`} role="gridcell"><span class="number">${row.call}</span>
+  return html`<div class=${`cell status ${kind(row)}`} role="gridcell"><span class="number">${row.call}</span>
       <b>${row.status ?? "…"}</b></div>
     <div class="cell said" role="gridcell"><div class="one">${bdi(said(row))}</div>
       <div class="two">${bdi(meta.filter(Boolean).join(" · "))}${tries(row)}${
-        row.namespace !== "default" && html` · ${bdi(row.namespace, "ns")}`}</div></div>
+        row.namespace !== "default" && html` · ${bdi(row.namespace, "ns")}`}<span class="by"> · ${
+        unmatched(row) ? html`<span class="flag">unmatched</span>` : bdi(from.name)}</span></div></div>
     <div class="cell answered" role="gridcell"><div class="one">${bdi(row.answered)}</div></div>
     <div class="cell from" role="gridcell"><div class="one">${unmatched(row) && html`<span class="flag">unmatched</span> `}${
-      row.source !== "unmatched" && html`${bdi(from.name)}`}</div><div class="two">${ended(row) && html`<span class="ended">${
-      visible(row.ended)}</span>`}${bdi(notes(row) || (ended(row) ? "" : from.place))}</div></div>
+      row.source !== "unmatched" && html`${bdi(from.name)}`}</div><div class="two">${broke(row) && html`<span class="ended">${
+      visible(row.ended)}</span>`}${bdi(notes(row) || (broke(row) ? "" : from.place))}</div></div>
     <div class="cell took" role="gridcell"><div class="one">${
       isOpen(row) ? html`<span class="pulse">open</span>` : ms(row.elapsed_ms)}</div>
       <div class="two">${isOpen(row) && row.bytes ? bytes(row.bytes) : usage}</div></div>`;
@@ -101,12 +108,10 @@ const said = (row) => row.said || (row.path ? `${row.method} ${row.path}` : "sai
 const tries = (row) =>
   row.attempt > 1 && html` · <span class="tries">try ${row.attempt}${row.retry_of ? ` of #${row.retry_of}` : ""}</span>`;
 
-const ended = (row) => !["complete", "open"].includes(row.ended);
-
 function notes(row) {
   const bent = (row.bent_by ?? []).map((each) => `bent by ${source(each).name}`);
   const all = [...bent, ...(row.faults ?? []), row.recorded && "recorded", row.again_of && `#${row.again_of} again`];
-  return all.filter(Boolean).map((each) => ` · ${each}`).join("").slice(ended(row) ? 0 : 3);
+  return all.filter(Boolean).map((each) => ` · ${each}`).join("").slice(broke(row) ? 0 : 3);
 }
 
 const CHIPS = [
@@ -118,7 +123,7 @@ const CHIPS = [
 function Filter() {
   state.version.value;
   const q = route.value.params.get("q") ?? "";
-  const { terms, unknown } = state.query.value;
+  const { terms, mistake } = state.query.value;
   const timer = useRef(0);
   const all = state.everything();
   const typed = (event) => {
@@ -134,15 +139,13 @@ function Filter() {
       return html`<button key=${word} class="chip" aria-pressed=${terms.some((term) => term.word === word)}
         onClick=${() => setFilter(toggled(q, word))}>${word} <b>${count(found)}</b></button>`;
     })}
-    <button class="chip" aria-pressed=${state.follow.value} title="Keep the newest call in view (f)"
-      onClick=${() => (state.follow.value = !state.follow.value)}>follow</button>
+    <button class="chip" aria-pressed=${following()} title="Keep the newest call in view (f)" onClick=${follow}>follow</button>
     <${Action} label="Clear" confirm="Delete all calls?" title="Delete the calls of the journal" run=${async () => {
       await remove("calls", { namespace: state.namespace.value || "*" });
       state.forget(Infinity, state.namespace.value);
       go(["calls"]);
     }} />
-    <p id="unknown" class=${unknown ? "unknown" : "hidden"} role="status">${
-      unknown && `There is no key "${visible(unknown)}". Keys: ${known.join(" ")}`}</p></search>`;
+    <p id="unknown" class=${mistake ? "unknown" : "hidden"} role="status">${visible(mistake)}</p></search>`;
 }
 
 function Sums({ rows }) {
@@ -152,15 +155,18 @@ function Sums({ rows }) {
   return html`<footer class="sums"><span>${plural(rows.length, "call")}${
     rows.length < state.total.value && ` of ${count(state.total.value)}`}</span>
     <span>${count(used[0])}→${count(used[1])} tokens</span>${missed > 0 && html`<span>${count(missed)} unmatched</span>`}
-    ${!state.complete.value && state.total.value > 0 && html`<span>loading older calls…</span>`}</footer>`;
+    ${searching(state.query.value.terms) ? html`<span>searching…</span>` : !state.complete.value && state.total.value > 0
+      && html`<span>loading older calls…</span>`}</footer>`;
 }
 
 function Nothing() {
   const { terms } = state.query.value;
+  if (searching(terms)) return html`<div class="nothing"><p>Searching…</p></div>`;
   if (state.total.value && (terms.length || state.namespace.value)) {
     return html`<div class="nothing"><h2>No call fits</h2><ul>${terms.map((term) => {
       const rest = terms.filter((each) => each !== term).map((each) => each.word).join(" ");
-      return html`<li key=${term.word}><code>${visible(term.word)}</code> <button
+      const alone = state.everything().filter((row) => fits(row, [term], setsFor(terms))).length;
+      return html`<li key=${term.word}><code>${visible(term.word)}</code> ${plural(alone, "call")} <button
         onClick=${() => setFilter(rest)}>drop</button></li>`;
     })}</ul><a href=${address(["calls"], { q: "", ns: "" })}>Show all ${plural(state.total.value, "call")}</a></div>`;
   }

@@ -1,7 +1,10 @@
-// Two calls side by side: what differs in what was asked, and in what was answered.
+// Two calls side by side.
+import { useEffect } from "preact/hooks";
+
 import { post } from "./api.js";
-import { CallLink, Wrong, bdi, html, ms, plural, useLoaded } from "./parts.js";
-import { address, route } from "./url.js";
+import { bind } from "./keys.js";
+import { CallLink, Wrong, bdi, html, marked, ms, plural, useLoaded } from "./parts.js";
+import { address, go, route } from "./url.js";
 
 const PARTS = { head: "Head", request: "Request", answer: "Answer" };
 const TIMES = { first_byte_ms: "first byte", elapsed_ms: "whole answer" };
@@ -9,6 +12,7 @@ const TIMES = { first_byte_ms: "first byte", elapsed_ms: "whole answer" };
 export function Compare() {
   const [one, other] = route.value.items.map(Number);
   const { data, error } = useLoaded((stop) => post("compare", { calls: [one, other] }, {}, stop), [one, other]);
+  useEffect(() => bind({ Escape: () => go(["calls", other]) }), [other]);
   const total = data && Object.keys(PARTS).reduce((sum, part) => sum + data[part].length, 0);
   return html`<div class="compare-view"><header class="title"><h2><${CallLink} number=${one} /> ↔ <${
       CallLink} number=${other} /></h2><p>${data && (total ? plural(total, "difference") : "No difference")}</p>
@@ -28,10 +32,4 @@ const Difference = ({ each: { where, one, other, spans } }) =>
   html`<tr><td><code>${bdi(where)}</code></td><td><${Side} value=${one} span=${spans?.one} /></td>
     <td><${Side} value=${other} span=${spans?.other} /></td></tr>`;
 
-function Side({ value, span }) {
-  if (value === undefined) return html`<span class="muted">absent</span>`;
-  if (!span) return bdi(typeof value === "string" ? value : JSON.stringify(value));
-  const [signs, end] = [[...value], span.at + span.size];
-  const part = (...ends) => bdi(signs.slice(...ends).join(""));
-  return html`${part(0, span.at)}<mark>${part(span.at, end)}</mark>${part(end)}`;
-}
+const Side = ({ value, span }) => (value === undefined ? html`<span class="muted">absent</span>` : marked(value, span));

@@ -1,4 +1,4 @@
-// What was said: the messages that a call sent, its tools, and the answer, with calls of tools beside their results.
+// What was asked and answered.
 import { useState } from "preact/hooks";
 
 import { get } from "./api.js";
@@ -15,13 +15,14 @@ export function Conversation({ call }) {
   const folded = unfolded ? 0 : same;
   const refused = call.source === "invalid" && answer?.error !== undefined;
   return html`${refused && html`<${Answer} answer=${answer} call=${call} />`}
-    ${!asked && !refused && html`<p class="aside">This request was not understood as a call; see Raw.</p>`}
+    ${!asked && html`<p class="aside">The request was not understood as a call; <${CallLink} number=${call.call} tab="raw"
+      words="Raw" /> shows it.</p>`}
     <${Options} asked=${asked} />
     ${folded > 0 && html`<p class="folded"><button onClick=${() => unfold(true)}>${plural(folded, "message")}</button> as in <${
       CallLink} number=${before} /></p>`}
     ${messages.slice(folded).map((message, at) => html`<${Message} key=${at + folded} message=${message} results=${results}
       known=${callsIn(messages)} />`)}
-    ${(asked?.prompts ?? []).map((prompt, at) => html`<${Turn} key=${`prompt${at}`} who=${`prompt ${at}`}
+    ${(messages.length ? [] : asked?.prompts ?? []).map((prompt, at) => html`<${Turn} key=${`prompt${at}`} who=${`prompt ${at}`}
       ><${Text} value=${prompt} /><//>`)}
     ${!refused && html`<${Answer} answer=${answer} call=${call} />`}`;
 }
@@ -31,7 +32,6 @@ function earlier(call) {
   return chain[chain.indexOf(call.call) - 1];
 }
 
-/** Return how many messages at the start are those of an earlier call. */
 function alike(before, now) {
   let at = 0;
   while (at < before.length && at < now.length && JSON.stringify(before[at]) === JSON.stringify(now[at])) at++;
@@ -93,7 +93,6 @@ const jsonOr = (text) => {
   return found === undefined ? html`<div class="json"><${Text} value=${text} /></div>` : json(found);
 };
 
-/** A call of a tool with its arguments and, where the next request sent it, the result. */
 function ToolCall({ call, result, awaited = true }) {
   return html`<div class="tool-call"><div class="tool-name"><b>${bdi(call.name)}</b> ${bdi(call.id, "muted")}</div>
     ${call.arguments !== undefined && jsonOr(call.arguments)}

@@ -1,16 +1,17 @@
-// A draft of a rule: checked while it is typed against the calls of the journal, used at once, copied, saved.
+// A draft of a rule: checked while it is typed, then used, copied or saved.
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { get, post, postYaml, put, text } from "./api.js";
+import { digest } from "./feed.js";
 import { Action, CallLink, Text, Wrong, bdi, copy, count, html, plural, useLoaded, visible } from "./parts.js";
-import { allRules, whereOf } from "./rules.js";
+import { DRAFT, allRules, whereOf } from "./rules.js";
 import * as state from "./state.js";
 import { address, go, route } from "./url.js";
 
 const EMPTY = "- name: new rule\n  when: {last_user: \"*hello*\"}\n  then: {text: \"Hello!\"}\n";
-const [STORE, PAUSE, CALLS] = ["mockserver-draft", 250, 500];
+const [PAUSE, CALLS] = [250, 500];
 
-/** Return the draft that an address asks for: from a call, a rule, a change that Why proposes; or the one being edited. */
+/** The draft that an address asks for, or null. */
 async function begin(params, namespace) {
   const [from, name, change] = ["from", "rule", "change"].map((key) => params.get(key));
   const rules = name ? await allRules(namespace) : [];
@@ -24,7 +25,6 @@ async function begin(params, namespace) {
 const item = ({ text, spec }) =>
   text ?? Object.entries(spec).map(([key, value], at) => `${at ? "  " : "- "}${key}: ${JSON.stringify(value)}\n`).join("");
 
-/** The text of a rule with the condition that a change names replaced, if it stands on one line. */
 function changed(rule, change) {
   const [, field] = /^([\w.]+):/.exec(change ?? "") ?? [];
   if (!field) return item(rule);
@@ -32,37 +32,36 @@ function changed(rule, change) {
   return item(rule).replace(pattern, (_, before) => before + change);
 }
 
-function kept() {
-  try {
-    return JSON.parse(sessionStorage.getItem(STORE));
-  } catch {
-    return null;
-  }
-}
+const kept = () => JSON.parse(sessionStorage.getItem(DRAFT));
 
 export function Draft() {
   const { params } = route.value;
   const namespace = state.namespace.value || "default";
-  const key = ["from", "rule", "change", "blank"].map((name) => params.get(name)).join();
+  const key = ["from", "rule", "change"].map((name) => params.get(name)).join();
   const start = async () => (await begin(params, namespace)) ?? kept() ?? { yaml: EMPTY };
-  const { data, error } = useLoaded(start, [key, namespace]);
+  const { data, error, keys } = useLoaded(start, [key, namespace]);
   if (error) return html`<div class="draft-view"><${Wrong} error=${error} /></div>`;
-  return data && html`<${Editor} start=${data} namespace=${namespace} key=${key} />`;
+  return data && html`<${Editor} start=${data} namespace=${namespace} key=${keys} />`;
 }
 
 function Editor({ start, namespace }) {
   const [yaml, setYaml] = useState(start.yaml);
-  const { instead, from } = start;
-  const checked = useChecked(yaml, instead, namespace);
-  useEffect(() => sessionStorage.setItem(STORE, JSON.stringify({ yaml, instead, from })), [yaml]);
+  const [{ instead, from }, setOrigin] = useState(start);
+  const [saving, save] = useState(false);
+  const replaced = instead && (saving || instead.added) ? instead.name : undefined; // Use leaves files alone
+  const checked = useChecked(yaml, replaced, namespace);
+  useEffect(() => sessionStorage.setItem(DRAFT, JSON.stringify({ yaml, instead, from })), [yaml, instead]);
   const mistakes = checked.data?.mistakes ?? [];
   const empty = () => {
-    sessionStorage.removeItem(STORE);
-    go(["draft"], { blank: "1" }, { replace: true });
+    sessionStorage.removeItem(DRAFT);
+    setYaml(EMPTY);
+    setOrigin({});
+    go(["draft"], {}, { replace: true });
   };
   return html`<div class="draft-view"><section class="editing" aria-label="Draft">
       <header class="title"><h2>Draft</h2><p>${instead
-        ? html`instead of ${bdi(whereOf(instead), "place")} <b>${bdi(instead.name)}</b>`
+        ? html`${replaced ? "instead of" : "before all others, from"} ${bdi(whereOf(instead), "place")} <b>${
+          bdi(instead.name)}</b>`
         : "a new rule, before all others"}</p></header>
       <${Yaml} value=${yaml} onInput=${setYaml} mistakes=${mistakes} />
       ${mistakes.map(({ line, message }, at) => html`<p class="mistake" key=${at}>${line && html`<b>line ${line}</b> `}${
@@ -71,21 +70,20 @@ function Editor({ start, namespace }) {
       <div class="actions"><${Action} label="Use" className="main" title="Add the draft in memory, before the rules of files"
           run=${() => use(yaml, namespace)} />
         <button onClick=${() => copy(yaml, "the draft")}>Copy</button>
-        <${Save} yaml=${yaml} instead=${instead} />
+        <${Save} yaml=${yaml} instead=${instead} asking=${saving} ask=${save} />
         <button onClick=${empty}>Empty</button></div></section>
-    <${Effect} checked=${checked} yaml=${yaml} instead=${instead} from=${from} namespace=${namespace} /></div>`;
+    <${Effect} checked=${checked} yaml=${yaml} replaced=${replaced} from=${from} namespace=${namespace} /></div>`;
 }
 
-/** What the server says of a draft, 250 ms after the last key; an older answer is dropped. */
-function useChecked(yaml, instead, namespace) {
+function useChecked(yaml, replaced, namespace) {
   const [settled, settle] = useState(yaml);
   useEffect(() => {
     const timer = setTimeout(() => settle(yaml), PAUSE);
     return () => clearTimeout(timer);
   }, [yaml]);
-  const body = { rules: settled, calls: CALLS, ...(instead && { instead_of: instead.name }) };
+  const body = { rules: settled, calls: CALLS, instead_of: replaced };
   const calls = Math.floor(state.total.value / 10);
-  return useLoaded((stop) => post("rules/try", body, { namespace }, stop), [settled, namespace, calls]);
+  return useLoaded((stop) => post("rules/try", body, { namespace }, stop), [settled, replaced, namespace, calls]);
 }
 
 function Yaml({ value, onInput, mistakes }) {
@@ -126,10 +124,8 @@ const renamed = (yaml) =>
   yaml.replace(/^(\s*-?\s*\{?\s*"?name"?: *)("[^"\n]*"|'[^'\n]*'|[^\n,}]+)/m, (_, before, name) =>
     before + JSON.stringify(`${name.trim().replace(/^["']|["']$/g, "")} (draft)`));
 
-/** Only where the server allows it, and for a rule of the first file: the difference first, then a second press. */
-function Save({ yaml, instead }) {
+function Save({ yaml, instead, asking, ask }) {
   const where = instead?.where;
-  const [asking, ask] = useState(false);
   if (!state.ready.value?.writes || !where?.sha256) return null;
   const save = async () => {
     await put("files/0", { from: where.line, to: where.end, text: yaml, sha256: where.sha256 });
@@ -147,24 +143,27 @@ function Save({ yaml, instead }) {
 const lines = (text, sign, tag) =>
   text.trimEnd().split("\n").map((line, at) => html`<${tag} key=${tag + at}>${sign}${visible(line)}${"\n"}<//>`);
 
-const MOST = 100; // calls that are listed
+const MOST = 100;
 
-function Effect({ checked, yaml, instead, from, namespace }) {
-  const { data, error } = checked;
+function Effect({ checked, yaml, replaced, from, namespace }) {
+  const data = checked.data?.mistakes?.length ? null : checked.data;
   const { looked_at: looked, of, answers = [], lost = [], hidden = [] } = data ?? {};
   const [chosen, choose] = useState(from ? Number(from) : null);
+  const listed = [...answers.slice(0, MOST), ...lost.slice(0, MOST)].map((each) => state.row(each.call));
+  state.version.value;
+  useEffect(() => void digest(listed.filter(Boolean)), [data]);
   const list = (changes, won) => html`<ul class="changes">${changes.slice(0, MOST).map(
     (each) => html`<${Change} key=${each.call} each=${each} choose=${choose} chosen=${chosen} won=${won} />`,
   )}</ul>${changes.length > MOST && html`<p class="aside">and ${changes.length - MOST} more</p>`}`;
   return html`<section class="effect" aria-label="What the draft would do"><header class="title">
-      <h2>${data ? plural(answers.length, "call") : error ? "Not checked" : "Checking…"}</h2>
+      <h2>${data ? plural(answers.length, "call") : checked.error || checked.data ? "Not checked" : "Checking…"}</h2>
       <p>${data && `of the latest ${count(looked)}${of > looked ? ` (of ${count(of)})` : ""} it would answer`}</p></header>
     ${data && !answers.length && html`<p class="aside">No kept call would get its answer from this draft.</p>`}
     ${answers.length > 0 && list(answers, true)}
     ${lost.length > 0 && html`<h3>No longer answered by it</h3>${list(lost, false)}`}
     ${hidden.length > 0 && html`<p class="remark">${plural(hidden.length, "call")} would match, but another rule answers first: ${
       hidden.slice(0, 5).map(({ call, by }) => html`<${CallLink} number=${call} /> ${bdi(by)} `)}</p>`}
-    ${chosen && html`<${Tried} key=${chosen} number=${chosen} yaml=${yaml} instead=${instead} namespace=${namespace}
+    ${chosen && data && html`<${Tried} key=${chosen} number=${chosen} yaml=${yaml} replaced=${replaced} namespace=${namespace}
       round=${data} />`}</section>`;
 }
 
@@ -175,21 +174,27 @@ function Change({ each: { call, was, now }, choose, chosen, won }) {
     <small>was ${bdi(was ?? row?.source)}${!won && now && html`, would be ${bdi(now)}`}</small></li>`;
 }
 
-/** One call, as it was answered and as it would be. */
-function Tried({ number, yaml, instead, namespace, round }) {
-  const body = { call: number, rules: yaml, ...(instead && { instead_of: instead.name }) };
+function Tried({ number, yaml, replaced, namespace, round }) {
+  const body = { call: number, rules: yaml, instead_of: replaced };
   const was = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number]);
   const would = useLoaded((stop) => post("try", body, { namespace }, stop), [number, round]);
   return html`<section class="tried"><h3><${CallLink} number=${number} /></h3>
     <${Wrong} error=${was.error ?? would.error} /><div class="two-columns">
-      <${Side} title="was" source=${was.data?.source} reply=${was.data?.reply} />
-      <${Side} title="would be" source=${would.data?.answered_by} reply=${would.data?.reply} /></div></section>`;
+      <${Side} title="was" source=${was.data?.source} reply=${was.data?.reply} other=${would.data?.reply} />
+      <${Side} title="would be" source=${would.data?.answered_by} reply=${would.data?.reply} other=${was.data?.reply} />
+    </div></section>`;
 }
 
-function Side({ title, source, reply }) {
-  const { frames, body } = reply ?? {};
+function linesOf({ frames, body } = {}) {
   const said = frames ? frames.map((frame) => frame.adds ?? "").join("") || frames : body;
-  const text = typeof said === "string" ? said : JSON.stringify(said, null, 2);
+  return (typeof said === "string" ? said : JSON.stringify(said, null, 2) ?? "").split("\n");
+}
+
+function Side({ title, source, reply, other }) {
+  const known = new Set(linesOf(other));
   return html`<div><h4>${title}</h4>${reply && html`<p>${bdi(source)} · ${reply.status}</p>
-    <pre class="wire"><${Text} value=${text ?? ""} limit=${1500} /></pre>`}</div>`;
+    <pre class="wire">${linesOf(reply).slice(0, MOST).map((line, at) => {
+      const text = html`<${Text} value=${line} limit=${1500} />`;
+      return html`<${other && !known.has(line) ? "mark" : "span"} key=${at}>${text}${"\n"}<//>`;
+    })}</pre>`}</div>`;
 }

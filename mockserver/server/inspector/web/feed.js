@@ -1,11 +1,11 @@
-// The live connection: server-sent events read with fetch, as EventSource can send no token. A hidden tab has none.
+// Server-sent events read with fetch, as EventSource can send no token. A hidden tab has none.
 import { batch } from "@preact/signals";
 
 import { get, locked, stream } from "./api.js";
 import { searchAgain } from "./query.js";
 import * as state from "./state.js";
 
-const WAITS = [500, 1000, 2000, 5000]; // milliseconds before the next try
+const WAITS = [500, 1000, 2000]; // milliseconds before the next try
 const [FIRST, CHUNK, PART] = [200, 500, 100]; // calls of a request
 
 let controller = null;
@@ -36,7 +36,7 @@ async function run() {
       if (mine.signal.aborted) return;
       state.connection.value = error.status === 429 ? "busy" : "lost";
     }
-    if (!locked.value) await new Promise((resolve) => setTimeout(resolve, WAITS[Math.min(tries, 3)]));
+    if (!locked.value) await new Promise((resolve) => setTimeout(resolve, WAITS[Math.min(tries, 2)]));
   }
   if (controller === mine) controller = null;
 }
@@ -66,7 +66,7 @@ const EVENTS = new Map([
   ["hello", hello],
   ["calls", calls],
   ["gone", (event) => state.forget(event.before, event.namespace)],
-  ["rules", () => state.rulesChanged.value++],
+  ["rules", rules],
   ["problem", (event) => (state.problem.value = event)],
 ]);
 
@@ -74,15 +74,20 @@ function hello(event) {
   const another = boot && boot !== event.boot;
   if (another) {
     state.clear();
-    state.say("The server has started again: its journal is empty.");
+    state.say("The server has begun a new journal.");
   }
   boot = event.boot;
   if (!state.complete.value) fill();
   else if (event.since > state.last()) between(state.last() + 1, event.since);
   reload(state.openNumbers());
   state.connection.value = "live";
-  state.rulesChanged.value++;
+  rules({ count: event.rules });
   refresh();
+}
+
+function rules({ count }) {
+  state.rules.value = count;
+  state.rulesChanged.value++;
 }
 
 export async function refresh() {
@@ -91,7 +96,7 @@ export async function refresh() {
 }
 
 let [searching, unsaid, calm] = [0, 0, 0];
-let skipped = []; // the first and the last of the calls that came too fast to be sent
+let skipped = []; // calls that came too fast: first, last
 
 function calls(event) {
   const fresh = event.rows.filter((row) => row.call > state.last());
@@ -103,21 +108,19 @@ function calls(event) {
   unsaid += fresh.length;
 }
 
-/** Read calls that came too fast when no more of them do: under load the server has better things to do. */
+/** Read calls that came too fast once it is calm. */
 function later(from, to) {
   skipped = [skipped[0] ?? from, to];
   clearTimeout(calm);
   calm = setTimeout(() => between(...skipped.splice(0)), 500);
 }
 
-/** Return how many calls came since this was asked last. */
 export function arrivedCalls() {
   const count = unsaid;
   unsaid = 0;
   return count;
 }
 
-/** Return summaries of calls, none if the server has started again meanwhile. */
 async function summaries(params) {
   const before = boot;
   const { calls: found } = await get("calls", { namespace: "*", compact: true, ...params });
@@ -133,7 +136,6 @@ async function between(from, to) {
   }
 }
 
-/** Read the summaries of all calls, the newest first, while the page is idle. */
 async function fill() {
   if (filling === boot) return;
   const mine = (filling = boot);
@@ -157,15 +159,13 @@ const idle = () => new Promise((resolve) => requestIdleCallback(resolve, { timeo
 const inParts = (numbers) =>
   Array.from({ length: Math.ceil(numbers.length / PART) }, (_, at) => numbers.slice(at * PART, (at + 1) * PART).join());
 
-/** Ask for summaries again, for those that were open while there was no connection. */
 async function reload(open) {
   for (const numbers of inParts(open)) state.add(await summaries({ numbers }));
 }
 
-const digested = new Map(); // by call: when it came and how it ended, as its digest was asked for
+const digested = new Map();
 const stamp = (row) => `${row.at} ${row.ended}`;
 
-/** Ask for what was said in these calls, where it is not known yet. */
 export async function digest(rows) {
   const wanted = rows.filter((row) => digested.get(row.call) !== stamp(row));
   wanted.forEach((row) => digested.set(row.call, stamp(row)));

@@ -2,11 +2,11 @@
 import { signal } from "@preact/signals";
 
 import { html } from "./parts.js";
+import { known } from "./query.js";
 
 export const helping = signal(false);
-const bound = new Map(); // actions of the views that are shown, by key
+const bound = new Map();
 
-/** Bind keys while a view is shown; return what unbinds them. */
 export function bind(actions) {
   const entries = Object.entries(actions);
   for (const [key, action] of entries) bound.set(key, action);
@@ -51,7 +51,6 @@ export const Help = () =>
     <dl>${TABLE.map(
       ([keys, words]) => html`<dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${words}</dd>`,
     )}</dl>
-    <p>Filters: words, <code>"two words"</code>, <code>model: op: dialect: status: source: rule: ns: ended: attempt: ms:
-    tokens: conv:</code>, <code>unmatched failed streamed open bent</code>. <code>-</code> before a word negates it.
-    <code>status:5xx</code>, <code>ms:>500</code>.</p>
+    <p>Filters: words, <code>"two words"</code>, <code>${known}</code>, as in <code>status:5xx ms:>500</code>. <code>-</code>
+    in front of one excludes it.</p>
     <button onClick=${() => (helping.value = false)}>Close</button></section>`;

@@ -1,9 +1,9 @@
-// A list of any length: rows of one height, of which those in view are in the document, and the active one always.
+// A list of any length: rows of one height; those in view and the active one are in the document.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { html } from "./parts.js";
 
-const EXTRA = 4; // rows above and below those in view
+const EXTRA = 4;
 
 /**
  * `items` are rendered by `render(item)`; `active` is the index of the active row, or -1. `onEnd` is called with whether
@@ -13,7 +13,7 @@ export function List({ items, height, render, active = -1, id, label, columns, o
   const box = useRef(null);
   const [view, setView] = useState({ top: 0, size: 600 });
   const look = () => {
-    if (!box.current) return; // a late event
+    if (!box.current) return;
     const { scrollTop, clientHeight } = box.current;
     setView((old) => (old.top === scrollTop && old.size === clientHeight ? old : { top: scrollTop, size: clientHeight }));
   };

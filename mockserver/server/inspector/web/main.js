@@ -1,4 +1,4 @@
-// The frame of the page: views, namespace, theme, connection, and the mistakes of the last reload.
+// The frame of the page.
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
@@ -33,7 +33,7 @@ function Page() {
 
 function Frame() {
   const { view } = route.value;
-  const counts = { calls: state.total.value, rules: state.ready.value?.rules };
+  const counts = { calls: state.total.value, rules: state.rules.value };
   return html`<header class="frame">
     <h1><a href=${address(["calls"], { q: "", ns: "" })}>mockserver</a></h1>
     <nav aria-label="Views">${Object.entries(TITLES).map(
@@ -91,7 +91,7 @@ function Token() {
     <button class="main">Open</button></form></main>`;
 }
 
-/** What changed, said politely: notices at once, new calls at most every five seconds. */
+/** For screen readers: notices at once, new calls every five seconds. */
 function Said() {
   const [words, setWords] = useState("");
   useEffect(() => {

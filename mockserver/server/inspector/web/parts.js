@@ -1,4 +1,4 @@
-// Small parts that all views share. Whatever a client or upstream said becomes a text node in a <bdi>, never markup.
+// Parts that all views share. What a client or upstream said becomes a text node in a <bdi>, never markup.
 import htm from "htm";
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -13,15 +13,23 @@ const HIDDEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u3164\uffa0]|\p{Cf}|\p{Cs}|[\u2028\u2029]/gu;
 const escaped = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
 
-/** Return a text with controls, bidi marks and other invisible characters as escapes. */
 export const visible = (text) => String(text).replace(HIDDEN, escaped);
 
-/** A text of a client, rule or upstream on one line or a few, isolated from the text around it. */
 export const bdi = (text, name) => h("bdi", { class: name }, visible(text ?? ""));
+
+export const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
+
+/** A value, with the characters marked that differ. */
+export function marked(value, span) {
+  if (!span) return bdi(shown(value));
+  const [signs, end] = [[...value], span.at + Math.max(1, span.size)];
+  const part = (...ends) => signs.slice(...ends).join("");
+  return html`${bdi(part(0, span.at))}<mark>${bdi(part(span.at, end) || " ")}</mark>${bdi(part(end))}`;
+}
 
 const [SHORT, MORE] = [4000, 40000];
 
-/** A text of any length, `limit` characters at first; in pieces, as browsers are slow with very long ones. */
+/** A text in pieces, as browsers are slow with very long ones. */
 export function Text({ value, limit = SHORT }) {
   const [length, setLength] = useState(limit);
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -60,7 +68,6 @@ export function Json({ value, depth = 0 }) {
     ${count(entries.length - most)} more</button>`}</div>${right}`;
 }
 
-/** JSON in a box of its own. */
 export const json = (value, depth = 0) => html`<div class="json"><${Json} value=${value} depth=${depth} /></div>`;
 
 const Scalar = ({ value }) =>
@@ -68,7 +75,7 @@ const Scalar = ({ value }) =>
     ? html`<span class="string"><${Text} value=${JSON.stringify(value)} /></span>`
     : html`<span class="number">${String(value)}</span>`;
 
-/** Return the object or list that a text holds as JSON; undefined also if it is too deep to be written again. */
+/** The object or list in a text; undefined also if it is too deep to be written again. */
 export function jsonIn(text) {
   try {
     const found = JSON.parse(text);
@@ -93,7 +100,6 @@ export function bytes(size) {
 }
 export const tokens = (usage) => (usage ? `${count(usage.prompt_tokens)}→${count(usage.completion_tokens)}` : "");
 
-/** Return {kind, name, place} of a source such as `rule rules.yaml:14 weather`. */
 export function source(text) {
   const [, place, name] = /^rule (\S+:\d+|api) ?(.*)$/.exec(text ?? "") ?? [];
   if (place) return { kind: "rule", name: name || place, place: name ? place : "" };
@@ -101,14 +107,12 @@ export function source(text) {
   return { kind: kind.replace(",", ""), name: text ?? "", place: rest.join(" ") && "" };
 }
 
-export const CallLink = ({ number, tab }) =>
-  html`<a class="call" href=${address(tab ? ["calls", number, tab] : ["calls", number])}>#${number}</a>`;
+export const CallLink = ({ number, tab, words = `#${number}` }) =>
+  html`<a class="call" href=${address(tab ? ["calls", number, tab] : ["calls", number])}>${words}</a>`;
 
-/** The server's own words for what went wrong, at the place of the action. */
 export const Wrong = ({ error }) =>
   error && html`<p class="wrong" role="alert">${bdi(error.message)}</p>`;
 
-/** Write a text to the clipboard; without one (plain http beyond loopback) show a field to copy from. */
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
@@ -128,7 +132,7 @@ export function Copyable({ text }) {
   return html`<div class="copyable"><pre>${text}</pre><button onClick=${() => copy(text, "the text")}>Copy</button></div>`;
 }
 
-/** Data that is loaded when the keys change: {data, error, again}. An answer that came too late is dropped. */
+/** Load when the keys change; drop what comes too late. */
 export function useLoaded(load, keys) {
   const [state, setState] = useState({});
   const [round, again] = useState(0);
@@ -143,7 +147,7 @@ export function useLoaded(load, keys) {
   return { ...state, again: () => again((old) => old + 1) };
 }
 
-/** A button whose action may be refused: it waits, and shows the server's words below itself. */
+/** A button whose action the server may refuse. */
 export function Action({ label, run, title, className = "", confirm }) {
   const [error, setError] = useState(null);
   const [sure, setSure] = useState(!confirm);

@@ -1,4 +1,4 @@
-// The filter: words are ANDed, `-` negates, `key:value` compares a summary, other words search texts on the server.
+// The filter: `key:value` compares a summary, other words search texts on the server.
 import { signal } from "@preact/signals";
 
 import { get } from "./api.js";
@@ -16,7 +16,9 @@ const ruleOf = (row) => [row.source, ...(row.bent_by ?? [])].filter((each) => ea
 
 export const unmatched = (row) => Boolean(row.unmatched);
 export const isOpen = (row) => row.ended === "open";
-export const failed = (row) => row.status >= 400 || !["complete", "open"].includes(row.ended);
+export const broke = (row) => !["complete", "open"].includes(row.ended);
+export const failed = (row) => row.status >= 400 || broke(row);
+export const kind = (row) => (isOpen(row) ? "is-open" : failed(row) ? "is-failed" : unmatched(row) ? "is-unmatched" : "");
 
 const KEYS = new Map([
   ["model", (row, value) => includes(value, row.model)],
@@ -31,6 +33,7 @@ const KEYS = new Map([
   ["ms", (row, value) => compare(value, row.elapsed_ms)],
   ["tokens", (row, value) => compare(value, (row.usage?.prompt_tokens ?? 0) + (row.usage?.completion_tokens ?? 0))],
 ]);
+const NUMBERS = ["status", "attempt", "ms", "tokens"];
 const FLAGS = new Map([
   ["unmatched", unmatched],
   ["failed", failed],
@@ -39,54 +42,52 @@ const FLAGS = new Map([
   ["bent", (row) => Boolean(row.bent_by?.length || row.faults?.length)],
 ]);
 const ASKED = new Map([
-  ["text", (value) => get("calls", { namespace: "*", compact: true, contains: value }).then(numbersOf)],
+  ["text", (value) => numbersOf({ contains: value })],
+  ["tool", (value) => numbersOf({ contains: value, digest: true }, (row) => row.tools.some((name) => includes(value, name)))],
   ["conv", (value) => get(`calls/${value}`).then((call) => new Set(call.chain?.conversation ?? [Number(value)]))],
 ]);
-const numbersOf = (answer) => new Set(answer.calls.map((row) => row.call));
+const numbersOf = async (params, test = () => true) =>
+  new Set((await get("calls", { namespace: "*", compact: true, ...params })).calls.filter(test).map((row) => row.call));
 
-export const known = [...KEYS.keys(), "conv", ...FLAGS.keys()];
+export const known = [...KEYS.keys(), "tool", "conv"].map((key) => `${key}:`).concat(...FLAGS.keys()).join(" ");
 
-/** Return {terms, unknown}: what the words of a filter ask, and the first key that is none. */
+/** The terms of a filter, and its first mistake. */
 export function parsed(text) {
   const terms = [];
-  let unknown = "";
+  let mistake = "";
   for (const [word, sign, key, quoted, plain] of text.matchAll(/(-)?(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))/g)) {
     const value = quoted ?? plain;
     const name = key ?? (quoted === undefined && FLAGS.has(value) ? value : "text");
-    if (key && !KEYS.has(key) && !ASKED.has(key)) unknown ||= key;
+    if (key && !KEYS.has(key) && !ASKED.has(key)) mistake ||= `There is no key "${key}". Keys: ${known}`;
     else if (value) terms.push({ word, negate: Boolean(sign), name, value });
+    if (NUMBERS.includes(key) && !/^\dxx$/.test(value) && !number(value)) mistake ||= `"${word}" needs a number, as in ms:>500`;
   }
-  return { terms, unknown };
+  return { terms, mistake };
 }
 
-const answers = new Map(); // sets of numbers that the server found, by term
-export const arrived = signal(0); // grows with each such answer
+const answers = new Map(); // by term: numbers of calls; undefined until they came
+const arrived = signal(0);
 
 const keyOf = (term) => `${term.name}:${term.value}`;
 
-/** Return what the server found for the terms that ask it, asking where it was not asked yet. */
 export function setsFor(terms) {
   arrived.value;
   for (const term of terms) {
     if (ASKED.has(term.name) && !answers.has(keyOf(term))) {
-      answers.set(keyOf(term), new Set());
+      answers.set(keyOf(term));
       search(term);
     }
   }
   return answers;
 }
 
-function search(term) {
-  ASKED.get(term.name)(term.value).then(
-    (found) => {
-      answers.set(keyOf(term), found);
-      arrived.value++;
-    },
-    () => answers.delete(keyOf(term)),
-  );
+export const searching = (terms) => terms.some((term) => ASKED.has(term.name) && !setsFor(terms).get(keyOf(term)));
+
+async function search(term) {
+  answers.set(keyOf(term), await ASKED.get(term.name)(term.value).catch(() => new Set()));
+  arrived.value++;
 }
 
-/** Ask again what the current filter finds, as there are new calls. */
 export function searchAgain(terms) {
   terms.filter((term) => ASKED.has(term.name)).forEach(search);
   for (const key of [...answers.keys()]) {
@@ -106,7 +107,6 @@ export function fits(row, terms, sets) {
   });
 }
 
-/** Add a word to a filter, or remove it if it is there. */
 export function toggled(text, word) {
   const words = parsed(text).terms.map((term) => term.word);
   return (words.includes(word) ? words.filter((each) => each !== word) : [...words, word]).join(" ");

@@ -1,4 +1,4 @@
-// Heads and bodies as they went over the wire, exact or indented.
+// Heads and bodies as they went over the wire.
 import { useState } from "preact/hooks";
 
 import { text } from "./api.js";

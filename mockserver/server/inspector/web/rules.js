@@ -1,4 +1,4 @@
-// The rules in the order in which they are tried, with their hits and remarks.
+// The rules in the order in which they are tried.
 import { get, remove } from "./api.js";
 import { List } from "./list.js";
 import { Action, CallLink, Wrong, bdi, html, plural, useLoaded, visible } from "./parts.js";
@@ -6,8 +6,8 @@ import * as state from "./state.js";
 import { address, go, route } from "./url.js";
 
 const [HEIGHT, PAGE] = [44, 500];
+export const DRAFT = "mockserver-draft"; // in sessionStorage
 
-/** All rules of a namespace, in pages. */
 export async function allRules(namespace, stop) {
   const rules = [];
   for (;;) {
@@ -19,32 +19,36 @@ export async function allRules(namespace, stop) {
 
 export function Rules() {
   const namespace = state.namespace.value || "default";
-  const hits = Math.floor(state.total.value / 10); // hits are read again with every tenth call
+  const hits = Math.floor(state.total.value / 10); // read hits again with every tenth call
   const keys = [namespace, state.rulesChanged.value, hits];
   const { data, error, again } = useLoaded((stop) => allRules(namespace, stop), keys);
   const rules = data ?? [];
   const at = rules.findIndex((rule) => rule.name === route.value.items[0]);
   const open = (index) => go(["rules", rules[index].name], {}, { replace: true });
+  const forget = async (name) => {
+    await remove(`rules/${encodeURIComponent(name)}`, { namespace });
+    again();
+  };
+  const acts = ({ name, added }) => html`<a class="button" href=${address(["draft"], { rule: name })}>Edit a draft</a>
+    ${added && html`<${Action} label="Remove" confirm="Remove?" run=${() => forget(name)} />`}`;
   return html`<div class="rules-view"><header class="title"><h2>Rules</h2>
       <p>Tried from the top; the first that matches answers. Namespace ${bdi(namespace)}.</p>
-      <a class="button main" href=${address(["draft"])}>New rule</a></header>
+      <a class="button main" href=${address(["draft"])} onClick=${() => sessionStorage.removeItem(DRAFT)}>New rule</a>
+    </header>
     <${Wrong} error=${error} />
-    ${data && !rules.length && html`<div class="nothing"><h2>No rules</h2><p>Calls get generated answers.</p></div>`}
+    ${data && !rules.length && html`<div class="nothing"><h2>No rules</h2>
+      <p>Calls are answered as the setting unmatched says.</p></div>`}
     ${rules.length > 0 && html`<${List} id="rules" label="Rules" items=${rules} height=${HEIGHT} columns=${4} active=${at}
       onActive=${open} onOpen=${open}
-      render=${(rule, index) => html`<${Row} rule=${rule} index=${index} again=${again} namespace=${namespace} />`} />`}
-    ${at >= 0 && html`<${Rule} rule=${rules[at]} />`}
-    <footer class="sums"><span>${plural(rules.length, "rule")}</span></footer></div>`;
+      render=${(rule, index) => html`<${Row} rule=${rule} index=${index} acts=${acts(rule)} />`} />`}
+    ${at >= 0 && html`<${Rule} rule=${rules[at]} acts=${acts(rules[at])} />`}
+    <footer class="sums">${data && plural(rules.length, "rule")}</footer></div>`;
 }
 
 export const whereOf = ({ where, source }) => (where?.file ? `${where.file}:${where.line}` : source.split(" ")[1]);
 
-function Row({ rule, index, again, namespace }) {
+function Row({ rule, index, acts }) {
   const [remark] = rule.remarks ?? [];
-  const forget = async () => {
-    await remove(`rules/${encodeURIComponent(rule.name)}`, { namespace });
-    again();
-  };
   return html`<div role="gridcell" class="cell">
       <div class="one"><span class="number">${index + 1}</span> <b>${bdi(rule.name)}</b></div>
       <div class="two">${bdi(whereOf(rule))}${rule.added && html` <span class="flag neutral">added</span>`}</div></div>
@@ -54,23 +58,21 @@ function Row({ rule, index, again, namespace }) {
     <div role="gridcell" class="cell does"><div class="one">${bdi(stated(rule.spec?.when) || "any call")}</div>
       <div class="two">${remark ? html`<span class="remark">${visible(remark)}</span>`
         : html`→ ${bdi(stated(rule.spec?.then) || "changes delivery only")}`}</div></div>
-    <div role="gridcell" class="cell acts">
-      <a class="button" href=${address(["draft"], { rule: rule.name })}>Edit a draft</a>
-      ${rule.added && html`<${Action} label="Remove" confirm="Remove?" run=${forget} />`}</div>`;
+    <div role="gridcell" class="cell acts">${acts}</div>`;
 }
 
 const ruleFilter = (name) => (/[\s"]/.test(name) ? `rule:"${name.replaceAll('"', "")}"` : `rule:${name}`);
 const timesOf = (rule) => (rule.spec?.times ? `times ${rule.spec.times}` : rule.counts ? "counts calls" : "");
 
-/** The conditions or the answer of a rule on one line. */
 const stated = (table) =>
   Object.entries(table ?? {}).map(([name, value]) => `${name} ${shown(value)}`).join(", ");
 
 const shown = (value) =>
   typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value).replaceAll('"', "").replace(/^\{(.*)\}$/, "$1");
 
-const Rule = ({ rule }) =>
+const Rule = ({ rule, acts }) =>
   html`<section class="rule-open" aria-label=${`Rule ${visible(rule.name)}`}>
     <h3>${bdi(rule.name)} <small>${bdi(whereOf(rule))} · ${plural(rule.hits, "hit")}</small></h3>
     ${rule.remarks?.map((remark, at) => html`<p class="remark" key=${at}>${visible(remark)}</p>`)}
-    <pre class="wire">${bdi(rule.text ?? JSON.stringify(rule.spec, null, 2))}</pre></section>`;
+    <pre class="wire">${bdi(rule.text ?? JSON.stringify(rule.spec, null, 2))}</pre>
+    <div class="acts">${acts}</div></section>`;

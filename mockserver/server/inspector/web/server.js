@@ -1,14 +1,12 @@
-// The cassette in use, and the server: settings that differ from their defaults, namespaces, times, reset and reload.
+// The cassette, and the server.
 import { get, post, put } from "./api.js";
 import { refresh } from "./feed.js";
-import { Action, Copyable, Wrong, bdi, bytes, count, html, plural, useLoaded, visible } from "./parts.js";
+import { Action, Copyable, Wrong, bdi, bytes, count, html, plural, shown, useLoaded, visible } from "./parts.js";
 import * as state from "./state.js";
 
 const MODES = ["none", "once", "new_episodes", "all"];
 const RECORD = "mockserver serve --cassette weather --record once --upstream openai=https://api.openai.com/v1";
-const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Names and values in two columns. */
 const Facts = ({ of }) =>
   html`<dl class="facts-list">${of.map(
     ([name, value], at) => html`<dt key=${at}>${visible(name)}</dt><dd>${bdi(shown(value))}</dd>`,

@@ -1,26 +1,26 @@
-// What the page knows: the calls by number, the connection, the server's state, and what is said to the user.
+// What the page knows.
 import { batch, computed, effect, signal } from "@preact/signals";
 
-import { fits, parsed, setsFor } from "./query.js";
+import { fits, parsed, searching, setsFor } from "./query.js";
 import { route } from "./url.js";
 
-const rows = new Map(); // summaries by number
+const rows = new Map();
 const USUAL = { namespace: "default", method: "POST", attempt: 1, ended: "complete" }; // what compact rows leave out
 let numbers = []; // ascending
 
-export const version = signal(0); // grows with each change of `rows`
+export const version = signal(0);
 export const connection = signal("connecting"); // live, paused (hidden tab), lost, busy (too many feeds)
 export const complete = signal(false); // the oldest kept call is here
-export const ready = signal(null); // GET ready
+export const ready = signal(null);
+export const rules = signal(undefined);
 export const rulesChanged = signal(0);
-export const problem = signal(null); // the mistakes of the last reload
-export const notice = signal(""); // told politely, and shown for a while
+export const problem = signal(null);
+export const notice = signal("");
 export const follow = signal(true);
-export const active = signal(null); // the number of the active row
-export const marked = signal(null); // the call chosen for a comparison
+export const active = signal(null);
+export const marked = signal(null);
 export const theme = signal(localStorage.getItem("mockserver-theme") ?? "");
 
-/** Put summaries among the known ones; what was said stays known. */
 export function add(list) {
   if (!list.length) return;
   let sorted = true;
@@ -38,7 +38,6 @@ export function add(list) {
   version.value++;
 }
 
-/** Forget the calls below a number, of one namespace or of all. */
 export function forget(before, namespace) {
   numbers = numbers.filter((number) => {
     const gone = number < before && (!namespace || rows.get(number).namespace === namespace);
@@ -72,14 +71,15 @@ export const namespaces = computed(() => {
   return [...found];
 });
 
-/** The calls that fit the filter and the namespace, oldest first. */
+let found = []; // shown while the server searches
+
 export const shown = computed(() => {
   version.value;
   const { terms } = query.value;
   const [wanted, sets] = [namespace.value, setsFor(terms)];
-  const all = numbers.map((number) => rows.get(number));
-  if (!wanted && !terms.length) return all;
-  return all.filter((each) => (!wanted || each.namespace === wanted) && fits(each, terms, sets));
+  if (searching(terms)) return found;
+  const fitting = (each) => (!wanted || each.namespace === wanted) && fits(each, terms, sets);
+  return (found = wanted || terms.length ? everything().filter(fitting) : everything());
 });
 
 export const everything = () => numbers.map((number) => rows.get(number));
@@ -87,7 +87,6 @@ export const total = computed(() => (version.value, numbers.length));
 
 let timer = 0;
 
-/** Say a sentence at the foot of the page for five seconds. */
 export function say(text) {
   notice.value = text;
   clearTimeout(timer);

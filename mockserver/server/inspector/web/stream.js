@@ -1,4 +1,4 @@
-// A streamed answer: when each frame left on a line of time, and what each added.
+// A streamed answer, frame by frame.
 import { useState } from "preact/hooks";
 
 import { List } from "./list.js";
@@ -8,7 +8,7 @@ const [WIDTH, HEIGHT] = [1000, 34];
 
 export function Stream({ call }) {
   const frames = call.reply?.frames ?? [];
-  const [chosen, choose] = useState(Infinity); // the last one
+  const [chosen, choose] = useState(Infinity);
   if (!frames.length) return html`<p class="aside">No frame was sent.</p>`;
   const at = Math.min(chosen, frames.length - 1);
   const span = Math.max(frames.at(-1).at_ms, call.elapsed_ms ?? 0, 1);
@@ -49,11 +49,8 @@ function ticks(frames, span) {
 }
 
 function nearest(frames, wanted) {
-  let best = 0;
-  frames.forEach((frame, at) => {
-    if (Math.abs(frame.at_ms - wanted) < Math.abs(frames[best].at_ms - wanted)) best = at;
-  });
-  return best;
+  const far = frames.map((frame) => Math.abs(frame.at_ms - wanted));
+  return far.indexOf(far.reduce((one, other) => Math.min(one, other)));
 }
 
 function facts(call, frames) {

@@ -1,9 +1,8 @@
-// Addresses: everything that the page shows is named by its fragment, which reaches no server and no log.
+// The fragment names all that the page shows; it reaches no server and no log.
 import { signal } from "@preact/signals";
 
 const VIEWS = ["calls", "compare", "rules", "draft", "cassette", "server"];
 
-/** Return {view, items, params} of a fragment such as `#/calls/7/why?q=failed`. */
 export function parse(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [view, ...items] = path.split("/").map(decoded);
@@ -18,21 +17,14 @@ function decoded(text) {
   }
 }
 
-/** Return the fragment of a view; `params` change those that stay (the filter and the namespace). */
+/** The fragment of a view; filter and namespace stay if `params` do not change them. */
 export function address(items, params = {}) {
-  const kept = new URLSearchParams();
-  for (const name of ["q", "ns"]) {
-    const value = name in params ? params[name] : route.value.params.get(name);
-    if (value) kept.set(name, value);
-  }
-  for (const [name, value] of Object.entries(params)) {
-    if (!["q", "ns"].includes(name) && value) kept.set(name, value);
-  }
-  const query = kept.toString();
+  const [q, ns] = ["q", "ns"].map((name) => route.value.params.get(name));
+  const query = new URLSearchParams(Object.entries({ q, ns, ...params }).filter(([, value]) => value)).toString();
   return `#/${items.map((item) => encodeURIComponent(item)).join("/")}${query ? `?${query}` : ""}`;
 }
 
-/** Go to an address; `replace` within a view, so that Back leaves the view. */
+/** `replace` within a view, so that Back leaves the view. */
 export function go(items, params, { replace = false } = {}) {
   const target = address(items, params);
   if (target === location.hash) return;

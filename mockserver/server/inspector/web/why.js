@@ -1,8 +1,8 @@
-// Why a call got its answer: the conditions of the rule that answered, or the nearest rules and what differs from them.
+// Why a call got its answer.
 import { useState } from "preact/hooks";
 
 import { post } from "./api.js";
-import { Action, Text, bdi, html, plural, source, visible } from "./parts.js";
+import { Action, Text, bdi, html, marked, plural, shown, source, visible } from "./parts.js";
 import { unmatched } from "./query.js";
 import { address, go } from "./url.js";
 
@@ -74,22 +74,12 @@ const Findings = ({ findings }) =>
     (each, at) => html`<${Finding} key=${at} finding=${each} />`,
   )}</tbody></table>`;
 
-const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
-
 function Finding({ finding }) {
-  const { field, predicate, expected, ok, hint, ignoring } = finding;
+  const { field, predicate, expected, ok, hint, ignoring, actual, span, from } = finding;
   return html`<tr class=${ok ? "holds" : "misses"}><td class="mark">${ok ? "✓ holds" : "✗ misses"}</td>
     <td><b>${bdi(field)}</b> ${visible(predicate)}${ignoring && html` <small>(${ignoring.join(", ")})</small>`}</td>
-    <td class="values"><div>${bdi(shown(expected))}</div>${!ok && html`<div class="got"><small>got</small> <${
-      Actual} finding=${finding} /></div>`}${hint && html`<div class="hint">${visible(hint)}</div>`}</td></tr>`;
-}
-
-/** What was found, with the characters marked that differ. */
-function Actual({ finding: { actual, span, from } }) {
-  if (!span) return bdi(shown(actual));
-  const [signs, end] = [[...actual], span.at + Math.max(1, span.size)];
-  const part = (...ends) => signs.slice(...ends).join("");
-  return html`${from && "…"}${bdi(part(0, span.at))}<mark>${bdi(part(span.at, end) || " ")}</mark>${bdi(part(end))}`;
+    <td class="values"><div>${bdi(shown(expected))}</div>${!ok && html`<div class="got"><small>got</small> ${
+      span && from && "…"}${marked(actual, span)}</div>`}${hint && html`<div class="hint">${visible(hint)}</div>`}</td></tr>`;
 }
 
 const All = ({ rules }) =>

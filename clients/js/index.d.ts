@@ -149,6 +149,23 @@ export interface Cassette {
   [field: string]: unknown;
 }
 
+/** A request as sent, without credentials. */
+export interface CallRequest {
+  method: string;
+  path: string;
+  query: Record<string, string>;
+  headers: Record<string, string>;
+  body?: any;
+}
+
+/** An answer as sent. */
+export interface CallReply {
+  status: number | null;
+  headers: Record<string, string>;
+  body?: any;
+  frames?: { at_ms: number; data: any }[];
+}
+
 export interface Call {
   call: number;
   at: string;
@@ -173,6 +190,9 @@ export interface Call {
   bytes: number;
   frames?: number;
   usage: { prompt_tokens: number; completion_tokens: number } | null;
+  /** In lists with `bodies: true`. */
+  request?: CallRequest;
+  reply?: CallReply;
   [field: string]: unknown;
 }
 
@@ -181,14 +201,8 @@ export interface CallDetail extends Call {
   findings?: Finding[];
   /** The rules that were near, if none matched. */
   nearest?: NearRule[];
-  request: {
-    method: string;
-    path: string;
-    query: Record<string, string>;
-    headers: Record<string, string>;
-    body: any;
-  };
-  reply: { status: number | null; headers: Record<string, string>; body?: any; frames?: { at_ms: number; data: any }[] };
+  request: CallRequest;
+  reply: CallReply;
 }
 
 /** Filters of `GET calls`; `since` and `before` are numbers of calls. */
@@ -204,6 +218,8 @@ export interface CallFilters {
   contains?: string;
   since?: number;
   before?: number;
+  /** Up to 100 of these calls: `"7,9"`. */
+  numbers?: string;
   limit?: number;
   bodies?: boolean;
   digest?: boolean;

@@ -69,6 +69,35 @@ def test_its_types_know_all_that_rules_can_say() -> None:
         assert f'| "{name}"' in types, name
 
 
+API = json.loads((PACKAGE.parents[1] / "docs" / "reference" / "openapi.json").read_text(encoding="utf-8"))
+TYPES = (PACKAGE / "index.d.ts").read_text(encoding="utf-8")
+
+
+def fields(interface: str) -> dict[str, bool]:
+    """Return the fields of a type, and which are always there."""
+    found = re.search(rf"^export interface {interface}(?: extends \w+)? {{\n(.*?)^}}", TYPES, re.DOTALL | re.MULTILINE)
+    assert found, interface
+    return {name: not may for name, may in re.findall(r"^  (\w+)(\??):", found[1], re.MULTILINE)}
+
+
+@pytest.mark.parametrize(
+    ("interface", "schema"),
+    [("Cassette", "CassetteInUse"), ("CallRequest", "Request"), ("CallReply", "Reply")]
+    + [(name, name) for name in ("Call", "CallDetail", "Finding", "ListedRule", "NearRule", "Ready", "State")],
+)
+def test_its_types_are_those_of_the_control_api(interface: str, schema: str) -> None:
+    described = API["components"]["schemas"][schema]
+    stated = fields(interface)
+    assert stated.keys() <= described["properties"].keys()
+    in_detail = {"request", "reply"} if interface == "CallDetail" else set[str]()  # lists have them with `bodies` only
+    assert {name for name, always in stated.items() if always} <= {*described["required"], *in_detail}
+
+
+def test_its_filters_are_those_of_the_control_api() -> None:
+    parameters = {each["name"] for each in API["paths"]["/__mockserver__/api/calls"]["get"]["parameters"]}
+    assert fields("CallFilters").keys() == parameters - {"namespace", "compact"}
+
+
 def test_its_version_is_that_of_the_server() -> None:
     assert ABOUT["version"] == __version__.replace(".dev", "-dev.")
 

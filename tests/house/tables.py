@@ -32,16 +32,29 @@ from mockserver.model import GENERATORS
 from mockserver.pytest_plugin import pytest_addoption
 from mockserver.pytest_plugin.session import KEYS
 from mockserver.reports.calls import ReceivedCall
+from mockserver.reports.suggest import yaml
 from mockserver.rules.answer.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.items import Action, ItemSpec
+from mockserver.rules.json_schema import rules_schema
 from mockserver.rules.load import load
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
 from mockserver.rules.match.predicates import PREDICATES
 from mockserver.rules.schema import BESIDE as FAULT_KEYS
-from mockserver.rules.schema import ErrorSpec, FailedSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
+from mockserver.rules.schema import (
+    ErrorSpec,
+    FailedSpec,
+    FilterSpec,
+    RawSpec,
+    RuleSpec,
+    StateSpec,
+    ThenSpec,
+    TimingSpec,
+    ToolCallSpec,
+    UsageSpec,
+)
 from mockserver.server.control import calls
 from mockserver.server.explain import usual_request
 from mockserver.testing import Declared, MockServer
@@ -53,6 +66,7 @@ from tests.kit.asgi import app
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 SHORT = 5  # rows that are shown as a list
+_SCHEMA = rules_schema(FAULTS)["$defs"]
 _KIND = re.compile(r"(?<=\w):(?:id|models|version)(?=\})")
 ROOT = Path(__file__).parents[2]
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
@@ -74,10 +88,27 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _fields() -> str:
+    known = _SCHEMA["when"]
+    examples = {**known["properties"], **{_family(key): each for key, each in known["patternProperties"].items()}}
     return _table(
-        ("field", "type", "value"),
-        [(f"`{name}`", KINDS[field.kind][0], field.doc) for name, field in FIELDS.items()],
+        ("field", "type", "value", "example"),
+        [
+            (f"`{name}`", KINDS[field.kind][0], field.doc, _example(examples[name.partition("<")[0]]))
+            for name, field in FIELDS.items()
+        ],
     )
+
+
+def _family(pattern: str) -> str:
+    """`param.` of the pattern for its keys."""
+    return pattern[1:].partition("\\.")[0] + "."
+
+
+def _example(schema: Mapping[str, Any]) -> str:
+    """The example that editors show for a key, as in a rules file."""
+    found = schema if "examples" in schema else _SCHEMA.get(str(schema.get("$ref")).rpartition("/")[2], {})
+    shown = found.get("examples", [])
+    return f"`{yaml(shown[0])}`" if shown else ""
 
 
 def _predicates() -> str:
@@ -107,6 +138,13 @@ def _described(table: type[BaseModel]) -> Callable[[], str]:
     return _abouts(("key", "meaning"), _keys(table))
 
 
+def _of_rules(table: type[BaseModel]) -> Callable[[], str]:
+    """The keys of a table of the rules file, with the examples that editors show."""
+    properties = _SCHEMA[table.__name__.removesuffix("Spec")]["properties"]
+    rows = [(f"`{key}`", about, _example(properties[key])) for key, about in _keys(table).items()]
+    return partial(_table, ("key", "meaning", "example"), rows)
+
+
 def _typed(tables: Any) -> Callable[[], str]:
     """Tables that differ by their `type`: each type and its keys, the required ones first."""
     return lambda: _table(("type", "keys"), _types(tables))
@@ -127,18 +165,24 @@ def _types(tables: Any) -> Iterator[tuple[str, str]]:
 
 def _answers() -> str:
     """The keys that are answers only; those that also go with another answer are in the table of these."""
-    also = frozenset().union(*BESIDE.values())
-    rows = [(f"`{key}`", about) for key, about in _keys(ThenSpec).items() if key in OUTCOMES and key not in also]
-    return _table(("answer", "meaning"), rows)
+    also, examples = frozenset().union(*BESIDE.values()), _SCHEMA["Then"]["properties"]
+    rows = [
+        (f"`{key}`", about, _example(examples[key]))
+        for key, about in _keys(ThenSpec).items()
+        if key in OUTCOMES and key not in also
+    ]
+    return _table(("answer", "meaning", "example"), rows)
 
 
 def _beside() -> str:
+    examples = _SCHEMA["Then"]["properties"]
+    goes = {key: [answer for answer, kind in OUTCOMES.items() if key in BESIDE[kind]] for key in examples}
     rows = [
-        (f"`{key}`", about, _goes_with([answer for answer, kind in OUTCOMES.items() if key in BESIDE[kind]]))
+        (f"`{key}`", about, _goes_with(goes[key]), _example(examples[key]))
         for key, about in _keys(ThenSpec).items()
         if any(key in beside for beside in BESIDE.values())
     ]
-    return _table(("key", "meaning", "goes with"), rows)
+    return _table(("key", "meaning", "goes with", "example"), rows)
 
 
 def _goes_with(answers: Sequence[str]) -> str:
@@ -534,15 +578,15 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "costs": _costs,
     "declared": _members(Declared, without=("where",)),
     "dialects": _dialects,
-    "error": _described(ErrorSpec),
+    "error": _of_rules(ErrorSpec),
     "errors": _errors,
-    "failed": _described(FailedSpec),
+    "failed": _of_rules(FailedSpec),
     "families": _families,
     "faults": _faults,
     "features": _features,
     "fields": _fields,
     "filters": _filters,
-    "filter": _described(FilterSpec),
+    "filter": _of_rules(FilterSpec),
     "generators": _generators,
     "groups": _abouts(("group", "matches if"), GROUPS),
     "how-often": _abouts(("key", "meaning"), FAULT_KEYS),
@@ -561,12 +605,15 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "server": _members(MockServer, Assertions, without=_INTERNAL),
     "profiles": _profiles,
     "published-models": _published,
-    "rule": _described(RuleSpec),
+    "rule": _of_rules(RuleSpec),
     "settings": _settings,
     "statuses": _statuses,
     **{f"operations-{name}": partial(_operations, dialect) for name, dialect in discover().items()},
     "startup": _startup,
+    "state": _of_rules(StateSpec),
+    "usage": _of_rules(UsageSpec),
+    "raw": _of_rules(RawSpec),
     "timing": _described(TimingSpec),
-    "tool-call": _described(ToolCallSpec),
+    "tool-call": _of_rules(ToolCallSpec),
     "variables": _variables,
 }

@@ -35,6 +35,7 @@ from mockserver.core.plan import (
     Outcome,
     Plan,
     Raw,
+    Text,
     Timing,
 )
 from mockserver.core.protocols import CassettePlayer, Counters
@@ -233,17 +234,17 @@ class Engine:
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
         return joined(plans)
 
-    def constant_rule(self, call: Call) -> Rule | None:
-        """Return the rule that answers a call, if it is the first that matches and says the same to every call."""
+    def constant_rule(self, call: Call) -> Rule | Literal[False] | None:
+        """Return the first rule that matches; False if it does not say the same to every call."""
         if not self._repeats or self._counts_attempts:
-            return None
+            return False
         for at in self._index.candidates(call):
             rule = self.rules[at]
             try:
                 if rule.when.holds(call) is not None:
-                    return rule if rule.then.constant and not rule.counts else None
+                    return rule if rule.then.constant and not rule.counts else False
             except RuleError:
-                return None
+                return False
         return None
 
     def explain(self, call: Call) -> str:
@@ -292,18 +293,43 @@ class Engine:
         return Models(names, self.policy.clock.now(), limits)
 
 
-def generated(engine: Engine, call: Call) -> Plan | None:
-    """Return what `Engine.plan` would for a call that no rule matches; None if it has to wait, or refuses."""
+def generates(engine: Engine, call: Call) -> bool:
+    """Whether a call that no rule matches gets a generated answer at once, of which nothing is kept."""
     policy, options = engine.policy, call.options
     if not engine._repeats or engine._counts_attempts or policy.unmatched == "error":
-        return None
+        return False
     if engine.tapes is not None and not engine.tapes.is_empty:
-        return None
+        return False
     if call.operation not in ANSWERED or call.previous_response_id or options.store or options.n > 1:
+        return False
+    return len(call.prompts) < 2 and not is_large(call) and GENERATORS.is_imported("auto")
+
+
+def takes_text(engine: Engine, call: Call) -> bool:
+    """Whether any text that the generator writes for such a call is its answer, if it is within `max_tokens`."""
+    options = call.options
+    if call.stream or call.tools or options.stop or options.logprobs is not None or options.echo:
+        return False
+    return for_generator(within_limits(call, engine.policy.models)).options == options
+
+
+def generated_text(engine: Engine, call: Call) -> str | None:
+    """Return what the generator writes for such a call; None if it is more than a text."""
+    if not generates(engine, call):
         return None
-    if len(call.prompts) > 1 or is_large(call) or not GENERATORS.is_imported("auto"):
+    REQUEST_WORK.set(RequestWork())
+    try:
+        choice = generator(call, engine.policy.seed)("auto", {}, 0)
+    except Failure:
         return None
-    if next(_holding(engine, call, lost=False), None) is not None:
+    text = choice.parts[0].text if choice.parts and isinstance(choice.parts[0], Text) else ""
+    return text if text and choice == DraftChoice((Text(text),)) else None
+
+
+def generated(engine: Engine, call: Call) -> Plan | None:
+    """Return what `Engine.plan` would for a call that no rule matches; None if it has to wait, or refuses."""
+    policy = engine.policy
+    if not generates(engine, call):
         return None
     REQUEST_WORK.set(RequestWork())
     try:

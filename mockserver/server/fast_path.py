@@ -14,7 +14,7 @@ The last two are used once the handler has sent a second request exactly the byt
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Protocol
@@ -22,12 +22,13 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pydantic_core import to_json
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call, IdShape
 from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Plan, Stored, Text, ToolUse
+from mockserver.core.plan import Answer, Choice, Plan, RenderedOutcome, Stored, Text, ToolUse, Usage
 from mockserver.core.protocols import Later
 from mockserver.core.seed import Seed, monotonic, wall
 from mockserver.core.text import printable
@@ -35,7 +36,7 @@ from mockserver.delivery.drive import COMPLETE, PacedStream, encoded, fits, head
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import Operation, Texts
 from mockserver.engine.answer import drawn, signer
-from mockserver.engine.engine import Engine
+from mockserver.engine.engine import Engine, generated_text, takes_text
 from mockserver.rules.load import Rule
 from mockserver.server.body_shapes import Found, Shape, Shapes
 from mockserver.server.live import DEFAULT, Live, Prepared
@@ -43,6 +44,8 @@ from mockserver.server.live import DEFAULT, Live, Prepared
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
+MAX_TEXT = 10_000  # characters of a generated text
+ANY_TEXT, ANY_COUNT = "mockserver says", 7_770_777  # what a template has in place of a text and its tokens
 MAX_KNOWN = 256  # answers to requests of the same bytes
 BARE = 3_000  # bytes of anything learned besides its texts
 _LENGTH = (b"\r\ncontent-length: ", b"\r\nContent-Length: ")
@@ -117,30 +120,36 @@ class Variant(Struct, eq=False):
     holes: tuple[int, ...]
     chunked: bool
 
-    def filled(self, template: "Template", call: Call, id: str) -> tuple[Headers, bytes, bytes]:
-        """Return the headers of the answer to a call, their lines, and the body."""
-        headers, lines = self.headers.copy(), self.lines.copy()
-        for place, header in enumerate(template.headers(template.sample.http, call)):
+    def filled(
+        self, template: "Template", call: Call, id: str, said: Sequence[bytes] = ()
+    ) -> tuple[Headers, bytes, bytes]:
+        """Return the headers of the answer to a call, their lines, and the body; `said`: what was generated for it."""
+        headers, lines, named = self.headers.copy(), self.lines.copy(), template.headers(template.sample.http, call)
+        if template.marks or said:
+            marks, pieces = (
+                [id.encode(), *[mark(id, call.fingerprint).encode() for mark in template.marks], *said],
+                self.pieces.copy(),
+            )
+            pieces[1::2] = map(marks.__getitem__, self.holes)
+            body = b"".join(pieces)
+        else:
+            body = id.encode().join(self.pieces[::2])
+        if said:
+            named = (*named, ("content-length", str(len(body))))
+        for place, header in enumerate(named):
             headers[self.places[place]] = header
             lines[2 * place + 1] = header[1].encode()
-        if not template.marks:
-            return tuple(headers), b"".join(lines), id.encode().join(self.pieces[::2])
-        marks, pieces = (
-            [id.encode(), *[mark(id, call.fingerprint).encode() for mark in template.marks]],
-            self.pieces.copy(),
-        )
-        pieces[1::2] = map(marks.__getitem__, self.holes)
-        return tuple(headers), b"".join(lines), b"".join(pieces)
+        return tuple(headers), b"".join(lines), body
 
 
 class Template(Struct, eq=False):
-    """What a rule answers to the calls of a shape, learned from its answer to the `sample`.
+    """What a rule answers to the calls of a shape, learned from its answer to the `sample`; or any generated text.
 
     `again` renders it for another number of prompt tokens, `headers` returns those that name the request. `id` returns
     that of the answer to a call with this fingerprint; `marks` is what else follows from it and from the fingerprint.
     """
 
-    rule: Rule
+    rule: Rule | None  # None: what is said is generated
     prepared: Prepared
     sample: Call
     again: Callable[[int], Reply]
@@ -148,13 +157,18 @@ class Template(Struct, eq=False):
     id: Callable[[str], str]
     marks: tuple[Mark, ...]
     size: int  # of the body of the sample
+    usage: Usage  # of its answer
     confirmed: bool = False
     variants: dict[int, Variant] = {}  # by the number of prompt tokens
 
     def variant(self, tokens: int, lane: "Lane") -> Variant:
         """Return that of a number of prompt tokens. Raises ValueError if the rule states headers that name requests."""
         reply, sample = self.again(tokens), self.sample
-        places = tuple(map(reply.headers.index, self.headers(sample.http, sample)))
+        named, said = self.headers(sample.http, sample), list[bytes]()
+        if self.rule is None:
+            named = (*named, ("content-length", str(len(reply.body))))
+            said = _said(ANY_TEXT, ANY_COUNT, tokens + ANY_COUNT)
+        places = tuple(map(reply.headers.index, named))
         lines = [b""]
         for at, (name, value) in enumerate(map(encoded, reply.headers)):
             lines[-1] += b"%b: " % name
@@ -162,7 +176,7 @@ class Template(Struct, eq=False):
             lines[-1] += b"" if at in places else b"%b\r\n" % value
         lines[-1] += lane.shown(self.prepared.plan)
         id = self.id(sample.fingerprint)
-        marks = [id.encode(), *[mark(id, sample.fingerprint).encode() for mark in self.marks]]
+        marks = [id.encode(), *[mark(id, sample.fingerprint).encode() for mark in self.marks], *said]
         pieces = re.split(b"(%b)" % b"|".join(map(re.escape, marks)), reply.body)
         holes = tuple(map(marks.index, pieces[1::2]))
         row = lane.row(replace(self.prepared, reply=reply, prompt_tokens=tokens))
@@ -339,10 +353,12 @@ class FastPath:
         except ValueError:  # the handler says what is wrong
             return None
         rule = engine.constant_rule(call)
-        if rule is None:
-            return self._generated(sized, data, engine, (shape, call)) if shape.confirmed else None
         template: Template | None = shape.templates.get(id(rule))
-        if template is None or template.rule is not rule or not template.confirmed or tokens > shape.most:
+        if template is not None and (template.rule is not rule or not template.confirmed or tokens > shape.most):
+            template = None
+        if rule is None:
+            return self._generated(sized, data, engine, (shape, call, template)) if shape.confirmed else None
+        if template is None:
             return None
         variant, answer_id = self._variant(template, tokens, sized.lane), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id)
@@ -355,16 +371,37 @@ class FastPath:
         row.reply_headers = headers
         return template.prepared, call, row, lines, answer, framed(answer, chunked=variant.chunked)
 
-    def _generated(self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call]) -> Ready | None:
+    def _generated(
+        self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
+    ) -> Ready | None:
         """Return what is generated if no rule answers; it is known from then on."""
-        shape, call = asked
-        prepared: Prepared | None = shape.generate(engine, call)
-        if prepared is None or not _is_simple(prepared):
-            return None
-        prepared.generate = None
-        known = sized.lane.known(data[len(data) - sized.size :], engine, prepared)
+        (shape, call, template), body = asked, data[len(data) - sized.size :]
+        known = None if template is None else self._written(sized, body, engine, (template, call))
+        if known is None:
+            prepared: Prepared | None = shape.generate(engine, call)
+            if prepared is None or not _is_simple(prepared):
+                return None
+            prepared.made = prepared.again = prepared.generate = None
+            known = sized.lane.known(body, engine, prepared)
         self.learn_bytes(data, known)
         return known.again()
+
+    def _written(self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Template, Call]) -> KnownAnswer | None:
+        """Return the same, with the text that is generated in a template; None if it needs more than that."""
+        template, call = asked
+        text, tokens, most = generated_text(engine, call), call.prompt_tokens, call.options.max_tokens
+        count = 0 if text is None else call.tokenizer.count(text)
+        if text is None or len(text) > MAX_TEXT or (most is not None and count > most):
+            return None
+        variant = self._variant(template, tokens, sized.lane)
+        said, answer_id = _said(text, count, tokens + count), template.id(call.fingerprint)
+        headers, lines, answer = variant.filled(template, call, answer_id, said)
+        row, plan = sized.row(variant.row, body, engine), template.prepared.plan
+        plan = row.plan = replace(plan, outcome=RenderedOutcome(replace(template.usage, completion=count)))
+        row.reply_headers = headers
+        reply = replace(variant.reply, headers=headers, body=answer)
+        prepared = replace(template.prepared, plan=plan, reply=reply, call=call)
+        return KnownAnswer(engine, prepared, row, lines, framed(answer, chunked=False))
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant:
         variant = template.variants.get(tokens)
@@ -422,7 +459,7 @@ class FastPath:
         """Learn from the handler's answer to a request of this lane: make a template of it, or confirm the one made."""
         call, shapes = prepared.call, lane.shapes
         rule = None if call is None else engine.constant_rule(call)
-        if call is None or shapes is None or prepared.plan.remarks:
+        if call is None or shapes is None or prepared.plan.remarks or rule is False:
             return
         if prepared.plan.source != ("generated" if rule is None else rule.source):
             return
@@ -436,7 +473,8 @@ class FastPath:
         shape, texts = found
         if rule is None:
             _learn_generated(shape, texts, prepared, (engine, body))
-            return
+            if prepared.again is None or not takes_text(engine, shape.sample):
+                return
         template: Template | None = shape.templates.get(id(rule))
         if template is None:
             if id(rule) not in shape.templates:
@@ -453,7 +491,7 @@ class FastPath:
             )
             size = 0 if sample is None else sample.size + len(body) - template.size
             kept = sample and KeptAnswer(sample, shape, body, answer_id, tokens, size).make()
-            filled = variant.filled(template, call, answer_id)
+            filled = variant.filled(template, call, answer_id, _said_to(engine, made) if rule is None else ())
             template.confirmed = same and kept == prepared.kept and _same(variant, filled, prepared.reply)
             if not template.confirmed:
                 shape.templates[id(rule)] = None
@@ -526,15 +564,38 @@ def _is_equal(one: Prepared, other: Prepared) -> bool:
     return same and sent == (theirs.status, theirs.headers, theirs.body, theirs.parts)
 
 
-def _template(rule: Rule, prepared: Prepared, texts: Texts, seed: Seed) -> Template | None:
+def saying(answer: Answer) -> Answer | None:
+    """Return a generated answer with another text and count of tokens, of which a template is made, if it is a text."""
+    choice = answer.choices[0]
+    text = choice.parts[0].text if len(choice.parts) == 1 and isinstance(choice.parts[0], Text) else ""
+    if not text or len(answer.choices) > 1 or choice != Choice((Text(text),), "stop"):
+        return None
+    choices = (replace(choice, parts=(Text(ANY_TEXT),)),)
+    return replace(answer, choices=choices, usage=replace(answer.usage, completion=ANY_COUNT))
+
+
+def _said(text: str, count: int, total: int) -> list[bytes]:
+    """Return what a body says of a text: its JSON, its tokens, and these with those of the prompt."""
+    return [to_json(text), b"%d" % count, b"%d" % total]
+
+
+def _said_to(engine: Engine, call: Call) -> list[bytes]:
+    text = generated_text(engine, call) or ""
+    count = call.tokenizer.count(text)
+    return _said(text, count, call.prompt_tokens + count)
+
+
+def _template(rule: Rule | None, prepared: Prepared, texts: Texts, seed: Seed) -> Template | None:
     call, made, again, kept = prepared.call, prepared.made, prepared.again, prepared.kept
-    if call is None or made is None or again is None or "usage" in rule.spec["then"]:  # which states the tokens
+    if call is None or made is None or again is None:
+        return None
+    if rule is not None and "usage" in rule.spec["then"]:  # which states the tokens
         return None
     if kept is not None and not all(isinstance(part, Text) for choice in made.choices for part in choice.parts):
         return None  # the parts that are kept have ids, too
     name, fingerprint, body = signer(seed, call.ids), call.fingerprint, prepared.reply.body
     marks = [mark for mark in _marks(made, call, seed, texts) if mark(name(fingerprint), fingerprint).encode() in body]
-    return Template(rule, prepared, call, again, texts.headers, name, tuple(marks), len(call.http.body))
+    return Template(rule, prepared, call, again, texts.headers, name, tuple(marks), len(call.http.body), made.usage)
 
 
 def _marks(answer: Answer, call: Call, seed: Seed, texts: Texts) -> Iterator[Mark]:

@@ -46,7 +46,7 @@ from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
 from mockserver.server.cassette_store import replayed
 from mockserver.server.client_environment import home
-from mockserver.server.fast_path import LESSON, Lesson
+from mockserver.server.fast_path import LESSON, Lesson, saying
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import DEFAULT, Live, Prepared, Sharing
 from mockserver.server.masking import of_request
@@ -416,6 +416,8 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
             made, again = outcome, partial(_rendered_again, partial(render, call), outcome, pace)
         elif plan.cacheable and isinstance(outcome, Answer) and plan.source == "generated":
             generate = partial(_generated, handler, timed)
+            if reply.frames is None and (any_answer := saying(outcome)) is not None:
+                made, again = outcome, partial(_rendered_again, partial(render, call), any_answer, pace)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)
         reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)

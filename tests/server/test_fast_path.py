@@ -60,6 +60,7 @@ rules:
 UNRULED = (
     *("tell me about tides", "tell me about boats", "What is the capital of Peru?", "List 3 colours.", "wave"),
     *("Answer in JSON with keys a and b.", "Erzähl mir etwas über Brücken.", "What is 17 * 3?", "tell me about boats"),
+    *('Repeat: \\"a\\" \\u00fc \\n b', "Write a poem about ducks.", "Which of 3 and 4 is more?", "橋について教えて。"),
 )
 TEXTS = (
     *("hello 1", "hello there, 2", "say hello to the world, 3", "hello 4", "a weather report", "weather in Oslo?"),
@@ -271,13 +272,19 @@ def test_both_ways_give_the_same(
 
 
 @pytest.mark.parametrize("dialect", [name for name in MOUNTS if "responses" not in name])
+@pytest.mark.parametrize("options", ["plain", "limited"])
 def test_what_no_rule_answers_is_generated_on_the_fast_path(
-    dialect: str, rules_file: Path, answered: list[bool]
+    dialect: str, options: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses are not: they are kept, unless the client says otherwise."""
+    more = OTHER_OPTIONS.get(dialect, OPTIONS)[options]
+    requests = [request(MOUNTS[dialect], text, more, BODIES.get(dialect, CHAT)) for text in UNRULED]
     with serving(rules_file) as running:
-        exchanged(running, [request(MOUNTS[dialect], text, "", BODIES.get(dialect, CHAT)) for text in UNRULED])
+        fast = exchanged(running, requests)
     assert sum(answered) >= len(UNRULED) - 2
+    monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
+    with serving(rules_file) as running:
+        assert exchanged(running, requests) == fast
 
 
 @pytest.mark.parametrize("dialect", MOUNTS)

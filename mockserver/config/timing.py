@@ -100,7 +100,11 @@ class TimingTable(BaseModel):
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
         table["dependentSchemas"] = {"tokens_per_second": {"properties": {"per_token": False}}}
         example = {"first_token": "300ms", "per_token": "12ms"}
-        return {**about, "anyOf": [table, {"type": "string", "minLength": 1}], "examples": [example]}
+        return {
+            **about,
+            "anyOf": [table, {"enum": [*PROFILES]}, {"type": "string", "minLength": 1}],
+            "examples": [example],
+        }
 
 
 def both_speeds(table: TimingTable) -> bool:

@@ -231,10 +231,6 @@ def _restrict(definitions: Schema) -> None:
     then["properties"]["generate"]["anyOf"] = [{"$ref": "#/$defs/Generate"}, {"enum": list(KINDS)}]
     definitions["Error"]["properties"]["reason"]["enum"] = list(ERROR_NAMES)
     generate["kind"]["enum"], generate["tokens"]["maximum"] = list(KINDS), MAX_TEXT_TOKENS
-    for table in definitions.values():
-        if "headers" in table.get("properties", {}):
-            about = table["properties"]["headers"]["description"]
-            table["properties"]["headers"] = {"$ref": "#/$defs/headers", "description": about}
 
 
 def _merge(schema: Schema, more: Mapping[str, Json]) -> None:

@@ -109,7 +109,7 @@ def _asked(call: Call, secrets: "Secrets") -> dict[str, Json]:
 
 
 # How we read a request, rather than what it says.
-_OURS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema")
+_OURS = ("bare_functions", "usual_tokens", "strict_schema", "lenient_schema", "overflow")
 
 
 def _message(message: Message) -> dict[str, Json]:

@@ -33,15 +33,17 @@ function useCall(number) {
   return loaded.data?.call === number ? loaded : { error: loaded.keys?.[0] === number ? loaded.error : null };
 }
 
-export async function copyAs(number, form) {
+async function copyAs(number, form) {
   copy(await text(`calls/${number}/as`, { form }), `call ${number} as ${form}`);
 }
 
-export async function again(number, forward = false) {
+async function again(number, forward = false) {
   const sent = await post(`calls/${number}/again`, { forward });
   state.say(`Sent again as #${sent.call}: ${sent.status}, ${sent.source}.`);
   go(["calls", sent.call]);
 }
+
+const said = (refused) => state.say(refused.message);
 
 function compareWith(number) {
   if (state.marked.value && state.marked.value !== number) {
@@ -72,8 +74,8 @@ export function Call({ number }) {
       "]": () => along(1),
       c: () => compareWith(openCall()),
       e: () => go(["draft"], { from: openCall() }),
-      r: () => again(openCall()).catch((refused) => state.say(refused.message)),
-      y: () => copyAs(openCall(), "curl").catch((refused) => state.say(refused.message)),
+      r: () => again(openCall()).catch(said),
+      y: () => copyAs(openCall(), "curl").catch(said),
     });
   }, [number, data]);
   const loaded = data && html`<${Chains} data=${data} /><${Tabs} tabs=${tabs} tab=${tab} choose=${choose} data=${data} />

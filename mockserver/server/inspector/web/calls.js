@@ -105,8 +105,11 @@ function Row(row) {
 }
 
 const said = (row) => row.said || (row.path ? `${row.method} ${row.path}` : "said" in row ? "no text" : "…");
-const tries = (row) =>
-  row.attempt > 1 && html` · <span class="tries">try ${row.attempt}${row.retry_of ? ` of #${row.retry_of}` : ""}</span>`;
+function tries({ attempt, retry_of: first }) {
+  const again = first && state.row(first) && !failed(state.row(first)); // nothing to retry
+  return attempt > 1 && html` · <span class="tries">${again ? "same as" : `try ${attempt}${first ? " of" : ""}`}${
+    first && ` #${first}`}</span>`;
+}
 
 function notes(row) {
   const bent = (row.bent_by ?? []).map((each) => `bent by ${source(each).name}`);

@@ -60,8 +60,8 @@ function Editor({ start, namespace }) {
   };
   return html`<div class="draft-view"><section class="editing" aria-label="Draft">
       <header class="title"><h2>Draft</h2><p>${instead
-        ? html`${replaced ? "instead of" : "before all others, from"} ${bdi(whereOf(instead), "place")} <b>${
-          bdi(instead.name)}</b>`
+        ? html`${replaced ? "instead" : "a copy"} of ${bdi(whereOf(instead), "place")} <b>${bdi(instead.name)}</b>${
+          !replaced && ", before all others"}`
         : "a new rule, before all others"}</p></header>
       <${Yaml} value=${yaml} onInput=${setYaml} mistakes=${mistakes} />
       ${mistakes.map(({ line, message }, at) => html`<p class="mistake" key=${at}>${line && html`<b>line ${line}</b> `}${

@@ -60,15 +60,13 @@ const Theme = () =>
     )}</select></label>`;
 
 const CONNECTIONS = {
-  live: "live",
-  connecting: "connecting",
-  paused: "paused",
   lost: "disconnected, trying again",
   busy: "too many pages are open",
 };
 
 const Connection = () =>
-  html`<span class=${`connection ${state.connection.value}`} role="status">${CONNECTIONS[state.connection.value]}</span>`;
+  html`<span class=${`connection ${state.connection.value}`} role="status">${
+    CONNECTIONS[state.connection.value] ?? state.connection.value}</span>`;
 
 function Problem() {
   const found = state.problem.value;

@@ -103,8 +103,7 @@ export const tokens = (usage) => (usage ? `${count(usage.prompt_tokens)}→${cou
 export function source(text) {
   const [, place, name] = /^rule (\S+:\d+|api) ?(.*)$/.exec(text ?? "") ?? [];
   if (place) return { kind: "rule", name: name || place, place: name ? place : "" };
-  const [kind = "", ...rest] = (text ?? "").split(" ");
-  return { kind: kind.replace(",", ""), name: text ?? "", place: rest.join(" ") && "" };
+  return { kind: (text ?? "").split(/[ ,]/)[0], name: text ?? "", place: "" };
 }
 
 export const CallLink = ({ number, tab, words = `#${number}` }) =>

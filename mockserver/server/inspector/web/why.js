@@ -12,7 +12,7 @@ export function Why({ call }) {
   return html`<${Verdict} call=${call} missed=${missed} />
     ${call.findings && html`<div class="rule-found"><${Findings} findings=${call.findings} /></div>`}
     <${Details} call=${call} />
-    ${call.before?.length > 0 && html`<h3>Matched, but did not answer</h3><ul class="plain">${call.before.map(
+    ${call.before?.length > 0 && html`<h3>Matched, but did not answer</h3><ul>${call.before.map(
       (each, at) => html`<li key=${at}><${RuleName} rule=${each} />${each.why && `: ${visible(each.why)}`}</li>`,
     )}</ul>`}
     ${call.remarks?.map((remark, at) => html`<p class="remark" key=${at}>${visible(remark)}</p>`)}

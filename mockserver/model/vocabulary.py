@@ -215,6 +215,7 @@ def leading(said: Sequence[str]) -> str:
     return "" if at is None or (at and said[at - 1] in word_set("determiners")) else said[at]
 
 
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """Return a word without its ending: `bookings`, `booking` and `book` have one stem."""
     for _ in range(3):

@@ -376,6 +376,8 @@ class FastPath:
     ) -> Ready | None:
         """Return what is generated if no rule answers; it is known from then on."""
         (shape, call, template), body = asked, data[len(data) - sized.size :]
+        if _has_form(shape):
+            call, _ = shape.call(body, None)
         known = None if template is None else self._written(sized, body, engine, (template, call))
         if known is None:
             prepared: Prepared | None = shape.generate(engine, call)
@@ -546,15 +548,20 @@ def _same(variant: Variant, filled: tuple[Headers, bytes, bytes], other: Reply) 
 def _learn_generated(shape: Shape, texts: Found, prepared: Prepared, origin: tuple[Engine, bytes]) -> None:
     """Learn to generate answers to requests of a shape, or confirm that the same bytes come of it."""
     call, (engine, body) = prepared.call, origin
-    if call is None or call.content_fingerprint != call.fingerprint:  # which takes what calls of a shape lack
+    if call is None:
         return
     if shape.generate is None:
         shape.generate = prepared.generate
     elif not shape.confirmed and shape.sample.fingerprint != call.fingerprint:
         shape.check(call, texts)
-        made, _ = shape.call(body, None if engine.reads_bodies else texts)
+        made, _ = shape.call(body, None if engine.reads_bodies or _has_form(shape) else texts)
         again: Prepared | None = shape.generate(engine, made)
         shape.confirmed = again is not None and _is_equal(again, prepared)
+
+
+def _has_form(shape: Shape) -> bool:
+    """Whether requests state tools or the form of an answer: what is generated does not follow from their hash then."""
+    return shape.sample.content_fingerprint != shape.sample.fingerprint
 
 
 def _is_equal(one: Prepared, other: Prepared) -> bool:

@@ -272,7 +272,7 @@ def test_both_ways_give_the_same(
 
 
 @pytest.mark.parametrize("dialect", [name for name in MOUNTS if "responses" not in name])
-@pytest.mark.parametrize("options", ["plain", "limited"])
+@pytest.mark.parametrize("options", ["plain", "limited", "tools"])
 def test_what_no_rule_answers_is_generated_on_the_fast_path(
     dialect: str, options: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:

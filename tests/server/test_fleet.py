@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+import redis
 
 from mockserver.cassettes.store import CassetteFile
 from mockserver.server.live import start
@@ -265,7 +266,9 @@ def test_a_failover_by_sentinel(start_redis: Callable[..., RedisServer], tmp_pat
         servers[0].control("rules?namespace=own", {"name": "p", "then": {"text": "pushed"}})
         answers = [servers[number % 2].chat("count") for number in range(10)]
         assert [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"]
-        assert int(primary.command("WAIT", "1", "5000")) == 1
+        with redis.Redis(port=first) as client:  # WAIT is for the writes of its own connection
+            client.set("last", 1)
+            assert client.wait(1, 5000) == 1
         primary.kill()
         killed = time.monotonic()
         refused = [servers[number % 2].chat("count") for number in range(2)]
@@ -280,7 +283,7 @@ def test_a_failover_by_sentinel(start_redis: Callable[..., RedisServer], tmp_pat
                 answers.append(found[at])
         assert set(answers) == {"counted", "later", 503}
         answers += [servers[number % 2].chat("count") for number in range(40)]
-        assert answers.count("counted") == 40
+        assert 0 <= 40 - answers.count("counted") <= answers.count(503), "what got a 503 may have been counted"
         assert [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"]
         assert pushed(servers[0], "after") < LEASE + 2
         assert [server.chat("hi") for server in servers] == ["after", "after"]

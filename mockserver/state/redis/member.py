@@ -113,10 +113,11 @@ class Member:
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Listen to the others, and keep the lease that the block gets; then leave."""
-        heard = asyncio.Event()
-        tasks = [asyncio.create_task(self._listen(heard)), asyncio.create_task(self._keep())]
+        ready = asyncio.Event()
+        news = _listen(self._connect, self._channel, self._heard, ready)
+        tasks = [asyncio.create_task(news), asyncio.create_task(self._keep())]
         with suppress(TimeoutError):
-            await asyncio.wait_for(heard.wait(), LEASE)
+            await asyncio.wait_for(ready.wait(), LEASE)
         try:
             yield
         finally:
@@ -131,24 +132,6 @@ class Member:
         while True:
             await asyncio.sleep(RENEWAL)
             await self._renewed()
-
-    async def _listen(self, heard: asyncio.Event) -> None:
-        while True:
-            connection = self._connect()
-            try:
-                await connection.connect()  # type: ignore[no-untyped-call]
-                await connection.send_command("SUBSCRIBE", self._channel)
-                while True:
-                    kind, _, message = await connection.read_response(timeout=math.inf)
-                    if kind == b"message":
-                        self._heard(message)
-                    else:  # it has subscribed
-                        heard.set()
-            except Exception as error:  # lost, or a bug: changes are learned of by the next renewal
-                log.debug("news lost: %s", error)
-            finally:
-                await disconnect(connection)
-            await asyncio.sleep(RENEWAL)
 
     def _heard(self, message: bytes) -> None:
         if message.startswith(b"{"):
@@ -249,3 +232,23 @@ class Member:
 
     def _key(self, name: str) -> str:
         return f"{self.line.prefix}:{name}"
+
+
+async def _listen(connect: Connect, channel: str, heard: Callable[[bytes], None], ready: asyncio.Event) -> None:
+    """Hear the messages of a channel for ever; `ready` is set once there is a connection."""
+    while True:
+        connection = connect()
+        try:
+            await connection.connect()  # type: ignore[no-untyped-call]
+            await connection.send_command("SUBSCRIBE", channel)
+            while True:
+                kind, _, message = await connection.read_response(timeout=math.inf)
+                if kind == b"message":
+                    heard(message)
+                else:  # it has subscribed
+                    ready.set()
+        except Exception as error:  # lost, or a bug: changes are learned of by the next renewal
+            log.debug("news lost: %s", error)
+        finally:
+            await disconnect(connection)
+        await asyncio.sleep(RENEWAL)

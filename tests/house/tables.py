@@ -310,6 +310,16 @@ def _answered(dialect: Dialect, reason: str) -> str:
     return f"`{_code(reply)}`" if reply.status == REASONS[reason] else f"{reply.status} `{_code(reply)}`"
 
 
+def _error_bodies() -> str:
+    """The body of one error in each dialect, those that are alike in one row."""
+    failure = Failure("server_error", message="Out of order.")
+    alike: dict[str, list[str]] = {}
+    for name, dialect in discover().items():
+        body = dialect.fail(HttpRequest("POST", "/chat/completions"), failure, None).body
+        alike.setdefault(f"`{json.dumps(json.loads(body))}`", []).append(name)
+    return _table(("dialect", "body"), [(_listed_names(names), body) for body, names in alike.items()])
+
+
 def _code(reply: Reply) -> str:
     """What a client can tell the failure by: its code or type, Azure's header, or what little there is."""
     body: Mapping[str, Any] = json.loads(reply.body)
@@ -579,6 +589,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "declared": _members(Declared, without=("where",)),
     "dialects": _dialects,
     "error": _of_rules(ErrorSpec),
+    "error-bodies": _error_bodies,
     "errors": _errors,
     "failed": _of_rules(FailedSpec),
     "families": _families,

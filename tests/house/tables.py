@@ -3,19 +3,16 @@
 A page marks where a table stands: `<!-- table: NAME -->`, the table, `<!-- end -->`.
 """
 
-import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-import click
 from pydantic import BaseModel
 
-from mockserver.cli import COMMANDS, commands
 from mockserver.config.errors import RuleError
 from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
 from mockserver.config.settings import Settings
@@ -29,9 +26,6 @@ from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.catalogue import PUBLISHED
 from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
-from mockserver.pytest_plugin import pytest_addoption
-from mockserver.pytest_plugin.session import KEYS
-from mockserver.reports.calls import ReceivedCall
 from mockserver.reports.suggest import yaml
 from mockserver.rules.answer.checks import ASKED, BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
@@ -55,13 +49,10 @@ from mockserver.rules.schema import (
     ToolCallSpec,
     UsageSpec,
 )
-from mockserver.server.control import calls
 from mockserver.server.explain import usual_request
-from mockserver.testing import Declared, MockServer
-from mockserver.testing.assertions import Assertions
 from mockserver.testing.fault_matrix import BAD
 from mockserver.testing.fault_matrix import OUTCOMES as RUN_OUTCOMES
-from tests.kit import control_types, openapi
+from tests.house.interface_tables import INTERFACES, markdown_table
 from tests.kit.asgi import app
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
@@ -82,15 +73,10 @@ def names(page: str) -> Iterator[str]:
     return (found["name"] for found in _MARKED.finditer(page))
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
 def _fields() -> str:
     known = _SCHEMA["when"]
     examples = {**known["properties"], **{_family(key): each for key, each in known["patternProperties"].items()}}
-    return _table(
+    return markdown_table(
         ("field", "type", "value", "example"),
         [
             (f"`{name}`", KINDS[field.kind][0], field.doc, _example(examples[name.partition("<")[0]]))
@@ -117,12 +103,12 @@ def _predicates() -> str:
         (f"`{name}`", ", ".join(kinds[kind] for kind in predicate.kinds), predicate.doc)
         for name, predicate in PREDICATES.items()
     ]
-    return _table(("predicate", "applies to", "matches if the field"), rows)
+    return markdown_table(("predicate", "applies to", "matches if the field"), rows)
 
 
 def _abouts(head: Sequence[str], abouts: Mapping[str, str]) -> Callable[[], str]:
     rows = [(f"`{name}`", about) for name, about in abouts.items()]
-    return partial(_list, rows) if len(rows) <= SHORT else partial(_table, head, rows)
+    return partial(_list, rows) if len(rows) <= SHORT else partial(markdown_table, head, rows)
 
 
 def _list(rows: Iterable[tuple[str, str]]) -> str:
@@ -142,12 +128,12 @@ def _of_rules(table: type[BaseModel]) -> Callable[[], str]:
     """The keys of a table of the rules file, with the examples that editors show."""
     properties = _SCHEMA[table.__name__.removesuffix("Spec")]["properties"]
     rows = [(f"`{key}`", about, _example(properties[key])) for key, about in _keys(table).items()]
-    return partial(_table, ("key", "meaning", "example"), rows)
+    return partial(markdown_table, ("key", "meaning", "example"), rows)
 
 
 def _typed(tables: Any) -> Callable[[], str]:
     """Tables that differ by their `type`: each type and its keys, the required ones first."""
-    return lambda: _table(("type", "keys"), _types(tables))
+    return lambda: markdown_table(("type", "keys"), _types(tables))
 
 
 def _actions() -> str:
@@ -171,7 +157,7 @@ def _answers() -> str:
         for key, about in _keys(ThenSpec).items()
         if key in OUTCOMES and key not in also
     ]
-    return _table(("answer", "meaning", "example"), rows)
+    return markdown_table(("answer", "meaning", "example"), rows)
 
 
 def _beside() -> str:
@@ -182,7 +168,7 @@ def _beside() -> str:
         for key, about in _keys(ThenSpec).items()
         if any(key in beside for beside in BESIDE.values())
     ]
-    return _table(("key", "meaning", "goes with", "example"), rows)
+    return markdown_table(("key", "meaning", "goes with", "example"), rows)
 
 
 def _goes_with(answers: Sequence[str]) -> str:
@@ -195,7 +181,7 @@ def _goes_with(answers: Sequence[str]) -> str:
 
 def _generators() -> str:
     abouts = {name: (GENERATORS[name].__doc__ or "").partition("\n")[0] for name in KINDS_OF_TEXT}
-    return _table(
+    return markdown_table(
         ("kind", "generates"),
         [(f"`{name}`", _OPTION.sub(r"`\1`", about)) for name, about in abouts.items()],
     )
@@ -206,7 +192,7 @@ def _settings() -> str:
         (f"`{name}`", _default(name), f"`MOCKSERVER_{name.upper()}`", field.description or "")
         for name, field in Settings.model_fields.items()
     ]
-    return _table(("setting", "default", "variable", "meaning"), rows)
+    return markdown_table(("setting", "default", "variable", "meaning"), rows)
 
 
 def _default(name: str) -> str:
@@ -220,7 +206,7 @@ def _published() -> str:
     for pattern, model in PUBLISHED.items():
         alike.setdefault(_limits_of(model), []).append(f"`{pattern}`")
     head = ("models", "context window", "longest answer", "tokenizer", "lacks")
-    whole = _table(head, [(", ".join(patterns), *row) for row, patterns in alike.items() if any(row[1:])])
+    whole = markdown_table(head, [(", ".join(patterns), *row) for row, patterns in alike.items() if any(row[1:])])
     windows = _list((row[0], ", ".join(patterns)) for row, patterns in alike.items() if not any(row[1:]))
     return f"{whole}\n\nOf others, only the context window is known:\n\n{windows}"
 
@@ -249,7 +235,7 @@ def _dialects() -> str:
         )
         for dialect in discover().values()
     ]
-    return _table(("dialect", "mounted at", "credential", "what it answers"), rows)
+    return markdown_table(("dialect", "mounted at", "credential", "what it answers"), rows)
 
 
 def _variables() -> str:
@@ -259,7 +245,7 @@ def _variables() -> str:
         for name, text in dialect.variables.items():
             value = text.replace("{address}", "ADDRESS").replace("{key}", "KEY")
             alike.setdefault(value, []).append(f"`{name}`")
-    return _table(
+    return markdown_table(
         ("value", "variables"),
         [(f"`{value}`" if value else "empty", ", ".join(named)) for value, named in alike.items()],
     )
@@ -275,7 +261,7 @@ def _operations(dialect: Dialect) -> str:
 
 def _features() -> str:
     rows = [(f"`{name}`", about, ", ".join(_without(name))) for name, about in FEATURES.items()]
-    return _table(("feature", "meaning", "not in"), rows)
+    return markdown_table(("feature", "meaning", "not in"), rows)
 
 
 def _without(feature: str) -> Iterator[str]:
@@ -289,7 +275,7 @@ def _errors() -> str:
         for name, status in REASONS.items()
         if _is_short(name)
     ]
-    return _table(("short form", "status", *(dialect.name for dialect in spoken)), rows)
+    return markdown_table(("short form", "status", *(dialect.name for dialect in spoken)), rows)
 
 
 def _statuses() -> str:
@@ -317,7 +303,7 @@ def _error_bodies() -> str:
     for name, dialect in discover().items():
         body = dialect.fail(HttpRequest("POST", "/chat/completions"), failure, None).body
         alike.setdefault(f"`{json.dumps(json.loads(body))}`", []).append(name)
-    return _table(("dialect", "body"), [(_listed_names(names), body) for body, names in alike.items()])
+    return markdown_table(("dialect", "body"), [(_listed_names(names), body) for body, names in alike.items()])
 
 
 def _code(reply: Reply) -> str:
@@ -341,17 +327,17 @@ def _faults() -> str:
         (f"`{name}`", (fault.__doc__ or "").partition("\n")[0], _usual_place(fault), ". ".join(_more(fault)))
         for name, fault in {**FAULTS, **ANSWER_FAULTS}.items()
     ]
-    return _table(("fault", "what it does", "default position", "options (with defaults)"), rows)
+    return markdown_table(("fault", "what it does", "default position", "options (with defaults)"), rows)
 
 
 def _positions() -> str:
     rows = [(f"`{where}: {3 if counts(where) else 'true'}`", about) for where, about in POSITIONS.items()]
-    return _table(("position", "meaning"), rows)
+    return markdown_table(("position", "meaning"), rows)
 
 
 def _run_outcomes() -> str:
     rows = [(f"`{word}`", about, "bad" if word in BAD else "") for word, about in RUN_OUTCOMES.items()]
-    return _table(("outcome", "what happened", "verdict"), rows)
+    return markdown_table(("outcome", "what happened", "verdict"), rows)
 
 
 def _usual_place(fault: type[Any]) -> str:
@@ -380,7 +366,7 @@ def _usual(each: Option) -> str:
 
 def _profiles() -> str:
     head = "profile", "first token", "tokens per second", "jitter", "per 1,000 prompt tokens"
-    return _table(head, [(f"`{name}`", *_paced(timing)) for name, timing in PROFILES.items()])
+    return markdown_table(head, [(f"`{name}`", *_paced(timing)) for name, timing in PROFILES.items()])
 
 
 def _paced(timing: Timing) -> Sequence[str]:
@@ -399,7 +385,7 @@ def _measured(question: str) -> Iterator[tuple[str, str, float]]:
 
 
 def _costs() -> str:
-    return _table(
+    return markdown_table(
         ("request", "CPU"), [(row, f"{ratio:.1f}") for row, than, ratio in _measured("costs") if than == "bare"]
     )
 
@@ -407,141 +393,13 @@ def _costs() -> str:
 def _families() -> str:
     ratios = {row: f"{ratio:.1f}" for row, than, ratio in _measured("costs") if than != "bare"}
     rows = [(row, ratios[row], ratios[f"{row}, stream of 50 pieces"]) for row in ratios if "," not in row]
-    return _table(("request", "plain", "stream"), rows)
+    return markdown_table(("request", "plain", "stream"), rows)
 
 
 def _startup() -> str:
     ratios = {row: f"{ratio:.1f}" for row, _, ratio in _measured("startup")}
     rows = [(f"`{row}`", ratios[row], ratios[f"{row}, no bytecode"]) for row in ratios if "," not in row]
-    return _table(("command", "CPU", "no bytecode"), rows)
-
-
-def _routes() -> str:
-    """Every request of the control API; a star: for all namespaces, too."""
-    return _table(("request", "what it does", "query (`?`) and keys of the body"), map(_route, openapi.routes()))
-
-
-def _route(route: openapi.Route) -> Sequence[str]:
-    request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
-    taken = [f"`?{name}`: {words}" for name, words in openapi.query_of(route).items() if name != "namespace"]
-    if route.view is calls.listed:
-        taken = ["[filters](#see-the-retries)"]
-    return request, route.words, "; ".join([*taken, *openapi.body_of(route)])
-
-
-def _filters() -> str:
-    route = next(route for route in openapi.routes() if route.view is calls.listed)
-    rows = [(f"`{name}`", words) for name, words in openapi.query_of(route).items() if name != "namespace"]
-    return _table(("parameter", "which calls, or what of them"), rows)
-
-
-def _struct(struct: type[Any]) -> Callable[[], str]:
-    """The described fields of an answer of the control API."""
-    return lambda: _table(("field", "contents"), openapi.described_fields(struct))
-
-
-def _commands() -> str:
-    """Commands with the options that are no settings."""
-    rows = []
-    for name, about in COMMANDS.items():
-        command = _command(commands, name)
-        below = getattr(command, "table", {})
-        rows.append((f"`{name}`", about, ", ".join(_own_options(command))))
-        rows += [
-            (f"`{name} {each}`", why, ", ".join(_own_options(_command(command, each)))) for each, why in below.items()
-        ]
-    return _table(("command", "what it does", "options besides settings"), rows)
-
-
-def _command(group: Any, name: str) -> click.Command:
-    found = group.get_command(click.Context(group), name)
-    assert isinstance(found, click.Command)
-    return found
-
-
-def _own_options(command: click.Command) -> Iterator[str]:
-    own = [each for each in command.params if isinstance(each, click.Option) and each.name not in Settings.model_fields]
-    for option in own:
-        if option.name != "rules":
-            words = " ".join((option.help or "").rstrip(".").split())
-            yield f"`{max(option.opts, key=len)}`: {words[:1].lower()}{words[1:]}"
-
-
-class _PytestOptions:
-    """Takes what the plugin adds to pytest's parser."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, list[str]] = {}  # flag, ini key, words
-
-    def getgroup(self, *_: str) -> "_PytestOptions":
-        return self
-
-    def addoption(self, flag: str, **how: Any) -> None:
-        self._row(flag[2:].replace("-", "_"), how["help"])[0] = f"`{flag}`"
-
-    def addini(self, name: str, words: str, **_: Any) -> None:
-        self._row(name, words)[1] = f"`{name}`"
-
-    def _row(self, name: str, words: str) -> list[str]:
-        return self.rows.setdefault(name.removeprefix("mockserver_"), ["", "", words])
-
-
-def _pytest_options() -> str:
-    """What the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
-    found = _PytestOptions()
-    pytest_addoption(found)  # type: ignore[arg-type]
-    for key in KEYS:
-        if key in found.rows or key not in Settings.model_fields or key in _MARKED_ONLY:
-            found.rows.setdefault(key, ["", "", _MARKED_ONLY.get(key, "")])
-    rows = [(f"`{name}`" if name in KEYS else "", *row) for name, row in found.rows.items()]
-    settings = ", ".join(f"`{key}`" for key in KEYS if key not in found.rows)
-    table = _table(("key of the mark", "command line", "ini file", "meaning"), rows)
-    return f"{table}\n\nThe mark also takes these [settings](settings.md): {settings}."
-
-
-_MARKED_ONLY: Mapping[str, str] = {
-    "verify": "false: unmatched calls, `times` and budgets do not fail the test",
-    "cassette": "a cassette's name; None: no cassette",
-    "timing": "true: answers take the time that rules and settings define; or a table or"
-    " [profile](faults.md#streaming-and-timing) for all answers",
-}
-
-
-def _members(*classes: type[Any], without: Collection[str] = ()) -> Callable[[], str]:
-    """The public methods and properties of a class, each with its docstring."""
-
-    def table() -> str:
-        found = {name: member for each in classes[::-1] for name, member in vars(each).items() if name not in without}
-        public = {name: member for name, member in found.items() if not name.startswith("_")}
-        rows = [(f"`{name}{_signature(member)}`", _words(member)) for name, member in public.items() if _says(member)]
-        return _table(("", "meaning"), rows)
-
-    return table
-
-
-def _says(member: Any) -> bool:
-    return isinstance(member, property | classmethod) or inspect.isfunction(member)
-
-
-def _words(member: Any) -> str:
-    return " ".join((inspect.getdoc(member) or "").split())
-
-
-def _signature(method: Any) -> str:
-    """The parameters of a method without `self` and types; nothing for a property."""
-    if isinstance(method, property):
-        return ""
-    shown = []
-    for each in list(inspect.signature(method).parameters.values())[1:]:
-        shown.append(str(each.replace(annotation=each.empty)))
-    return f"({', '.join(shown)})"
-
-
-# What the plugin and unittest use of a server; tests hardly do.
-_INTERNAL = (
-    *("compiled", "update_rules", "remove_rule", "function_failed", "declares", "check", "close_open", "problems"),
-    *("remarks", "ignored_timings", "played_cassette", "wait_until_idle", "keep_declared", "override"),
-)
+    return markdown_table(("command", "CPU", "no bytecode"), rows)
 
 
 def _credential(dialect: Dialect) -> str:
@@ -572,7 +430,7 @@ def _limit_headers() -> str:
         more = [each for each in refused.headers if "retry" in each and each not in answered.headers]
         alike.setdefault((_listed_names(left), _listed_names(more)), []).append(name)
     rows = [(_listed_names(dialects), *headers) for headers, dialects in alike.items()]
-    return _table(("dialect", "on every answer", "also on a refusal"), rows)
+    return markdown_table(("dialect", "on every answer", "also on a refusal"), rows)
 
 
 def _listed_names(names: Iterable[str]) -> str:
@@ -580,13 +438,11 @@ def _listed_names(names: Iterable[str]) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    **INTERFACES,
     "actions": _actions,
     "answers": _answers,
     "beside": _beside,
-    "call": _struct(control_types.CallDetail),
-    "commands": _commands,
     "costs": _costs,
-    "declared": _members(Declared, without=("where",)),
     "dialects": _dialects,
     "error": _of_rules(ErrorSpec),
     "error-bodies": _error_bodies,
@@ -596,7 +452,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "faults": _faults,
     "features": _features,
     "fields": _fields,
-    "filters": _filters,
     "filter": _of_rules(FilterSpec),
     "generators": _generators,
     "groups": _abouts(("group", "matches if"), GROUPS),
@@ -610,10 +465,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "outcomes": _run_outcomes,
     "positions": _positions,
     "predicates": _predicates,
-    "pytest-options": _pytest_options,
-    "received": _members(ReceivedCall, without=("unparsed", "rules", "secrets")),
-    "routes": _routes,
-    "server": _members(MockServer, Assertions, without=_INTERNAL),
     "profiles": _profiles,
     "published-models": _published,
     "rule": _of_rules(RuleSpec),

@@ -1,0 +1,164 @@
+"""Tables of what programs call: the control API, the command line, the plugin of pytest, the classes of `testing`."""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from mockserver.cli import COMMANDS, commands
+from mockserver.config.settings import Settings
+from mockserver.pytest_plugin import pytest_addoption
+from mockserver.pytest_plugin.session import KEYS
+from mockserver.reports.calls import ReceivedCall
+from mockserver.server.control import calls
+from mockserver.testing import Declared, MockServer
+from mockserver.testing.assertions import Assertions
+from tests.kit import control_types, openapi
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _routes() -> str:
+    """Every request of the control API; a star: for all namespaces, too."""
+    return markdown_table(
+        ("request", "what it does", "query (`?`) and keys of the body"), map(_route, openapi.routes())
+    )
+
+
+def _route(route: openapi.Route) -> Sequence[str]:
+    request = f"`{route.method} {route.path.removeprefix('/api/')}`{' *' if route.takes_all else ''}"
+    taken = [f"`?{name}`: {words}" for name, words in openapi.query_of(route).items() if name != "namespace"]
+    if route.view is calls.listed:
+        taken = ["[filters](#see-the-retries)"]
+    return request, route.words, "; ".join([*taken, *openapi.body_of(route)])
+
+
+def _filters() -> str:
+    route = next(route for route in openapi.routes() if route.view is calls.listed)
+    rows = [(f"`{name}`", words) for name, words in openapi.query_of(route).items() if name != "namespace"]
+    return markdown_table(("parameter", "which calls, or what of them"), rows)
+
+
+def _struct(struct: type[Any]) -> Callable[[], str]:
+    """The described fields of an answer of the control API."""
+    return lambda: markdown_table(("field", "contents"), openapi.described_fields(struct))
+
+
+def _commands() -> str:
+    """Commands with the options that are no settings."""
+    rows = []
+    for name, about in COMMANDS.items():
+        command = _command(commands, name)
+        below = getattr(command, "table", {})
+        rows.append((f"`{name}`", about, ", ".join(_own_options(command))))
+        rows += [
+            (f"`{name} {each}`", why, ", ".join(_own_options(_command(command, each)))) for each, why in below.items()
+        ]
+    return markdown_table(("command", "what it does", "options besides settings"), rows)
+
+
+def _command(group: Any, name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert isinstance(found, click.Command)
+    return found
+
+
+def _own_options(command: click.Command) -> Iterator[str]:
+    own = [each for each in command.params if isinstance(each, click.Option) and each.name not in Settings.model_fields]
+    for option in own:
+        if option.name != "rules":
+            words = " ".join((option.help or "").rstrip(".").split())
+            yield f"`{max(option.opts, key=len)}`: {words[:1].lower()}{words[1:]}"
+
+
+class _PytestOptions:
+    """Takes what the plugin adds to pytest's parser."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[str]] = {}  # flag, ini key, words
+
+    def getgroup(self, *_: str) -> "_PytestOptions":
+        return self
+
+    def addoption(self, flag: str, **how: Any) -> None:
+        self._row(flag[2:].replace("-", "_"), how["help"])[0] = f"`{flag}`"
+
+    def addini(self, name: str, words: str, **_: Any) -> None:
+        self._row(name, words)[1] = f"`{name}`"
+
+    def _row(self, name: str, words: str) -> list[str]:
+        return self.rows.setdefault(name.removeprefix("mockserver_"), ["", "", words])
+
+
+def _pytest_options() -> str:
+    """What the plugin takes: keys of the mark, options of the command line, keys of the ini file."""
+    found = _PytestOptions()
+    pytest_addoption(found)  # type: ignore[arg-type]
+    for key in KEYS:
+        if key in found.rows or key not in Settings.model_fields or key in _MARKED_ONLY:
+            found.rows.setdefault(key, ["", "", _MARKED_ONLY.get(key, "")])
+    rows = [(f"`{name}`" if name in KEYS else "", *row) for name, row in found.rows.items()]
+    settings = ", ".join(f"`{key}`" for key in KEYS if key not in found.rows)
+    listed = markdown_table(("key of the mark", "command line", "ini file", "meaning"), rows)
+    return f"{listed}\n\nThe mark also takes these [settings](settings.md): {settings}."
+
+
+_MARKED_ONLY: Mapping[str, str] = {
+    "verify": "false: unmatched calls, `times` and budgets do not fail the test",
+    "cassette": "a cassette's name; None: no cassette",
+    "timing": "true: answers take the time that rules and settings define; or a table or"
+    " [profile](faults.md#streaming-and-timing) for all answers",
+}
+
+
+def _members(*classes: type[Any], without: Collection[str] = ()) -> Callable[[], str]:
+    """The public methods and properties of a class, each with its docstring."""
+
+    def shown() -> str:
+        found = {name: member for each in classes[::-1] for name, member in vars(each).items() if name not in without}
+        public = {name: member for name, member in found.items() if not name.startswith("_")}
+        rows = [(f"`{name}{_signature(member)}`", _words(member)) for name, member in public.items() if _says(member)]
+        return markdown_table(("", "meaning"), rows)
+
+    return shown
+
+
+def _says(member: Any) -> bool:
+    return isinstance(member, property | classmethod) or inspect.isfunction(member)
+
+
+def _words(member: Any) -> str:
+    return " ".join((inspect.getdoc(member) or "").split())
+
+
+def _signature(method: Any) -> str:
+    """The parameters of a method without `self` and types; nothing for a property."""
+    if isinstance(method, property):
+        return ""
+    shown = []
+    for each in list(inspect.signature(method).parameters.values())[1:]:
+        shown.append(str(each.replace(annotation=each.empty)))
+    return f"({', '.join(shown)})"
+
+
+# What the plugin and unittest use of a server; tests hardly do.
+_INTERNAL = (
+    *("compiled", "update_rules", "remove_rule", "function_failed", "declares", "check", "close_open", "problems"),
+    *("remarks", "ignored_timings", "played_cassette", "wait_until_idle", "keep_declared", "override"),
+)
+
+
+INTERFACES: Mapping[str, Callable[[], str]] = {
+    "call": _struct(control_types.CallDetail),
+    "commands": _commands,
+    "declared": _members(Declared, without=("where",)),
+    "filters": _filters,
+    "pytest-options": _pytest_options,
+    "received": _members(ReceivedCall, without=("unparsed", "rules", "secrets")),
+    "routes": _routes,
+    "server": _members(MockServer, Assertions, without=_INTERNAL),
+}

@@ -32,7 +32,7 @@ def test_an_open_stream_grows_and_ends(backend: Backend, tab: Inspector) -> None
     count = tab.page.locator(".tabs .count")
     first = int(count.inner_text())
     expect(count).not_to_have_text(str(first))
-    expect(tab.page.locator(".head")).to_contain_text("complete", timeout=10_000)
+    expect(tab.page.locator(".head .facts")).to_contain_text(re.compile(r"first byte .* · [\d.]+ s"), timeout=10_000)
     assert int(count.inner_text()) > first
     stream.join()
 

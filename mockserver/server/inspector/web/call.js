@@ -83,7 +83,7 @@ export function Call({ number }) {
       key=${`${tab}${number}`}><${View} call=${data} /></div>`;
   return html`<article class="call-pane" id="call" tabindex="-1" aria-label=${`Call ${number}`}>
     <${Head} number=${number} data=${data} />
-    <${Wrong} error=${error && (error.status === 404 ? forgotten(error) : error)} />
+    <${Wrong} error=${error} />${error?.status === 404 && html`<p class="aside">Settings: journal_calls, journal_bytes</p>`}
     ${loaded || (!error && html`<p class="loading">Loading…</p>`)}</article>`;
 }
 
@@ -94,8 +94,6 @@ const Tabs = ({ tabs, tab, choose, data }) =>
       aria-controls="panel" tabindex=${name === tab ? 0 : -1} onClick=${() => choose(name)}>${title}${
         name === "stream" && html` <span class="count">${count(data.reply.frames.length)}</span>`}</button>`,
   )}</div>`;
-
-const forgotten = (error) => ({ message: `${error.message} (settings: journal_calls, journal_bytes)` });
 
 function arrows(event, tabs, tab, choose) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -121,7 +119,8 @@ function Head({ number, data }) {
       bdi(from.name)}</b>`} ${bdi(from.place, "place")}</p>
     <p class="facts">${bdi(facts)}${row.usage && ` · ${tokens(row.usage)} tokens`}${times.filter(Boolean).map(
       (time) => ` · ${time}`,
-    )} · <span class=${broke(row) ? "ended" : ""}>${bdi(row.ended)}</span> · ${new Date(row.at).toLocaleTimeString()}${
+    )} · ${row.ended !== "complete" && html`<span class=${broke(row) ? "ended" : ""}>${bdi(row.ended)}</span> · `}${
+      new Date(row.at).toLocaleTimeString()}${
       row.again_of && html` · <${CallLink} number=${row.again_of} /> again`}</p>
     <${Actions} number=${number} /></header>`;
 }

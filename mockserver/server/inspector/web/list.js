@@ -5,10 +5,7 @@ import { html } from "./parts.js";
 
 const EXTRA = 4;
 
-/**
- * `items` are rendered by `render(item)`; `active` is the index of the active row, or -1. `onEnd` is called with whether
- * the end is in view when the user scrolls; with `follow` the end stays in view.
- */
+/** `onEnd` is called with whether the end is in view when the user scrolls; with `follow` it stays in view. */
 export function List({ items, height, render, active = -1, id, label, columns, onActive, onOpen, onEnd, onView, follow }) {
   const box = useRef(null);
   const [view, setView] = useState({ top: 0, size: 600 });

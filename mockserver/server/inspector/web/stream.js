@@ -49,8 +49,8 @@ function ticks(frames, span) {
 }
 
 function nearest(frames, wanted) {
-  const far = frames.map((frame) => Math.abs(frame.at_ms - wanted));
-  return far.indexOf(far.reduce((one, other) => Math.min(one, other)));
+  const far = (at) => Math.abs(frames[at].at_ms - wanted);
+  return frames.reduce((best, _, at) => (far(at) < far(best) ? at : best), 0);
 }
 
 function facts(call, frames) {

@@ -200,12 +200,11 @@ class Exchange(Struct, eq=False):
             self.book.weigh(self)
 
     def let_go(self) -> None:
-        """Drop what is kept: the journal has no more room."""
+        """Drop what is kept of one that is open: the journal has no more room."""
         self.kept = False
-        if not self.ended:
-            self.unkept += sum(count(data) for _, data in self.sent)
-            self.sent.clear()
-            self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
+        self.unkept += sum(count(data) for _, data in self.sent)
+        self.sent.clear()
+        self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
 
     @property
     def streams(self) -> bool:

@@ -80,8 +80,8 @@ class Approximate:
         """Return the number of tokens of a text; that of a huge one is extrapolated from parts of it."""
         if len(text) <= _CACHED_LENGTH:
             try:
-                first, *others = text.split(" ")
-                return _IN_FIRST_WORD[first] + sum(map(_in_word, others))
+                words = text.split(" ")
+                return _IN_FIRST_WORD[words.pop(0)] + sum(map(_in_word, words))
             except KeyError:
                 return len(_remembered(text))
         if len(text) <= _CACHED_LONG:

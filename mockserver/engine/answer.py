@@ -61,8 +61,7 @@ class Author(Struct, frozen=True):
 @lru_cache(maxsize=64)
 def signer(seed: Seed, shape: IdShape) -> Callable[[str], str]:
     """Return what names an answer: by the fingerprint of its call, and a mark."""
-    draw, prefix = seed.drawer(shape.alphabet, shape.length, "id"), shape.prefix
-    return lambda identity: prefix + draw(identity)
+    return seed.drawer(shape.prefix, shape.alphabet, shape.length, "id")
 
 
 def drawn(seed: Seed, shape: IdShape, *labels: str) -> str:

@@ -58,10 +58,13 @@ from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import ONLY_STUBS, Rule, answering
-from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex, nearness
+from mockserver.rules.match.conditions import Condition, FewIndex, Index, JoinedIndex, RuleIndex, left_of, nearness
 from mockserver.rules.match.fields import OF_BODY
 from mockserver.rules.nearest import Near, nearest, report
 
+# What remains to be tested of rules, and whether they say the same to every call, by their ids.
+ConditionsLeft = dict[int, tuple[Rule, Condition, bool]]
+MOST_LEFT = 100
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
@@ -234,15 +237,23 @@ class Engine:
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
         return joined(plans)
 
-    def constant_rule(self, call: Call) -> Rule | Literal[False] | None:
-        """Return the first rule that matches; False if it does not say the same to every call."""
+    def constant_rule(self, call: Call, left: ConditionsLeft) -> Rule | Literal[False] | None:
+        """Return the first rule that matches; False if it does not say the same to every call.
+
+        `left` keeps what remains to be tested for calls of the same shape.
+        """
         if not self._repeats or self._counts_attempts:
             return False
         for at in self._index.candidates(call):
             rule = self.rules[at]
+            known = left.get(id(rule))
             try:
-                if rule.when.holds(call) is not None:
-                    return rule if rule.then.constant and not rule.counts else False
+                if known is None or known[0] is not rule:
+                    known = rule, left_of(rule.when, call), rule.then.constant and not rule.counts
+                    if len(left) < MOST_LEFT:
+                        left[id(rule)] = known
+                if known[1].holds(call) is not None:
+                    return rule if known[2] else False
             except RuleError:
                 return False
         return None

@@ -18,7 +18,7 @@ from mockserver.core.json import Json, canonical
 from mockserver.dialects import Texts
 from mockserver.dialects._parse import parse_json
 from mockserver.engine.answer import with_tokenizer
-from mockserver.engine.engine import Engine
+from mockserver.engine.engine import ConditionsLeft, Engine
 
 MAX_LAYOUTS = 8  # of the bodies of an operation that have the same number of strings
 # The texts of a body, as JSON has them: all but the last, the last, and that again if it has no escapes.
@@ -28,6 +28,7 @@ Found = tuple[list[bytes], bytes, str | None]
 class CallMaker(Struct, eq=False):
     """How calls follow from their texts, but for `raw` and `meaning`, which stay those of the `sample`.
 
+    `tokens` counts those of the prompt but for the last text, `others` those besides the texts.
     `places` are those of the texts among the messages; `around` is the JSON around them whose hash is the fingerprint.
     What follows from all texts but the last is kept, as it is mostly the same next time: messages, tokens and hash.
     """
@@ -36,6 +37,7 @@ class CallMaker(Struct, eq=False):
     places: tuple[int, ...]
     around: tuple[str, ...]
     rest: bytes  # the last of what is around
+    others: int
     asks: bool = False  # whether the last text is that of the last message of a user
     earlier: Sequence[bytes] | None = None
     before: tuple[Message, ...] = ()
@@ -44,7 +46,7 @@ class CallMaker(Struct, eq=False):
     hashed: Any = None
 
     def call(self, texts: Found) -> tuple[Call, int]:
-        """Return the call with these texts, and how many tokens they have. Raises ValueError."""
+        """Return the call with these texts, and its prompt tokens. Raises ValueError."""
         earlier, last, text = texts
         if earlier is not self.earlier and earlier != self.earlier:
             self._begin(earlier)
@@ -58,11 +60,12 @@ class CallMaker(Struct, eq=False):
         message = replace(sample.messages[self.places[-1]], text=text)
         prompts = (Prompt(text),) if sample.prompts else ()
         call = replace(sample, messages=(*self.before, message, *self.after), prompts=prompts)
-        known = vars(call)
+        known = call.__dict__
         known["fingerprint"] = hashed.hexdigest()
         if self.asks:
             known["last_user"] = text
-        return call, self.tokens + sample.tokenizer.count(text)
+        tokens = known["prompt_tokens"] = self.tokens + sample.tokenizer.count(text)
+        return call, tokens
 
     def _begin(self, earlier: list[bytes]) -> None:
         texts, messages = list(map(_text, earlier)), list(self.sample.messages)
@@ -74,7 +77,7 @@ class CallMaker(Struct, eq=False):
         self.before, self.after = tuple(messages[:at]), tuple(messages[at + 1 :])
         self.asks = messages[at].role == "user" and all(message.role != "user" for message in self.after)
         del messages[at]
-        self.tokens = _tokens(self.sample, messages)
+        self.tokens = self.others + _tokens(self.sample, messages)
 
 
 def _text(json: bytes) -> str:
@@ -102,6 +105,7 @@ class Shape(Struct, eq=False):
     others: int
     most: float
     maker: CallMaker | None
+    left: ConditionsLeft = {}
     templates: dict[int, Any] = {}  # what the fast path learned of their answers, by the id of a rule
     generate: Any = None  # the same of answers that no rule gives
     confirmed: bool = False  # whether it gave the bytes that the handler sent
@@ -112,14 +116,12 @@ class Shape(Struct, eq=False):
         Raises ValueError if the body has another shape after all.
         """
         if self.maker is not None and texts is not None:
-            call, tokens = self.maker.call(texts)
-        else:
-            value = parse_json(body)[self.texts.key]
-            if self.texts.outline(value) != self.outline:
-                raise ValueError("another shape")
-            call = self.texts.call(self.sample, value)
-            tokens = _tokens(call, call.messages)
-        tokens = vars(call)["prompt_tokens"] = self.others + tokens
+            return self.maker.call(texts)
+        value = parse_json(body)[self.texts.key]
+        if self.texts.outline(value) != self.outline:
+            raise ValueError("another shape")
+        call = self.texts.call(self.sample, value)
+        tokens = vars(call)["prompt_tokens"] = self.others + _tokens(call, call.messages)
         return call, tokens
 
     def check(self, call: Call, texts: Found) -> None:
@@ -204,7 +206,7 @@ class Shapes:
             return
         sample = with_tokenizer(call, engine.policy.tokenizer(call.model))
         others = sample.prompt_tokens - _tokens(sample, sample.messages)
-        maker = None if layout.ids else _call_maker(sample, texts.call(sample, value), marks)
+        maker = None if layout.ids else _call_maker(sample, texts.call(sample, value), marks, others)
         shape = Shape(texts, outline, sample, others, _most_tokens(call, engine), maker)
         layout.shapes[layout.outline(found)] = shape
 
@@ -248,7 +250,7 @@ def _kinds(value: Json, names: Mapping[str, str], name: str = "") -> Iterator[st
                 yield from _kinds(inner, names)
 
 
-def _call_maker(sample: Call, marked: Call, marks: Sequence[str]) -> CallMaker | None:
+def _call_maker(sample: Call, marked: Call, marks: Sequence[str], others: int) -> CallMaker | None:
     """Return how calls follow from their texts, if that is simple; `marked` is the call with these."""
     said = [message.text for message in marked.messages]
     rest, around = canonical((marked.dialect, marked.operation, marked.meaning)), list[str]()
@@ -257,7 +259,7 @@ def _call_maker(sample: Call, marked: Call, marks: Sequence[str]) -> CallMaker |
         if not found or mark not in said:
             return None
         around.append(before)
-    return CallMaker(sample, tuple(map(said.index, marks)), (*around, rest), rest.encode("ascii"))
+    return CallMaker(sample, tuple(map(said.index, marks)), (*around, rest), rest.encode("ascii"), others)
 
 
 def _most_tokens(call: Call, engine: Engine) -> float:

@@ -265,15 +265,13 @@ class Lane(Struct, eq=False):
         """Return the answer to requests with this body, as it was prepared."""
         lines, length = header_lines(prepared.reply.headers)
         row = self.sized(len(body)).row(self.row(prepared), body, engine)
-        lines += self.shown(prepared.plan)
-        return KnownAnswer(engine, prepared, row, lines, framed(prepared.reply.body, chunked=length is None))
+        lines, answer = lines + self.shown(prepared.plan), prepared.reply.body
+        return KnownAnswer(engine, prepared, row, lines, framed(answer) if length is None else b"\r\n" + answer)
 
 
-def framed(body: bytes, *, chunked: bool) -> bytes:
-    """Return what follows the header lines: without a content-length the body goes in one chunk."""
-    if chunked:
-        return b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-    return b"\r\n" + body
+def framed(body: bytes) -> bytes:
+    """Return what follows the header lines of a body without a content-length: it goes in one chunk."""
+    return b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
 class FastPath:
@@ -352,7 +350,7 @@ class FastPath:
             call, tokens = shape.call(body, None if engine.reads_bodies or self._live.journal.keeps_calls else texts)
         except ValueError:  # the handler says what is wrong
             return None
-        rule = engine.constant_rule(call)
+        rule = engine.constant_rule(call, shape.left)
         template: Template | None = shape.templates.get(id(rule))
         if template is not None and (template.rule is not rule or not template.confirmed or tokens > shape.most):
             template = None
@@ -360,7 +358,8 @@ class FastPath:
             return self._generated(sized, data, engine, (shape, call, template)) if shape.confirmed else None
         if template is None:
             return None
-        variant, answer_id = self._variant(template, tokens, sized.lane), template.id(call.fingerprint)
+        variant = template.variants.get(tokens) or self._variant(template, tokens, sized.lane)
+        answer_id = template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id)
         if template.prepared.kept is not None:
             sample = template.prepared.kept
@@ -369,7 +368,8 @@ class FastPath:
             engine.memory.put_later(sample, answer_id, later, size=size)
         row = sized.row(variant.row, body, engine)
         row.reply_headers = headers
-        return template.prepared, call, row, lines, answer, framed(answer, chunked=variant.chunked)
+        rest = framed(answer) if variant.chunked else b"\r\n" + answer
+        return template.prepared, call, row, lines, answer, rest
 
     def _generated(
         self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
@@ -403,7 +403,7 @@ class FastPath:
         row.reply_headers = headers
         reply = replace(variant.reply, headers=headers, body=answer)
         prepared = replace(template.prepared, plan=plan, reply=reply, call=call)
-        return KnownAnswer(engine, prepared, row, lines, framed(answer, chunked=False))
+        return KnownAnswer(engine, prepared, row, lines, b"\r\n" + answer)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant:
         variant = template.variants.get(tokens)
@@ -460,7 +460,7 @@ class FastPath:
     def learn_answer(self, lane: Lane, body: bytes, prepared: Prepared, engine: Engine) -> None:
         """Learn from the handler's answer to a request of this lane: make a template of it, or confirm the one made."""
         call, shapes = prepared.call, lane.shapes
-        rule = None if call is None else engine.constant_rule(call)
+        rule = None if call is None else engine.constant_rule(call, {})
         if call is None or shapes is None or prepared.plan.remarks or rule is False:
             return
         if prepared.plan.source != ("generated" if rule is None else rule.source):

@@ -274,4 +274,5 @@ class NamespaceRows:
             self.rows.remove(row)
         self.size -= row.weight
         self._journal.size -= row.weight
-        row.let_go()
+        if not row.ended:
+            row.let_go()

@@ -46,6 +46,9 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
+    if _is_plain(call):
+        plain = reply(call, seed, options)
+        return DraftChoice(tuple([_continued(part, call.options.prefill) for part in plain.parts]))
     call = without_reminders(call)
     if (fields := answer_in_fields(call, seed)) is not None:
         return fields
@@ -61,6 +64,17 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
         return DraftChoice((*thoughts, *uses, quoted))
     answer = _OF_FORMAT.get(call.options.response_format, reply)(with_earlier_results(remaining, seed), seed, options)
     return DraftChoice((*thoughts, *uses, *(_continued(part, call.options.prefill) for part in answer.parts)))
+
+
+def _is_plain(call: Call) -> bool:
+    """Whether a call can get a reply only, as it has no tools and no text that any agent would write."""
+    if call.tools or call.prompts or call.options.effort is not None or call.options.response_format != "text":
+        return False
+    for message in call.messages:
+        text = message.text
+        if message.parts or message.tool_calls or "\n" in text or "<" in text or "[[" in text or text[:4] == "For ":
+            return False
+    return True
 
 
 def _continued(part: Part, prefill: str) -> Part:

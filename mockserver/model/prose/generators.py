@@ -236,9 +236,8 @@ class Speaker:
 
     def filled(self, template: str) -> str:
         filled, rng = self._filled, self._rng
-        first, filled["b"] = two_of(self._aspects, rng)
-        filled["a"] = first
-        filled["A"], filled["word"] = capitalized(first), pick(self._topic.words or ("this",), rng)
+        filled["a"], filled["b"] = two_of(self._aspects, rng)
+        filled["A"], filled["word"] = capitalized(filled["a"]), pick(self._topic.words or ("this",), rng)
         return template.format_map(filled)
 
     def _sayable(self, name: str, group: str = "") -> tuple[str, ...]:

@@ -139,8 +139,7 @@ async def own_answer(fleet: Fleet, question: Mapping[str, Any]) -> bytes:
         return b'{"status":204,"type":null,"body":""}'
     if "since" in query:
         at = question.get("since_at")
-        since = 0 if at is None else max((row.seq for row in live.journal if row.at <= at), default=0)
-        query["since"] = str(since)
+        query["since"] = str(0 if at is None else max((row.seq for row in live.journal if row.at <= at), default=0))
     looks = fleet.looks = fleet.looks or Looks()
     body = question["body"].encode("latin-1")
     asked = ControlRequest(live, query=query, body=body, looks=looks, **question["request"])

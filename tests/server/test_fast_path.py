@@ -1,5 +1,6 @@
 """Requests that are like earlier ones get, below ASGI, the bytes and journal rows that the handler would give them."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -325,6 +326,7 @@ def conversation(rules_file: Path) -> Sequence[object]:
             further = request(path, "hello again", f', "previous_response_id": "{asked["id"]}"', body)
             found.append([asked, *(raw.send(each).receive().json for each in (head.encode(), items.encode(), further))])
             assert found[-1][1] == asked
+        found.append(asyncio.run(running.live.engine.memory.shelf.values("default")))
     return found
 
 

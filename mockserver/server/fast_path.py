@@ -13,11 +13,9 @@ The last two are used once the handler has sent a second request exactly the byt
 """
 
 import logging
-import re
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
-from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,7 +46,7 @@ from mockserver.server.answer_templates import (
     said_in,
 )
 from mockserver.server.body_shapes import Found, Shape, Shapes
-from mockserver.server.live import DEFAULT, Live, Prepared
+from mockserver.server.live import Live, Prepared
 
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
@@ -109,7 +107,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if self._limited or live.unsent.held > self._max_unsent or (live.line is not None and live.line.lost):
             return False
         known = self._known.get(data)
-        if known is not None and known.engine is live.engine_of(known.row.namespace):
+        if known is not None and known.engine is self._engine_of(known.row.namespace):
             self._send(known.again(), connection)
             return True
         ready = self._filled(data)
@@ -117,6 +115,10 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return False
         self._send(ready, connection)
         return True
+
+    def _engine_of(self, namespace: str) -> Engine | None:
+        """Return what answers in a namespace, or None: the handler has to."""
+        return self._live.engine_of(namespace)
 
     def _forget(self) -> None:
         self._known.clear()
@@ -138,8 +140,9 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if len(data) - len(head) != sized.size:
             return None
         request = sized.lane.request
+        engine = self._engine_of(request.namespace)
         try:
-            return self._from_template(sized, data, self._live.engine_of(request.namespace))
+            return None if engine is None else self._from_template(sized, data, engine)
         except Exception:  # a bug, for which the client shall still get its answer
             log.exception("a fault of mockserver itself, on the fast path of %s", ascii(request.path))
             return None
@@ -172,6 +175,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if template is None:
             return None
         variant = template.variants.get(tokens) or self._variant(template, tokens, sized.lane)
+        if variant is None:
+            return None
         answer_id = template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id)
         if template.prepared.kept is not None:
@@ -209,6 +214,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if text is None or len(text) > MAX_TEXT or (most is not None and count > most):
             return None
         variant = self._variant(template, tokens, sized.lane)
+        if variant is None:
+            return None
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
         row, plan = sized.row(variant.row, body, engine), template.prepared.plan
@@ -218,10 +225,14 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         prepared = replace(template.prepared, plan=plan, reply=reply, call=call)
         return KnownAnswer(engine, prepared, row, lines, b"\r\n" + answer)
 
-    def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant:
+    def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
+        """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""
         variant = template.variants.get(tokens)
         if variant is None:
-            variant = template.variants[tokens] = template.variant(tokens, lane)
+            variant = template.variant(tokens, lane)
+            if variant.holes != next(iter(template.variants.values()), variant).holes:
+                return None
+            template.variants[tokens] = variant
             self._keep(len(variant.reply.body))
         return variant
 
@@ -299,15 +310,13 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             shape.check(call, texts)
             made, tokens = shape.call(body, None)
             same = (made.meaning, made.messages, made.raw) == (call.meaning, call.messages, call.raw)
-            variant, answer_id, sample = (
-                self._variant(template, tokens, lane),
-                template.id(call.fingerprint),
-                template.prepared.kept,
-            )
+            variant, answer_id = self._variant(template, tokens, lane), template.id(call.fingerprint)
+            sample = template.prepared.kept
             size = 0 if sample is None else sample.size + len(body) - template.size
             kept = sample and KeptAnswer(sample, shape, body, answer_id, tokens, size).make()
-            filled = variant.filled(template, call, answer_id, _said_to(engine, made) if rule is None else ())
-            template.confirmed = same and kept == prepared.kept and _same(variant, filled, prepared.reply)
+            if variant is not None and same and kept == prepared.kept:
+                filled = variant.filled(template, call, answer_id, _said_to(engine, made) if rule is None else ())
+                template.confirmed = _same(variant, filled, prepared.reply)
             if not template.confirmed:
                 shape.templates[id(rule)] = None
 
@@ -323,13 +332,9 @@ class FastPath:  # size: it answers from what it learns, all in one memory
 class SharedFastPath(FastPath):
     """The same where servers share a state: it answers in namespaces only of which nothing new is to be read."""
 
-    def answer(self, data: bytes, connection: Connection) -> bool:
-        named, fleet = _NAMED.match(data), self._live.fleet
-        namespace = DEFAULT if named is None else unquote(named[1].decode("latin-1"))
-        return fleet is not None and fleet.is_current(namespace) and super().answer(data, connection)
-
-
-_NAMED = re.compile(rb"[A-Z]+ /ns/([^/ ]+)")
+    def _engine_of(self, namespace: str) -> Engine | None:
+        fleet = self._live.fleet
+        return self._live.engine_of(namespace) if fleet is not None and fleet.is_current(namespace) else None
 
 
 def _is_simple(prepared: Prepared) -> bool:

@@ -14,6 +14,7 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.server import fast_path
+from mockserver.server.answer_templates import ANY_COUNT
 from mockserver.server.fast_path import FastPath
 from mockserver.server.live import start
 from mockserver.server.run import Running
@@ -377,6 +378,17 @@ def test_a_usage_that_a_rule_states_stays(tmp_path: Path) -> None:
 
 
 HELLO = [request(MOUNTS["openai"], f"hello, the {word} time", "") for word in ("first", "second", "third", "fourth")]
+
+
+def test_a_number_that_answers_repeat_is_not_taken_for_tokens(rules_file: Path, answered: list[bool]) -> None:
+    body = '{"model": "gpt-4o", "store": false, "metadata": {"a": "%d"}, "input": "%s"}'
+    texts = ("a much longer text of many words", "yet another long text of words", "one two three", "red")
+    numbers = [number for number in range(ANY_COUNT, ANY_COUNT + 30) for _ in texts]
+    requests = [post("/v1/responses", (body % (number, texts[at % 4])).encode()) for at, number in enumerate(numbers)]
+    with serving(rules_file) as running:
+        for number, ((_, _, said), _) in zip(numbers, exchanged(running, requests), strict=True):  # type: ignore[misc]
+            assert b'"%d"' % number in said
+    assert any(answered)
 
 
 def hello(raw: Raw, number: int) -> str:

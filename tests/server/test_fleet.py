@@ -22,6 +22,7 @@ from mockserver.server.sources import Sources
 from tests.determinism.requests import GOLDEN, ask_there, requests, rules
 from tests.kit.episodes import chat
 from tests.kit.processes import Served, serving, until
+from tests.kit.raw import Raw
 from tests.kit.shared import RedisServer, free_ports, sentinel
 
 RULES = "rules: [{name: file, then: {text: from the file}}]"
@@ -116,6 +117,19 @@ def test_a_server_that_ends_is_not_waited_for(servers: Sequence[Served]) -> None
     servers[0].process.terminate()
     assert servers[0].process.wait(10) == 0
     assert pushed(servers[1], "a") < LEASE / 2
+
+
+@pytest.mark.parametrize("path", ["/ns/x/v1", "/%6es/x/v1", "//ns/x/v1", "/ns//x/v1", "http://localhost/ns/x/v1"])
+def test_no_answer_is_stale_however_its_namespace_is_written(servers: Sequence[Served], path: str) -> None:
+    head = f"POST {path}/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    body = '{"model": "gpt-4o", "messages": [{"role": "user", "content": "hi %d"}]}'
+    asked = [f"{head}authorization: Bearer k\r\ncontent-length: {len(body) - 1}\r\n\r\n{body % at}" for at in range(6)]
+    with Raw(servers[0].port) as raw:
+        before = [raw.send(each.encode()).receive().body for each in asked]
+        servers[1].control("rules?namespace=x", {"name": "x", "then": {"text": "new"}})
+        after = [raw.send(each.encode()).receive().body for each in asked]
+    assert all(b"from the file" in body for body in before)
+    assert all(b'"new"' in body for body in after)
 
 
 def test_lost_news_are_learned_of(servers: Sequence[Served], shared: RedisServer) -> None:

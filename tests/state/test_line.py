@@ -123,7 +123,7 @@ async def test_all_that_wait_for_a_slow_redis_fail_with_the_first(line: RedisLin
     counters = RedisCounters(line)
     assert await counters.count("a", "x") == 1
     before = line.trips
-    shared.command("CLIENT", "PAUSE", "1400")
+    shared.command("CLIENT", "PAUSE", "2500")
     counted = [counters.count("a", "x") for _ in range(3 * MAX_BATCH)]
     assert {type(each) for each in await asyncio.gather(*counted, return_exceptions=True)} == {StateLostError}
     assert line.trips == before + 1

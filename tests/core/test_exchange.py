@@ -93,13 +93,6 @@ def test_what_is_let_go_while_it_is_open_keeps_nothing_more(exchange: Exchange) 
     assert (exchange.body, exchange.sent, exchange.ending) == (b"", [], "client left after 2 frames")
 
 
-def test_what_is_over_stays_as_it_is_for_who_looks_at_it(exchange: Exchange) -> None:
-    exchange.take(b"body")
-    exchange.ended = "complete"
-    exchange.let_go()
-    assert exchange.body == b"body"
-
-
 def test_findings_are_values() -> None:
     assert ConditionResult("model", "equals", "a", "b", ok=False) == ConditionResult(
         "model", "equals", "a", "b", ok=False

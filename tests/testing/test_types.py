@@ -6,7 +6,7 @@ from typing import get_args
 from mypy import api
 
 from mockserver.delivery.faults import FAULTS
-from mockserver.rules.answer.content import _WORDS
+from mockserver.rules.answer.content import ERROR_NAMES
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.match.fields import FIELDS, Field
 from mockserver.testing.options import ErrorName, FaultName, When
@@ -42,7 +42,7 @@ def test_mistakes_are_errors_of_types(tmp_path: Path) -> None:
 
 
 def test_names_are_those_of_the_tables() -> None:
-    assert set(get_args(ErrorName)) == set(_WORDS)
+    assert set(get_args(ErrorName)) == set(ERROR_NAMES)
     assert set(get_args(FaultName)) == {*FAULTS, *ANSWER_FAULTS}
 
 

@@ -12,9 +12,11 @@ from typing import Any
 import httpx2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from mockserver.testing import MockServer
+
+expect.set_options(timeout=20_000)  # a busy machine is slow; what is wrong stays wrong
 
 PICTURES = Path(__file__).parents[2] / "build" / "pictures"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

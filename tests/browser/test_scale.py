@@ -37,7 +37,7 @@ def test_ten_thousand_calls(backend: Backend, tab: Inspector) -> None:
     expect(tab.row(CALLS)).to_contain_text(f"question {CALLS}")
     sums = tab.page.locator(".sums")
     expect(sums).to_contain_text("10,000 calls")
-    expect(sums).not_to_contain_text("loading", timeout=20_000)
+    expect(sums).not_to_contain_text("loading")
     keys = tab.page.keyboard
     keys.press("g")
     expect(tab.row(1)).to_contain_text("question 1")
@@ -53,7 +53,7 @@ def test_ten_thousand_calls(backend: Backend, tab: Inspector) -> None:
     filter.fill("status:500")
     expect(sums).to_contain_text("100 calls of 10,000")
     filter.fill("whales")
-    expect(sums).to_contain_text("10 calls of 10,000", timeout=20_000)
+    expect(sums).to_contain_text("10 calls of 10,000")
     filter.fill("")
     expect(sums).to_contain_text("10,000 calls")
     assert count(tab, "#calls .row") <= ROWS

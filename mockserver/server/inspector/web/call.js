@@ -2,7 +2,6 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { get, post, text } from "./api.js";
-import { show } from "./calls.js";
 import { Conversation } from "./conversation.js";
 import { bind } from "./keys.js";
 import { Action, CallLink, Wrong, bdi, copy, count, html, ms, source, tokens, useLoaded } from "./parts.js";
@@ -64,7 +63,7 @@ export function Call({ number }) {
   const chain = data?.chain?.conversation ?? [];
   const along = (step) => {
     const next = chain[chain.indexOf(number) + step];
-    if (next !== undefined) show(next);
+    if (next !== undefined) state.show(next);
   };
   useEffect(() => {
     const there = (name) => tabs.some(([each]) => each === name);

@@ -11,14 +11,7 @@ import { broke, failed, fits, isOpen, kind, searching, setsFor, toggled, unmatch
 import * as state from "./state.js";
 import { address, go, openCall, route } from "./url.js";
 
-export const HEIGHT = 44; // as in style.css
-
-export function show(number) {
-  const { items } = route.value;
-  const path = items[1] ? ["calls", number, items[1]] : ["calls", number];
-  state.active.value = number;
-  go(path, {}, { replace: openCall() !== null });
-}
+const HEIGHT = 44; // as in style.css
 
 const setFilter = (q) => go(["calls", ...route.value.items], { q }, { replace: true });
 
@@ -57,12 +50,12 @@ function follow() {
 const down = () => move(index() + 1);
 const up = () => move(index() < 0 ? Infinity : index() - 1);
 const index = () => state.shown.value.findIndex((row) => row.call === state.active.value);
-const open = (at) => at >= 0 && show(state.shown.value[at].call);
+const open = (at) => at >= 0 && state.show(state.shown.value[at].call);
 
 function move(to) {
   const { length } = state.shown.value;
   const row = state.shown.value[Math.max(0, Math.min(to, length - 1))];
-  if (row && openCall() !== null) show(row.call);
+  if (row && openCall() !== null) state.show(row.call);
   else if (row) state.active.value = row.call;
 }
 

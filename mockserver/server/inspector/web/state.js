@@ -2,7 +2,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 
 import { fits, parsed, searching, setsFor } from "./query.js";
-import { route } from "./url.js";
+import { go, openCall, route } from "./url.js";
 
 const rows = new Map();
 const USUAL = { namespace: "default", method: "POST", attempt: 1, ended: "complete" }; // what compact rows leave out
@@ -55,6 +55,13 @@ export function clear() {
     complete.value = false;
     active.value = null;
   });
+}
+
+export function show(number) {
+  const { items } = route.value;
+  const path = items[1] ? ["calls", number, items[1]] : ["calls", number];
+  active.value = number;
+  go(path, {}, { replace: openCall() !== null });
 }
 
 export const row = (number) => rows.get(number);

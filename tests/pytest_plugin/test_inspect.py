@@ -38,9 +38,11 @@ def test_second(mockserver):
 def started(folder: Path, *command: str) -> Iterator["subprocess.Popen[str]"]:
     words = (sys.executable, "-m", *command)
     kept = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(folder)}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what ignores it passes that on
     process = subprocess.Popen(
         words, cwd=folder, env=kept, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
+    signal.signal(signal.SIGINT, before)
     try:
         yield process
     finally:

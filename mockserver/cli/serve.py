@@ -6,6 +6,7 @@ Client input is escaped before it is logged, and credentials are masked.
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,7 @@ def log_server(live: Live) -> Callable[[str], None]:
     name = "" if live.worker is None else f"worker {live.worker.number}: "
     live.journal.on_close = remark_logger(request_logger(live.settings.log, worker=live.worker))
     log_errors(name=name)
-    return lambda message: click.echo(name + message, err=True)
+    return lambda message: write_line(name + message, err=True)
 
 
 def banner(live: Live, given: Sources, port: int) -> str:
@@ -148,7 +149,17 @@ def _is_writable(folder: Path) -> bool:
 def request_logger(kind: str, *, err: bool = False, worker: Worker | None = None) -> Callable[[Exchange], None] | None:
     """A function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
     line = LOG_LINES[kind]
-    return None if line is None else lambda exchange: click.echo(line(exchange, worker), err=err)
+    return None if line is None else lambda exchange: write_line(line(exchange, worker), err=err)
+
+
+def write_line(text: str, *, err: bool = False) -> None:
+    """Print a line to standard output or stderr. If nobody reads these any more, requests are answered all the same."""
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError:  # for good, and noted again at exit: as Python's documentation of SIGPIPE advises
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
+    except OSError:  # a full disk may have room again
+        pass
 
 
 def remark_logger(log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
@@ -159,7 +170,7 @@ def remark_logger(log: Callable[[Exchange], None] | None) -> Callable[[Exchange]
         for remark in remarks_of(exchange):
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
-                click.echo(f"call {exchange.seq}: {remark}", err=True)
+                write_line(f"call {exchange.seq}: {remark}", err=True)
         if log is not None:
             log(exchange)
 

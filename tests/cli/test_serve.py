@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from mockserver.dialects import discover
 from mockserver.server.live import start
 from mockserver.server.sources import Sources
 from tests.kit.episodes import chat
+from tests.kit.processes import Served as Server
 
 
 def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
@@ -124,6 +127,25 @@ def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
     line = json.loads(printed)
     assert (line["seq"], line["status"], line["source"]) == (3, 200, ROW.source)
     assert (line["recorded"], line["unrecorded"]) == ("", "")
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_it_answers_when_its_log_cannot_be_written(tmp_path: Path, full: bool) -> None:
+    errors = tmp_path / "errors.txt"
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--log", "json", "--no-reload"]
+    reader, writer = os.pipe()
+    with errors.open("w") as file, open("/dev/full", "wb") as disk:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=disk if full else writer, stderr=file)
+    try:
+        server = Server(process, errors)
+        os.close(reader)
+        os.close(writer)
+        assert [server.chat(f"Repeat exactly: {number}") for number in range(3)] == ["0", "1", "2"]
+    finally:
+        process.terminate()
+        ended = process.wait(timeout=30)
+    assert "Traceback" not in server.errors
+    assert full or ended == 0  # else Python itself reports what it cannot write
 
 
 def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from mockserver.cassettes.sse_yaml import with_data
 from mockserver.cassettes.to_rules import UnsupportedError, then_of
 from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
+from mockserver.dialects import client_configs
 from mockserver.engine.offload import on_thread
 from mockserver.reports.suggest import python, rule_in_python, rule_in_yaml, suggestion
 from mockserver.server.control.detail import call_of
@@ -28,7 +29,6 @@ from mockserver.server.masking import of_row, plain, request_of
 if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
-KEY = '"$OPENAI_API_KEY"'  # for a shell
 _GAP = "\ue000"  # in place of a credential, until the text is quoted; a private-use character
 
 
@@ -77,16 +77,22 @@ def _curl(row: Exchange, asked: ControlRequest) -> str:
     http, query, headers = _without_credentials(row)
     space = "" if row.namespace == DEFAULT else f"/ns/{row.namespace}"
     url = f"{asked.address}{space}{row.path}{f'?{query}' if query else ''}"
-    method = [] if row.method == ("POST" if http else "GET") else ["-X", _quoted(row.method)]
-    parts = ["curl", *method, _quoted(url)]
-    parts += [f"\\\n  -H {_quoted(f'{name}: {value}')}" for name, value in headers.items()]
-    return " ".join([*parts, *([f"\\\n  --data-raw {_quoted(http)}"] if http else [])]) + "\n"
+    quoted = partial(_quoted, key=_key_variable(row.dialect))
+    method = [] if row.method == ("POST" if http else "GET") else ["-X", quoted(row.method)]
+    parts = ["curl", *method, quoted(url)]
+    parts += [f"\\\n  -H {quoted(f'{name}: {value}')}" for name, value in headers.items()]
+    return " ".join([*parts, *([f"\\\n  --data-raw {quoted(http)}"] if http else [])]) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _key_variable(dialect: str) -> str:
+    """The environment variable from which the clients of a dialect take their key."""
+    variables = client_configs()[dialect].variables.items()
+    return next((name for name, value in variables if value == "{key}"), "OPENAI_API_KEY")
+
+
+def _quoted(text: str, key: str) -> str:
     """A text for a shell, with a variable in place of each credential; other than ASCII as escapes of bash."""
-    pieces = [_plain(piece) for piece in text.split(_GAP)]
-    return KEY.join(pieces) if len(pieces) > 1 else pieces[0]
+    return f'"${key}"'.join([_plain(piece) for piece in text.split(_GAP)])
 
 
 def _plain(text: str) -> str:

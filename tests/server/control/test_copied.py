@@ -67,6 +67,22 @@ def test_a_curl_command_of_other_methods_and_bodies(server: ControlledServer) ->
     assert "not json" in copied(server, "curl", 2)
 
 
+@pytest.mark.parametrize(
+    ("path", "header", "variable"),
+    [
+        ("/anthropic/v1/messages", "x-api-key", "ANTHROPIC_API_KEY"),
+        ("/azure/chat/completions", "api-key", "AZURE_AI_API_KEY"),
+        ("/crazyrouter/v1/chat/completions", "x-api-key", "OPENAI_API_KEY"),  # its client has no variable of its own
+        ("/elsewhere", "x-api-key", "OPENAI_API_KEY"),
+    ],
+)
+def test_a_curl_command_names_the_key_of_the_client(
+    server: ControlledServer, path: str, header: str, variable: str
+) -> None:
+    server.app.ask(path, {"model": "m"}, headers={**HEADERS, header: KEY})
+    assert f"-H '{header}: '\"${variable}\"" in copied(server, "curl")
+
+
 def test_a_rule_that_loads_and_answers_alike(server: ControlledServer) -> None:
     ask(server, "else", max_tokens=5)
     ask(server, "busy")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,7 +16,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Failure, Success
+from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
 
@@ -48,9 +49,10 @@ class Operation(Struct, frozen=True):
 
     `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
     live provider refuses although its published schema allows it. `render(call, outcome)` returns the reply to a
-    success. `query` is what the official client always sends. `error(failed, frames)` returns a failed reply as an
-    event of a stream, after so many others. `own_urls(request, body)` returns the body of the provider's own reply with
-    this server's URLs where clients request them next.
+    success, which is of the operation's own kind. `query` is what the official client always sends.
+    `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
+    `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
+    them next.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -60,7 +62,7 @@ class Operation(Struct, frozen=True):
     method: str
     path: str
     parse: Callable[[HttpRequest, bool], Call]
-    render: Callable[[Call, Success], Reply]
+    render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
     error: Callable[[Reply, int], Frame] = error_frame
     params: Mapping[str, str] = {}

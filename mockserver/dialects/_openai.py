@@ -7,7 +7,7 @@ from msgspec import Struct
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings, Success
+from mockserver.core.plan import Answer, Embeddings
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
@@ -86,31 +86,27 @@ class OpenAIApi(Struct, frozen=True):
             raise refuse(complaint)
         return call
 
-    def _render_chat(self, call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         reply = chat_reply(call, outcome, self.chat_layout, self.chat_extra(call))
         return self._with_limits(reply, call, outcome.usage.prompt)
 
     def _parse_completion(self, http: HttpRequest, strict: bool) -> Call:
         return parse_completion(http, self.read(http), self.dialect, strict=strict)
 
-    def _render_completion(self, call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Answer)  # noqa: S101
+    def _render_completion(self, call: Call, outcome: Answer) -> Reply:
         reply = text_reply(call, outcome, self.text_layout, completion_options(call))
         return self._with_limits(reply, call, outcome.usage.prompt)
 
     def _parse_responses(self, http: HttpRequest, strict: bool) -> Call:
         return parse_openai_responses(http, read_object(http), self.dialect, strict=strict)
 
-    def _render_responses(self, call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Answer)  # noqa: S101
+    def _render_responses(self, call: Call, outcome: Answer) -> Reply:
         return self._with_limits(responses_reply(call, outcome, RESPONSE_LAYOUT), call, outcome.usage.prompt)
 
     def _parse_embeddings(self, http: HttpRequest, strict: bool) -> Call:
         return parse_embeddings(http, self.read(http), self.dialect, strict=strict)
 
-    def _render_embeddings(self, call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Embeddings)  # noqa: S101
+    def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
         return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
+from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -113,6 +114,12 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
         return _worst([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
+
+
+def parse_models(dialect: str, http: HttpRequest, strict: bool) -> Call:
+    """The Call for all models, or for the one that the path names."""
+    model = http.path_params.get("model", "")
+    return Call(dialect, "model" if model else "models", model, http, {"model": model})
 
 
 def json_type(value: Json) -> str:

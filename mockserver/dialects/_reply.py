@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 
@@ -12,10 +13,11 @@ from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import FEW, LazySequence, batches
-from mockserver.core.plan import Answer, Models, Stored, Success
+from mockserver.core.plan import Answer, Models
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
 from mockserver.dialects._errors import duration
+from mockserver.dialects._parse import parse_models
 from mockserver.wire.chat import ChatLayout, Extra, chunks, completion
 
 LARGE_BODY = 1 << 18  # bytes of a body beyond which it is made as it is sent
@@ -96,11 +98,10 @@ def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | No
 
 def chat_renderer(
     layout: ChatLayout, headers: Callable[[HttpRequest, Call | None], Headers], model: str = ""
-) -> Callable[[Call, Success], Reply]:
+) -> Callable[[Call, Answer], Reply]:
     """Return the `render` of a chat; `model` answers where the request names none."""
 
-    def render(call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    def render(call: Call, outcome: Answer) -> Reply:
         answer = outcome if outcome.model or not model else replace(outcome, model=model)
         return with_headers(chat_reply(call, answer, layout), headers(call.http, call))
 
@@ -117,11 +118,6 @@ def merge_headers(own: Headers, over: Headers) -> Headers:
         return own
     names = {name.lower() for name, _ in over}
     return (*((name, value) for name, value in own if name.lower() not in names), *over)
-
-
-def stored_in(outcome: Success) -> Stored:
-    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
-    return outcome
 
 
 def request_hex(http: HttpRequest, call: Call | None) -> str:
@@ -170,17 +166,12 @@ def model_operations(
     headers: Callable[[HttpRequest, Call | None], Headers],
     shown: Callable[[str, int], dict[str, Json]] = model_object,
 ) -> tuple[Operation, Operation]:
-
-    def parse(http: HttpRequest, strict: bool) -> Call:
-        model = http.path_params.get("model", "")
-        return Call(dialect, "model" if model else "models", model, http, {"model": model})
-
-    def render(call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
+    def render(call: Call, outcome: Models) -> Reply:
         listed = [shown(name, outcome.created) for name in outcome.names]
         body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
         return json_reply(200, body, headers(call.http, call))
 
+    parse = partial(parse_models, dialect)
     return (
         Operation("models", "GET", "/models", parse, render),
         Operation("model", "GET", "/models/{model:path}", parse, render),

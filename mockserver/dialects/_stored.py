@@ -11,12 +11,12 @@ from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
-from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Success, Text
+from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import body_shape
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, read_object, validated
-from mockserver.dialects._reply import json_reply, stored_in, with_headers
+from mockserver.dialects._reply import json_reply, with_headers
 from mockserver.dialects._responses import error_event, item_type, responses_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
@@ -89,7 +89,7 @@ def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], r
         page = page_parameter(http, refuse, order="asc")
         return replace(look_up("chat_messages")(http, strict), page=page)
 
-    def render(call: Call, outcome: Success) -> Reply:
+    def render(call: Call, outcome: Stored | Listing) -> Reply:
         return json_reply(200, _stored_chat_body(call, outcome, body), headers(call))
 
     one = "/chat/completions/{completion_id}"
@@ -111,16 +111,15 @@ def _look_up(dialect: str, operation: str, name: str) -> Parse:
     return parse
 
 
-def _stored_chat_body(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
+def _stored_chat_body(call: Call, outcome: Stored | Listing, body: Body) -> dict[str, Json]:
     if isinstance(outcome, Listing):
         return list_body(mapped(lambda each: _completion(each, body), outcome.entries, few=0), more=outcome.more)
-    stored = stored_in(outcome)
     if call.operation == "delete_chat":
-        return {"object": "chat.completion.deleted", "id": stored.answer.id, "deleted": True}
+        return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
-        shown, more = call.page.of(tuple(_messages(stored)), lambda message: message["id"])
+        shown, more = call.page.of(tuple(_messages(outcome)), lambda message: message["id"])
         return list_body(shown, more=more)
-    return _completion(stored, body)
+    return _completion(outcome, body)
 
 
 def _completion(stored: Stored, body: Body) -> dict[str, Json]:
@@ -206,8 +205,7 @@ class StoredResponses(Struct, frozen=True):
             raise self.refuse(Complaint("missing", ("model",)))
         return call
 
-    def _retrieved(self, call: Call, outcome: Success) -> Reply:
-        stored = stored_in(outcome)
+    def _retrieved(self, call: Call, stored: Stored) -> Reply:
         asked = stored.call
         # A generated response, which has no request, may have been streamed.
         was_streamed = (asked.options.background and asked.stream) or not asked.raw
@@ -219,27 +217,25 @@ class StoredResponses(Struct, frozen=True):
         reply = responses_reply(requested, stored.answer, self.layout, after=-1 if after is None else after)
         return with_headers(reply, self.headers(call))
 
-    def _cancelled(self, call: Call, outcome: Success) -> Reply:
-        stored = stored_in(outcome)
+    def _cancelled(self, call: Call, stored: Stored) -> Reply:
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
         reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.layout)
         return with_headers(reply, self.headers(call))
 
-    def _deleted(self, call: Call, outcome: Success) -> Reply:
-        body = {"id": stored_in(outcome).answer.id, "object": "response", "deleted": True}
+    def _deleted(self, call: Call, stored: Stored) -> Reply:
+        body = {"id": stored.answer.id, "object": "response", "deleted": True}
         return json_reply(200, body, self.headers(call))
 
-    def _items(self, call: Call, outcome: Success) -> Reply:
-        shown, more = call.page.of(tuple(input_items(stored_in(outcome))), lambda item: item["id"])
+    def _items(self, call: Call, stored: Stored) -> Reply:
+        shown, more = call.page.of(tuple(input_items(stored)), lambda item: item["id"])
         return json_reply(200, list_body(shown, more=more), self.headers(call))
 
-    def _count(self, call: Call, outcome: Success) -> Reply:
-        body = {"object": "response.input_tokens", "input_tokens": stored_in(outcome).answer.usage.prompt}
+    def _count(self, call: Call, stored: Stored) -> Reply:
+        body = {"object": "response.input_tokens", "input_tokens": stored.answer.usage.prompt}
         return json_reply(200, body, self.headers(call))
 
-    def _compacted(self, call: Call, outcome: Success) -> Reply:
-        stored = stored_in(outcome)
+    def _compacted(self, call: Call, stored: Stored) -> Reply:
         body = {
             "id": stored.answer.id,
             "object": "response.compaction",

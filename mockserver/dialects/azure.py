@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Embeddings, Failure, Models, Success
+from mockserver.core.plan import Embeddings, Failure, Models
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import (
     AudioPart,
@@ -221,8 +221,7 @@ def credential(http: HttpRequest) -> str | None:
     return bearer(http) or (http.header("api-key") or "").strip() or None
 
 
-def _render_embeddings(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Embeddings)  # noqa: S101
+def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
     body = {"id": request_hex(call.http, call), **embeddings(named, encoding_format(call))}
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
@@ -239,8 +238,7 @@ def _refuse_info(http: HttpRequest, strict: bool) -> Call:
     raise Failure("not_found", message)
 
 
-def _render_info(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Models)  # noqa: S101
+def _render_info(call: Call, outcome: Models) -> Reply:
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
     return json_reply(200, body, _headers(call.http, call))

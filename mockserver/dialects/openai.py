@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure, Moderations, Success
+from mockserver.core.plan import Failure, Models, Moderations
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT
@@ -48,8 +48,7 @@ def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
     return call
 
 
-def _render_moderations(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Moderations)  # noqa: S101
+def _render_moderations(call: Call, outcome: Moderations) -> Reply:
     body = moderations(outcome, moderated_input_types(call))
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
@@ -63,7 +62,7 @@ def _parse_deletion(http: HttpRequest, strict: bool) -> Call:
     return Call(NAME, "delete_model", model, http, {"model": model})
 
 
-def _render_deletion(call: Call, outcome: Success) -> Reply:
+def _render_deletion(call: Call, _: Models) -> Reply:
     body = {"id": call.model, "object": "model", "deleted": True}
     return json_reply(200, body, _headers(call.http, call))
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.plan import Answer, Failure
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat import (
     ChatBody,
@@ -384,8 +384,7 @@ def _checked(call: Call, strict: bool) -> Call:
     return call
 
 
-def _render_responses(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+def _render_responses(call: Call, outcome: Answer) -> Reply:
     return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), request_id_header(call.http, call))
 
 

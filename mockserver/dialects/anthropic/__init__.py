@@ -1,5 +1,7 @@
 """Anthropic: the Messages API, of both its versions (https://platform.claude.com/docs/en/api)."""
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -7,7 +9,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._parse import read_object
+from mockserver.dialects._parse import parse_models, read_object
 from mockserver.dialects.anthropic import batches, complete, files
 from mockserver.dialects.anthropic.models import COUNT, NAME
 from mockserver.dialects.anthropic.replies import (
@@ -36,11 +38,6 @@ def _ask(text: str) -> dict[str, Json]:
     return {"max_tokens": 1024, **_ask_count(text)}
 
 
-def _parse_models(http: HttpRequest, strict: bool) -> Call:
-    model = http.path_params.get("model", "")
-    return Call(NAME, "model" if model else "models", model, http, {"model": model})
-
-
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
@@ -60,8 +57,8 @@ DIALECT = Dialect(
         *batches.operations(),
         *files.operations(),
         complete.operation(),
-        Operation("models", "GET", "/v1/models", _parse_models, render_models),
-        Operation("model", "GET", "/v1/models/{model:path}", _parse_models, render_models),
+        Operation("models", "GET", "/v1/models", partial(parse_models, NAME), render_models),
+        Operation("model", "GET", "/v1/models/{model:path}", partial(parse_models, NAME), render_models),
     ),
     credential=credential,
     fail=fail,

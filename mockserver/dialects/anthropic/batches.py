@@ -15,11 +15,11 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored, Success
+from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Object, closed_shape, list_of
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import json_reply, stored_in
+from mockserver.dialects._reply import json_reply
 from mockserver.dialects.anthropic.models import NAME, refuse, validate
 from mockserver.dialects.anthropic.replies import (
     error_body,
@@ -79,12 +79,11 @@ def _asked(http: HttpRequest, params: Mapping[str, Json], *, strict: bool) -> Ca
         return failure
 
 
-def _render(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, _batch(call, stored_in(outcome)), headers(call.http, call))
+def _render(call: Call, stored: Stored) -> Reply:
+    return json_reply(200, _batch(call, stored), headers(call.http, call))
 
 
-def _render_list(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Listing)  # noqa: S101
+def _render_list(call: Call, outcome: Listing) -> Reply:
     listed = [_batch(call, stored) for stored in outcome.entries]
     return json_reply(200, page(listed, call.http), headers(call.http, call))
 
@@ -128,16 +127,14 @@ def _kind(outcome: Outcome, *, cancelled: bool = False) -> str:
     return "canceled" if cancelled else "succeeded" if isinstance(outcome, Answer) else "errored"
 
 
-def _render_deletion(call: Call, outcome: Success) -> Reply:
-    kept = stored_in(outcome)
+def _render_deletion(call: Call, kept: Stored) -> Reply:
     if kept.polls:
         raise refuse("The batch has not ended: cancel it first, or wait until it has.")
     body = {"id": kept.answer.id, "type": "message_batch_deleted"}
     return json_reply(200, body, headers(call.http, call))
 
 
-def _render_results(call: Call, outcome: Success) -> Reply:
-    kept = stored_in(outcome)
+def _render_results(call: Call, kept: Stored) -> Reply:
     if kept.polls:
         raise refuse("The batch has no results yet: it has not ended.")
     cancelled, names = kept.answer.phase == "cancelled", _names(kept)

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Success
+from mockserver.core.plan import Answer
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
@@ -75,8 +75,7 @@ def _messages(prompt: str) -> Iterator[Message]:
             yield Message(_ROLES[label], text.strip())
 
 
-def _render(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+def _render(call: Call, outcome: Answer) -> Reply:
     if call.stream:
         reply = Reply(200, merge_headers(STREAM_HEADERS, outcome.headers), frames=completion_events(outcome))
     else:

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, IdShape, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Listing, Stored, Success
+from mockserver.core.plan import Listing, Stored
 from mockserver.dialects import Operation
-from mockserver.dialects._reply import json_reply, stored_in
+from mockserver.dialects._reply import json_reply
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, moment, page
 
@@ -61,12 +61,11 @@ _NAME, _FILENAME = re.compile(r'[; ]name="([^"]*)"'), re.compile(r'[; ]filename=
 _TYPE = re.compile(r"(?im)^content-type:[ \t]*([!-~]+/[ -~]*?)[ \t\r]*$")  # as a header of a reply can hold it
 
 
-def _render(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, _file(stored_in(outcome)), headers(call.http, call))
+def _render(call: Call, kept: Stored) -> Reply:
+    return json_reply(200, _file(kept), headers(call.http, call))
 
 
-def _render_list(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Listing)  # noqa: S101  # the engine answers an operation in its own kind
+def _render_list(call: Call, outcome: Listing) -> Reply:
     http, listed = call.http, [_file(entry) for entry in outcome.entries]
     if any(name == b"anthropic-beta" and _BETA in value for name, value in http.headers):
         return json_reply(200, page(listed, http), headers(http, call))
@@ -95,12 +94,12 @@ def _file(kept: Stored) -> dict[str, Json]:
     }
 
 
-def _render_deletion(call: Call, outcome: Success) -> Reply:
-    return json_reply(200, {"id": stored_in(outcome).answer.id, "type": "file_deleted"}, headers(call.http, call))
+def _render_deletion(call: Call, kept: Stored) -> Reply:
+    return json_reply(200, {"id": kept.answer.id, "type": "file_deleted"}, headers(call.http, call))
 
 
-def _render_content(call: Call, outcome: Success) -> Reply:
-    raw = stored_in(outcome).call.raw
+def _render_content(call: Call, kept: Stored) -> Reply:
+    raw = kept.call.raw
     data = raw.get("data", b"")
     typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
     return Reply(200, (*headers(call.http, call), *typed), data)

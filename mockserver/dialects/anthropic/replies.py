@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Page
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Choice, Failure, Models, Success, Usage
+from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Usage
 from mockserver.core.rates import Standing, Standings
 from mockserver.core.seed import Seed, wall
 from mockserver.dialects._errors import (
@@ -22,7 +22,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
-from mockserver.dialects._reply import json_reply, merge_headers, request_hex, stored_in, with_headers
+from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_headers
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
@@ -41,8 +41,7 @@ def request_id(http: HttpRequest, call: Call | None) -> str:
     return f"req_01{Seed().base58(22, 'request', request_hex(http, call))}"
 
 
-def render_message(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+def render_message(call: Call, outcome: Answer) -> Reply:
     return with_headers(_message_reply(call, outcome), headers(call.http, call))
 
 
@@ -90,8 +89,8 @@ def look_up(operation: str) -> Callable[[HttpRequest, bool], Call]:
     return parse
 
 
-def render_count(call: Call, outcome: Success) -> Reply:
-    counted = stored_in(outcome).answer.usage.prompt
+def render_count(call: Call, stored: Stored) -> Reply:
+    counted = stored.answer.usage.prompt
     managed = {"context_management": {"original_input_tokens": counted}} if call.raw.get("context_management") else {}
     return json_reply(200, {"input_tokens": counted, **managed}, headers(call.http, call))
 
@@ -127,8 +126,7 @@ def moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def render_models(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Models)  # noqa: S101
+def render_models(call: Call, outcome: Models) -> Reply:
     wanted = call.http.query.get("lifecycle[]", "active").split(",")
     if not _LIFECYCLES.issuperset(wanted):
         raise refuse("lifecycle: Input should be 'active', 'deprecated' or 'retired'")

@@ -7,7 +7,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.plan import Answer, Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import chat_texts
@@ -47,15 +47,13 @@ from mockserver.wire.text import TextLayout
 TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
 
 
-def _render_completion(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+def _render_completion(call: Call, outcome: Answer) -> Reply:
     return with_headers(
         text_reply(call, outcome, TEXT_LAYOUT, completion_options(call, outcome)), _answer_headers(call, outcome)
     )
 
 
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101
+def _render_chat(call: Call, outcome: Answer) -> Reply:
     return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _answer_headers(call, outcome))
 
 

@@ -12,19 +12,20 @@ from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from mockserver.core.call import Call, Message
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Stored, Success, Usage
+from mockserver.core.plan import Answer, Failure, Stored, Usage
 from mockserver.core.seed import FROZEN_AT
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import retry_after
-from mockserver.dialects._reply import json_reply, merge_headers
+from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
 from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_media, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
     GeminiOptions,
@@ -37,34 +38,21 @@ from mockserver.wire.gemini import (
     whole_frames,
 )
 
-HEADERS: Headers = (
-    ("vary", "Origin, X-Origin, Referer"),
-    ("server", "scaffolding on HTTPServer2"),
-    ("x-xss-protection", "0"),
-    ("x-frame-options", "SAMEORIGIN"),
-    ("x-content-type-options", "nosniff"),
-    ("server-timing", "gfet4t7; dur=0"),
-)
-JSON_TYPE: Headers = (("content-type", "application/json; charset=UTF-8"), *HEADERS)
-EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposition", "attachment"), *HEADERS)
 
-
-def _render(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+def _render(call: Call, outcome: Answer) -> Reply:
     options = _options(call)
     if call.previous_response_id is not None and not outcome.usage.cached:
         cached = max(outcome.usage.prompt - call.prompt_tokens, 0)  # which the call itself does not have
         outcome = replace(outcome, usage=replace(outcome.usage, cached=cached))
         options = _with_cached(options, cached, outcome.prompt)
     if not call.stream:
-        return _json(call.http, 200, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
+        return pretty_reply(call.http, generate_content(outcome, options), outcome.headers, tokens=outcome.weight)
     if _wants_events(call.http):
         return Reply(200, merge_headers(EVENT_TYPE, outcome.headers), frames=stream_frames(outcome, options))
     return Reply(200, merge_headers(JSON_TYPE, outcome.headers), frames=array_frames(outcome, options))
 
 
-def _render_count(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Stored)  # noqa: S101
+def _render_count(call: Call, outcome: Stored) -> Reply:
     asked = outcome.call  # with the cached content, where there is one
     if call.previous_response_id is not None and (asked.messages, asked.tools) == (call.messages, call.tools):
         raise Failure("previous_not_found")
@@ -76,7 +64,7 @@ def _render_count(call: Call, outcome: Success) -> Reply:
         body |= {"cachedContentTokenCount": cached, "cacheTokensDetails": modalities(cached, options.cached_media)}
     if options.vertex:
         body["totalBillableCharacters"] = sum(len(message.text.replace(" ", "")) for message in call.messages)
-    return _json(call.http, 200, body)
+    return pretty_reply(call.http, body)
 
 
 def _wants_events(http: HttpRequest) -> bool:
@@ -120,17 +108,6 @@ def _modality(part: Mapping[str, Json]) -> str:
 _MODALITIES = {"video/": "VIDEO", "audio/": "AUDIO"}
 
 
-def _json(  # size: as json_reply
-    http: HttpRequest, status: int, body: Mapping[str, Json], headers: Headers = (), *, tokens: int = 0
-) -> Reply:
-    indent = None if http.query.get("prettyPrint") == "false" else 2
-    own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED
-    return json_reply(status, body, merge_headers(own, headers), tokens=tokens, indent=indent)
-
-
-_TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
-
-
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if failure.reason == "content_filter" and failure.status is None and call is not None and call.operation == "chat":
         return _blocked(call, failure)
@@ -139,7 +116,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if ":stream" in http.path and not _wants_events(http):
         data = b"[" + pretty(body) + b"\n]\n"
         return Reply(status, merge_headers((*JSON_TYPE, ("content-length", str(len(data)))), headers), data)
-    return _json(http, status, body, headers)
+    return pretty_reply(http, body, headers, status=status)
 
 
 def _blocked(call: Call, failure: Failure) -> Reply:
@@ -147,7 +124,7 @@ def _blocked(call: Call, failure: Failure) -> Reply:
     answer = Answer(call.fingerprint[:23], FROZEN_AT, call.model, (), Usage(call.prompt_tokens))
     body = blocked_prompt(answer, failure.details.get("safety", ()), _options(call))
     if not call.stream:
-        return _json(call.http, 200, body, failure.headers)
+        return pretty_reply(call.http, body, failure.headers)
     events = _wants_events(call.http)
     headers = merge_headers(EVENT_TYPE if events else JSON_TYPE, failure.headers)
     return Reply(200, headers, frames=tuple(whole_frames(body, events=events)))
@@ -183,9 +160,9 @@ DIALECT = Dialect(
             params=USUAL_PARAMS,
             body=_usual_body,
         ),
-        *embedding_operations(_MODEL, _json),
-        *model_operations(_json),
-        *stored_operations(_json),
+        *embedding_operations(_MODEL),
+        *model_operations(),
+        *stored_operations(),
     ),
     credential=credential,
     fail=_fail,

@@ -1,45 +1,36 @@
 """Embeddings: `embedContent`, `batchEmbedContents`, and Vertex AI's `predict`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from mockserver.core.call import Call, Message, Options, Prompt
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
-from mockserver.core.plan import Embeddings, Failure, Success
+from mockserver.core.plan import Embeddings, Failure
 from mockserver.dialects import Operation
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, part_lines, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
 from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read
+from mockserver.dialects.gemini.replies import rendered
 
 Body = Mapping[str, Json]
-Render = Callable[[HttpRequest, int, Body], Reply]
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 
 
-def embedding_operations(model: str, render: Render) -> tuple[Operation, ...]:
-    def of(
-        verb: str, parse: Callable[[HttpRequest, bool], Call], body: Callable[[Call, Embeddings], Body]
-    ) -> Operation:
-        def shown(call: Call, outcome: Success) -> Reply:
-            assert isinstance(outcome, Embeddings)  # noqa: S101  # the engine answers an operation in its own kind
-            return render(call.http, 200, body(call, outcome))
-
-        return Operation(
-            "embeddings",
-            "POST",
-            f"{model}:{verb}",
-            parse,
-            shown,
+def embedding_operations(model: str) -> tuple[Operation, ...]:
+    verbs = (
+        ("embedContent", _parse_one, _one),
+        ("batchEmbedContents", _parse_batch, _batch),
+        ("predict", _parse_predict, _predictions),
+    )
+    return tuple(
+        Operation(
+            *("embeddings", "POST", f"{model}:{verb}", parse, rendered(body)),
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
         )
-
-    return (
-        of("embedContent", _parse_one, _one),
-        of("batchEmbedContents", _parse_batch, _batch),
-        of("predict", _parse_predict, _predictions),
+        for verb, parse, body in verbs
     )
 
 

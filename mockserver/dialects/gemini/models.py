@@ -1,51 +1,47 @@
 """Gemini's models: what the list shows, and one of them."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure, Models, Success
+from mockserver.core.plan import Failure, Models
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import clip
+from mockserver.dialects._parse import clip, parse_models
+from mockserver.dialects.gemini.parse import NAME, is_vertex
+from mockserver.dialects.gemini.replies import pretty_reply
 
-NAME = "gemini"
 Entry = TypeVar("Entry")
-Render = Callable[[HttpRequest, int, Mapping[str, Json]], Reply]
 USUAL_PARAMS = {"version": "v1beta", "parent": "models"}
 USUAL_PAGE, LARGEST_PAGE = 50, 1000
 
 
-def model_operations(render: Render) -> tuple[Operation, ...]:
-    def shown(call: Call, outcome: Success) -> Reply:
-        assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
-        vertex = "/publishers/" in call.http.path
-        describe = _publisher_model if vertex else _model
-        parent = call.http.path_params.get("parent", "models")
-        if call.operation == "model":
-            name = outcome.names[0]
-            named = {"name": f"{parent}/{name}"} if parent in _OF_USERS else {}
-            return render(call.http, 200, {**describe(name), **named})
-        if parent in _OF_USERS:
-            return render(call.http, 200, {})
-        names, token = page_of(call.http, outcome.names)
-        body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
-        return render(call.http, 200, {**body, **token})
-
-    return tuple(
-        Operation(name, "GET", f"/{{version:version}}/{{parent:models}}{path}", _parse, shown, params=USUAL_PARAMS)
-        for name, path in (("models", ""), ("model", "/{model:id}"))
+def model_operations() -> tuple[Operation, ...]:
+    every, parse = "/{version:version}/{parent:models}", partial(parse_models, NAME)
+    return (
+        Operation("models", "GET", every, parse, _render, params=USUAL_PARAMS),
+        Operation("model", "GET", every + "/{model:id}", parse, _render, params=USUAL_PARAMS),
     )
 
 
+def _render(call: Call, outcome: Models) -> Reply:
+    vertex = is_vertex(call.http)
+    describe = _publisher_model if vertex else _model
+    parent = call.http.path_params.get("parent", "models")
+    if call.operation == "model":
+        name = outcome.names[0]
+        named = {"name": f"{parent}/{name}"} if parent in _OF_USERS else {}
+        return pretty_reply(call.http, {**describe(name), **named})
+    if parent in _OF_USERS:
+        return pretty_reply(call.http, {})
+    names, token = page_of(call.http, outcome.names)
+    body: dict[str, Json] = {"publisherModels" if vertex else "models": list(map(describe, names))}
+    return pretty_reply(call.http, {**body, **token})
+
+
 _OF_USERS = ("tunedModels", "dynamic")  # collections of models that users make: here they have made none
-
-
-def _parse(http: HttpRequest, strict: bool) -> Call:
-    model = http.path_params.get("model", "")
-    return Call(NAME, "model" if model else "models", model, http, {"model": model})
 
 
 def page_of(http: HttpRequest, names: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], dict[str, Json]]:

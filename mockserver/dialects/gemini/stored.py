@@ -8,7 +8,6 @@ from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -16,50 +15,41 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, IdShape, Options, Page
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
-from mockserver.core.plan import Failure, Listing, Stored, Success
+from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.dialects import Operation
-from mockserver.dialects._reply import stored_in
 from mockserver.dialects.gemini.checks import check_values
 from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
 from mockserver.dialects.gemini.models import MODELS, page_of
 from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read
 from mockserver.dialects.gemini.proto import read_message
+from mockserver.dialects.gemini.replies import pretty_reply, rendered
 
 Body = Mapping[str, Json]
-Render = Callable[[HttpRequest, int, Body], Reply]
 CACHE_IDS, FILE_IDS = IdShape("cachedContents/", 40, "hex"), IdShape("files/", 12, "hex")
 USUAL_TTL, FILE_TTL = 3600.0, 172_800.0  # seconds
 _ALL = Page(limit=1 << 30, backwards=True)  # the rendering cuts it
 _CACHES, _FILES = "/{version:version}/cachedContents", "/{version:version}/files"
 _UPLOAD = "/upload/{version:version}/files"
-_USUAL = {"version": "v1beta"}
 
 
-def stored_operations(render: Render) -> tuple[Operation, ...]:
-    def of(  # size: as an Operation
-        name: str, method: str, path: str, parse: Any, shown: Callable[[Call, Success], Body]
-    ) -> Operation:
-        return Operation(
-            name, method, path, parse, lambda call, outcome: render(call.http, 200, shown(call, outcome)), params=_USUAL
-        )
-
-    def uploaded(call: Call, outcome: Success) -> Reply:
-        return _uploaded(call, outcome, render)
-
+def stored_operations() -> tuple[Operation, ...]:
     one_cache, one_file = f"{_CACHES}/{{id}}", f"{_FILES}/{{id}}"
-    return (
-        of("create_cached_content", "POST", _CACHES, _parse_cache, _cache),
-        of("update_cached_content", "PATCH", one_cache, _parse_update, _cache),
-        of("cached_contents", "GET", _CACHES, _look_up("cached_contents"), _list_of("cachedContents", _cache_body)),
-        of("cached_content", "GET", one_cache, _look_up("cached_content", CACHE_IDS), _cache),
-        of("delete_cached_content", "DELETE", one_cache, _look_up("delete_cached_content", CACHE_IDS), _nothing),
-        Operation("create_file", "POST", _UPLOAD, _parse_upload, uploaded, params=_USUAL),
-        Operation("create_file", "POST", _FILES, _parse_upload, uploaded, params=_USUAL),
-        of("files", "GET", _FILES, _look_up("files"), _list_of("files", _file_body)),
-        of("file", "GET", one_file, _look_up("file", FILE_IDS), _file),
-        of("delete_file", "DELETE", one_file, _look_up("delete_file", FILE_IDS), _nothing),
+    cache, file, nothing = rendered(_cache), rendered(_file), rendered(lambda call, stored: {})
+    caches, files = rendered(_list_of("cachedContents", _cache)), rendered(_list_of("files", _file))
+    operations = (
+        Operation("create_cached_content", "POST", _CACHES, _parse_cache, cache),
+        Operation("update_cached_content", "PATCH", one_cache, _parse_update, cache),
+        Operation("cached_contents", "GET", _CACHES, _look_up("cached_contents"), caches),
+        Operation("cached_content", "GET", one_cache, _look_up("cached_content", CACHE_IDS), cache),
+        Operation("delete_cached_content", "DELETE", one_cache, _look_up("delete_cached_content", CACHE_IDS), nothing),
+        Operation("create_file", "POST", _UPLOAD, _parse_upload, _uploaded),
+        Operation("create_file", "POST", _FILES, _parse_upload, _uploaded),
+        Operation("files", "GET", _FILES, _look_up("files"), files),
+        Operation("file", "GET", one_file, _look_up("file", FILE_IDS), file),
+        Operation("delete_file", "DELETE", one_file, _look_up("delete_file", FILE_IDS), nothing),
     )
+    return tuple(replace(operation, params={"version": "v1beta"}) for operation in operations)
 
 
 def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, bool], Call]:
@@ -122,12 +112,12 @@ def _file_call(http: HttpRequest, raw: Body, *, whole: bool) -> Call:
     )
 
 
-def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
-    http, stored = call.http, stored_in(outcome)
+def _uploaded(call: Call, stored: Stored) -> Reply:
+    http = call.http
     if "upload" in call.raw:
         raise Failure("bad_parameter", "Invalid upload id.")
     if call.options.store:
-        reply = render(http, 200, {"file": _file_body(call, stored)})
+        reply = pretty_reply(http, {"file": _file(call, stored)})
         return replace(reply, headers=(*reply.headers, ("x-goog-upload-status", "final")))
     headers = [("x-goog-upload-status", "active"), ("content-length", "0")]
     if "upload_id" not in http.query:
@@ -138,24 +128,15 @@ def _uploaded(call: Call, outcome: Success, render: Render) -> Reply:
     return Reply(200, tuple(headers))
 
 
-def _nothing(call: Call, outcome: Success) -> Body:
-    return {}
-
-
-def _list_of(key: str, shown: Callable[[Call, Stored], Body]) -> Callable[[Call, Success], Body]:
-    def body(call: Call, outcome: Success) -> Body:
-        assert isinstance(outcome, Listing)  # noqa: S101
+def _list_of(key: str, shown: Callable[[Call, Stored], Body]) -> Callable[[Call, Listing], Body]:
+    def body(call: Call, outcome: Listing) -> Body:
         entries, token = page_of(call.http, outcome.entries)
         return {key: [shown(call, entry) for entry in entries], **token} if entries else {}
 
     return body
 
 
-def _cache(call: Call, outcome: Success) -> Body:
-    return _cache_body(call, stored_in(outcome))
-
-
-def _cache_body(call: Call, stored: Stored) -> Body:
+def _cache(call: Call, stored: Stored) -> Body:
     raw, created = stored.call.raw, stored.answer.created
     seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
     return {
@@ -169,11 +150,7 @@ def _cache_body(call: Call, stored: Stored) -> Body:
     }
 
 
-def _file(call: Call, outcome: Success) -> Body:
-    return _file_body(call, stored_in(outcome))
-
-
-def _file_body(call: Call, stored: Stored) -> Body:
+def _file(call: Call, stored: Stored) -> Body:
     raw, created, name = stored.call.raw, stored.answer.created, stored.answer.id
     front = call.http.path.replace("/upload/", "/").partition("/files")[0]
     body = {

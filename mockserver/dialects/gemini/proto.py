@@ -10,7 +10,7 @@ from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from pydantic_core import to_json
@@ -22,20 +22,11 @@ Type = Any  # Scalar, Enum, Repeated, Message, or a function that returns one, w
 TYPE_URL = "type.googleapis.com/google.ai.generativelanguage.v1beta."
 
 
-class Violation(Struct):
-    """What is wrong at a place; `path` grows outwards while the value around it is read."""
+class Violation(NamedTuple):
+    """What is wrong at a place."""
 
-    words: str  # with {at} for where the value is
-    path: list[str | int] = []
-
-    @property
-    def where(self) -> str:
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in reversed(self.path))
-        return "".join(steps).lstrip(".")
-
-    @property
-    def text(self) -> str:
-        return self.words.replace("{at}", f" at '{self.where}'" if self.path else "", 1)
+    where: str
+    text: str
 
 
 class Scalar(Struct, frozen=True):
@@ -70,16 +61,20 @@ class Message(Struct, frozen=True, dict=True):
     oneof: Collection[str] = ()
 
     @cached_property
-    def known(self) -> tuple[Mapping[str, tuple[str, Type]], Mapping[str, tuple[str, Type]]]:
+    def known(self) -> "tuple[Mapping[str, _Field], Mapping[str, _Field]]":
         """Fields by both their names: those of the Developer API, and those of Vertex AI."""
         return _by_names(self.fields), _by_names({**self.fields, **self.vertex})
 
 
-def _by_names(fields: Mapping[str, Type]) -> Mapping[str, tuple[str, Type]]:
-    known = {name: (camel, kind) for camel, kind in fields.items() for name in (camel, snake_case(camel))}
-    return {  # without the underscore of _responseJsonSchema
-        name: (camel.lstrip("_"), kind() if callable(kind) else kind) for name, (camel, kind) in known.items()
-    }
+_Field = tuple[str, str, Type]  # its name in camelCase and in snake_case, and its type
+
+
+def _by_names(fields: Mapping[str, Type]) -> Mapping[str, _Field]:
+    known = dict[str, _Field]()
+    for camel, kind in fields.items():  # without the underscore of _responseJsonSchema
+        field = camel.lstrip("_"), snake_case(camel.lstrip("_")), kind() if callable(kind) else kind
+        known |= dict.fromkeys((camel, snake_case(camel)), field)
+    return known
 
 
 def snake_case(name: str) -> str:
@@ -97,90 +92,70 @@ def read_message(
     return reader.message(message, body), reader.found
 
 
+_Path = tuple[str | int, ...]
+
+
 class _Reader:
     def __init__(self, vertex: bool) -> None:
         self._vertex, self.found = vertex, list[Violation]()
 
-    def message(self, message: Message, body: Mapping[str, Json]) -> dict[str, Json]:
-        known, found = message.known[self._vertex], self.found
+    def message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
+        known = message.known[self._vertex]
         made: dict[str, Json] = {}
         for key, value in body.items():
-            if (named := known.get(key)) is None:
-                found.append(Violation(f'Invalid JSON payload received. Unknown name "{clip(key)}"{{at}}: {_UNKNOWN}'))
+            if (field := known.get(key)) is None:
+                self._unknown(key, "Cannot find field.", path)
             elif value is not None:
-                name, kind = named
-                before = len(found)
+                name, step, kind = field
                 if isinstance(value, list | dict) and (misplaced := _misplaced(kind, value)):
-                    words = f'Invalid JSON payload received. Unknown name "{clip(key)}"{{at}}: {misplaced}'
-                    found.append(Violation(words))
-                    continue
-                made[name] = self.value(kind, value)
-                if len(found) > before:
-                    self._place(before, snake_case(name))
-        if message.oneof:
-            self._check_oneof(message.oneof, made)
+                    self._unknown(key, misplaced, path)
+                else:
+                    made[name] = self.value(kind, value, (*path, step))
+        several = [name for name in made if name in message.oneof]
+        if len(several) > 1:
+            group = "expiration" if "ttl" in message.oneof else "data"
+            self._invalid("oneof", f"oneof field '{group}' is already set. Cannot set '{several[1]}'", path)
         return made
 
-    def value(self, kind: Type, value: Json) -> Json:
+    def value(self, kind: Type, value: Json, path: _Path) -> Json:
         match kind:
             case Scalar():
                 try:
                     return kind.read(value)
                 except (ValueError, OverflowError) as error:
                     why = str(error) if error.args and kind.name == "TYPE_BYTES" else ""
-                    return self._refused(kind.name, why or _shown(value))
+                    return self._invalid(kind.name, why or _shown(value), path)
             case Message() if isinstance(value, dict):
-                return self.message(kind, value)
+                return self.message(kind, value, path)
             case Repeated():
-                return self._repeated(kind.of() if callable(kind.of) else kind.of, value)
+                inner = kind.of() if callable(kind.of) else kind.of
+                values = value if isinstance(value, list) else [value]  # one message in place of a list
+                return [self.value(inner, each, (*path, at)) for at, each in enumerate(values)]
             case MapOf() if isinstance(value, dict):
-                return self._map(kind.of() if callable(kind.of) else kind.of, value)
+                inner = kind.of() if callable(kind.of) else kind.of
+                entries = enumerate(value.items())
+                return {key: self.value(inner, each, (*path, at, "value")) for at, (key, each) in entries}
             case Enum():
-                return self._enum(kind, value)
-        return self._refused(TYPE_URL + getattr(kind, "name", "Map"), _shown(value))
+                if isinstance(value, str) and (name := value.upper() if kind.any_case else value) in kind.values:
+                    return name
+                if type(value) is int and 0 <= value < len(kind.values):
+                    return kind.values[value]
+        return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _shown(value), path)
 
-    def _refused(self, kind: str, why: str) -> None:
-        self.found.append(Violation(f"Invalid value{{at}} ({kind}), {why}"))
+    def _invalid(self, kind: str, why: str, path: _Path) -> None:
+        where = _shown_path(path)
+        at = where and f" at '{where}'"
+        self.found.append(Violation(where, f"Invalid value{at} ({kind}), {why}"))
 
-    def _enum(self, kind: Enum, value: Json) -> Json:
-        if isinstance(value, str):
-            name = value.upper() if kind.any_case else value
-            if name in kind.values:
-                return name
-        elif type(value) is int and 0 <= value < len(kind.values):
-            return kind.values[value]
-        return self._refused(TYPE_URL + kind.name, _shown(value))
+    def _unknown(self, key: str, why: str, path: _Path) -> None:
+        where = _shown_path(path)
+        at = where and f" at '{where}'"
+        text = f'Invalid JSON payload received. Unknown name "{clip(key)}"{at}: {why}'
+        self.found.append(Violation(where, text))
 
-    def _repeated(self, kind: Type, value: Json) -> list[Json]:
-        if not isinstance(value, list):
-            value = [value]  # one message in place of a list
-        made = list[Json]()
-        for at, each in enumerate(value):
-            before = len(self.found)
-            made.append(self.value(kind, each))
-            if len(self.found) > before:
-                self._place(before, at)
-        return made
 
-    def _map(self, kind: Type, value: Mapping[str, Json]) -> dict[str, Json]:
-        made = dict[str, Json]()
-        for at, (key, each) in enumerate(value.items()):
-            before = len(self.found)
-            made[key] = self.value(kind, each)
-            for step in ("value", at):
-                self._place(before, step)
-        return made
-
-    def _place(self, before: int, step: str | int) -> None:
-        for violation in self.found[before:]:
-            violation.path.append(step)
-
-    def _check_oneof(self, names: Collection[str], made: Mapping[str, Json]) -> None:
-        several = [name for name in made if name in names]
-        if len(several) > 1:
-            field = "expiration" if "ttl" in names else "data"
-            why = f"oneof field '{field}' is already set. Cannot set '{several[1]}'"
-            self.found.append(Violation(f"Invalid value{{at}} (oneof), {why}"))
+def _shown_path(path: _Path) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 def _misplaced(kind: Type, value: Json) -> str | None:
@@ -278,7 +253,6 @@ _TIMESTAMP = re.compile(
     r"(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})"
 )
 _URL_SAFE = str.maketrans("-_", "+/")
-_UNKNOWN = "Cannot find field."
 
 STRING, BOOL = Scalar("TYPE_STRING", _string), Scalar("TYPE_BOOL", _bool)
 INT32, INT64 = Scalar("TYPE_INT32", _integer(32)), Scalar("TYPE_INT64", _integer(64))

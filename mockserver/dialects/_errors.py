@@ -273,16 +273,8 @@ def reason_phrase(status: int) -> str:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    if complaint.message is not None:
-        code = "invalid_value" if complaint.kind == "value" else None
-        return _failure(complaint, complaint.message, code)
-    match complaint.kind:
-        case "missing":
-            message = f"Missing required parameter: '{complaint.where}'."
-            return _failure(complaint, message, "missing_required_parameter")
-        case "unknown":
-            return _failure(complaint, f"Unknown parameter: '{complaint.where}'.", "unknown_parameter")
-    return _WORDINGS[complaint.kind](complaint)
+    message, code = _worded(complaint)
+    return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
 
 
 def refuse_without_code(complaint: Complaint) -> Failure:
@@ -291,92 +283,61 @@ def refuse_without_code(complaint: Complaint) -> Failure:
     return Failure("bad_parameter", message=failure.message, param=failure.param)
 
 
-def _failure(complaint: Complaint, message: str, code: str | None) -> Failure:
-    return Failure("bad_parameter", message=message, code=code, param=complaint.where or None)
+def _worded(complaint: Complaint) -> tuple[str, str | None]:
+    """OpenAI's message, and its code."""
+    where, bound, kind = complaint.where, complaint.bound, complaint.kind
+    if complaint.message is not None:
+        return complaint.message, "invalid_value" if kind == "value" else None
+    got = json_type(complaint.got)  # with an article
+    thing = got.partition(" ")[2]
+    match kind:
+        case "missing":
+            return f"Missing required parameter: '{where}'.", "missing_required_parameter"
+        case "unknown":
+            return f"Unknown parameter: '{where}'.", "unknown_parameter"
+        case "type":
+            return f"Invalid type for '{where}': expected {_wanted(complaint)}, but got {got} instead.", "invalid_type"
+        case "value":
+            allowed = join_words([f"'{value}'" for value in complaint.expected], "and")
+            stated = clip(str(complaint.got))
+            return f"Invalid value: '{stated}'. Supported values are: {allowed}.", "invalid_value"
+        case "pattern":
+            words = f"string does not match pattern. Expected a string that matches the pattern '{bound}'."
+            code = "invalid_value"
+        case "short":
+            words = f"empty {thing}. Expected {got} with minimum length {bound}, but got an empty {thing} instead."
+            code = f"empty_{thing}"
+        case "long" if thing == "object":
+            words = (
+                f"too many properties. Expected an object with at most {bound} properties, "
+                f"but got an object with {len(complaint.got)} properties instead."
+            )
+            code = "object_above_max_properties"
+        case "long":
+            words = (
+                f"{thing} too long. Expected {got} with maximum length {bound}, "
+                f"but got {got} with length {len(complaint.got)} instead."
+            )
+            code = f"{thing}_above_max_length"
+        case _:  # below, above
+            side, sign = ("minimum", ">=") if kind == "below" else ("maximum", "<=")
+            number, shown = ("decimal", f"{bound:g}") if isinstance(bound, float) else ("integer", str(bound))
+            stated = clip(str(complaint.got), 40)
+            words = f"{number} {kind} {side} value. Expected a value {sign} {shown}, but got {stated} instead."
+            code = f"{number}_{kind}_{side[:3]}_value"
+    return f"Invalid '{where}': {words}", code
 
 
-def _type(complaint: Complaint) -> Failure:
+def _wanted(complaint: Complaint) -> str:
     wanted, *others = complaint.expected
     if others:
-        wanted = "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
-    elif wanted == "an array":
-        wanted = "an array of strings" if complaint.path[-1] in _OF_STRINGS else "an array of objects"
-    got = json_type(complaint.got)
-    message = f"Invalid type for '{complaint.where}': expected {wanted}, but got {got} instead."
-    return _failure(complaint, message, "invalid_type")
-
-
-def _value(complaint: Complaint) -> Failure:
-    allowed = join_words([f"'{value}'" for value in complaint.expected], "and")
-    message = f"Invalid value: '{clip(str(complaint.got))}'. Supported values are: {allowed}."
-    return _failure(complaint, message, "invalid_value")
-
-
-def _beyond(complaint: Complaint) -> Failure:
-    side, sign = ("minimum", ">=") if complaint.kind == "below" else ("maximum", "<=")
-    number = "decimal" if isinstance(complaint.bound, float) else "integer"
-    got = clip(str(complaint.got), 40)
-    message = (
-        f"Invalid '{complaint.where}': {number} {complaint.kind} {side} value. "
-        f"Expected a value {sign} {_plain(complaint.bound)}, but got {got} instead."
-    )
-    return _failure(complaint, message, f"{number}_{complaint.kind}_{side[:3]}_value")
-
-
-def _short(complaint: Complaint) -> Failure:
-    thing = _thing(complaint)
-    message = (
-        f"Invalid '{complaint.where}': empty {thing}. Expected {_article(thing)} {thing} "
-        f"with minimum length {complaint.bound}, but got an empty {thing} instead."
-    )
-    return _failure(complaint, message, f"empty_{thing}")
-
-
-def _long(complaint: Complaint) -> Failure:
-    thing, length = _thing(complaint), len(complaint.got)
-    if thing == "object":
-        message = (
-            f"Invalid '{complaint.where}': too many properties. Expected an object with at most {complaint.bound} "
-            f"properties, but got an object with {length} properties instead."
-        )
-        return _failure(complaint, message, "object_above_max_properties")
-    message = (
-        f"Invalid '{complaint.where}': {thing} too long. Expected {_article(thing)} {thing} with maximum length "
-        f"{complaint.bound}, but got {_article(thing)} {thing} with length {length} instead."
-    )
-    return _failure(complaint, message, f"{thing}_above_max_length")
-
-
-def _pattern(complaint: Complaint) -> Failure:
-    message = (
-        f"Invalid '{complaint.where}': string does not match pattern. "
-        f"Expected a string that matches the pattern '{complaint.bound}'."
-    )
-    return _failure(complaint, message, "invalid_value")
-
-
-def _thing(complaint: Complaint) -> str:
-    return json_type(complaint.got).split(" ")[1]
-
-
-def _article(thing: str) -> str:
-    return "a" if thing == "string" else "an"
-
-
-def _plain(bound: float | int | str | None) -> str:
-    return f"{bound:g}" if isinstance(bound, float) else str(bound)
+        return "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
+    if wanted == "an array":
+        return "an array of strings" if complaint.path[-1] in _OF_STRINGS else "an array of objects"
+    return wanted
 
 
 _OF_STRINGS = ("stop", "modalities", "include", "input")
-_WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
-    "type": _type,
-    "value": _value,
-    "below": _beyond,
-    "above": _beyond,
-    "short": _short,
-    "long": _long,
-    "pattern": _pattern,
-}
 
 
 def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> Failure:

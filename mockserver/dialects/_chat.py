@@ -7,14 +7,15 @@ the part forms of look-alikes.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
+from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, TypeAdapter
 from pydantic_core import PydanticKnownError, to_json
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
-from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Failure
-from mockserver.dialects import Texts
+from mockserver.core.plan import Answer, Failure
+from mockserver.dialects import Operation, Texts
 from mockserver.dialects._fields import (
     Object,
     body_shape,
@@ -33,6 +34,8 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
+from mockserver.dialects._reply import chat_reply, with_headers
+from mockserver.wire.chat import ChatLayout
 
 TextPart = shape(type=literal("text"), text=str)
 RefusalPart = shape(type=literal("refusal"), refusal=str)
@@ -175,6 +178,7 @@ CHAT_FIELDS = frozenset(ChatBody.__annotations__)
 
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
+RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
@@ -261,8 +265,20 @@ _SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
 _WITH_TOOLS = _SPEAKERS | {"tool"}
 
 
-def chat_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
+def chat_texts(headers: RequestHeaders) -> Texts:
     return Texts("messages", _outline, _with_messages, headers, frozenset(("content",)), frozenset(_IDS))
+
+
+def chat_operation(
+    parse: Callable[[HttpRequest, bool], Call], layout: ChatLayout, headers: RequestHeaders, model: str = ""
+) -> Operation:
+    """The operation of a look-alike; `model` answers where the request names none."""
+
+    def render(call: Call, answer: Answer) -> Reply:
+        answer = answer if answer.model or not model else replace(answer, model=model)
+        return with_headers(chat_reply(call, answer, layout), headers(call.http, call))
+
+    return Operation("chat", "POST", "/chat/completions", parse, render, texts=chat_texts(headers))
 
 
 def max_tokens(chat: Body) -> int | None:

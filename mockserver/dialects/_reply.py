@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -96,18 +97,6 @@ def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | No
     return json_reply(200, completion(answer, layout, extra), answer.headers, tokens=answer.weight)
 
 
-def chat_renderer(
-    layout: ChatLayout, headers: Callable[[HttpRequest, Call | None], Headers], model: str = ""
-) -> Callable[[Call, Answer], Reply]:
-    """Return the `render` of a chat; `model` answers where the request names none."""
-
-    def render(call: Call, outcome: Answer) -> Reply:
-        answer = outcome if outcome.model or not model else replace(outcome, model=model)
-        return with_headers(chat_reply(call, answer, layout), headers(call.http, call))
-
-    return render
-
-
 def with_headers(reply: Reply, headers: Headers) -> Reply:
     return replace(reply, headers=merge_headers(headers, reply.headers))
 
@@ -118,6 +107,11 @@ def merge_headers(own: Headers, over: Headers) -> Headers:
         return own
     names = {name.lower() for name, _ in over}
     return (*((name, value) for name, value in own if name.lower() not in names), *over)
+
+
+def moment(seconds: float) -> str:
+    """A Unix time as `2026-01-31T12:00:00Z`, at most the end of the year 9999."""
+    return datetime.fromtimestamp(min(seconds, 253_402_300_799), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def request_hex(http: HttpRequest, call: Call | None) -> str:

@@ -24,7 +24,7 @@ from mockserver.dialects._chat import (
     ResponseFormat,
     ToolMode,
     chat_call,
-    chat_texts,
+    chat_operation,
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
@@ -66,7 +66,7 @@ from mockserver.dialects._fields import (
     with_checks,
 )
 from mockserver.dialects._parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
-from mockserver.dialects._reply import chat_renderer, json_reply, merge_headers, request_hex, request_uuid
+from mockserver.dialects._reply import json_reply, merge_headers, request_hex, request_uuid
 from mockserver.wire.chat import ChatLayout
 
 # A text, under `text` or `content`; an image, as a URL or base64 under `content` or in OpenAI's form.
@@ -331,16 +331,15 @@ UNSUPPORTED = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
 
-_TEXTS = chat_texts(_headers)
-_RENDER_CHAT = chat_renderer(CHAT_LAYOUT, _headers, MODELS[0])
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
+_CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _headers, MODELS[0]), query=QUERY)
 
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
-        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _RENDER_CHAT, QUERY, texts=_TEXTS),
+        _CHAT,
+        replace(_CHAT, path="/models/chat/completions"),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("embeddings", "POST", "/models/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),

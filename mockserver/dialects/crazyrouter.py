@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
-from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat import chat_texts, parse_chat
+from mockserver.dialects import Dialect
+from mockserver.dialects._chat import chat_operation, parse_chat
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -20,7 +20,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._parse import Complaint, bearer, read_object
-from mockserver.dialects._reply import chat_renderer, json_reply, merge_headers, model_operations, request_id_header
+from mockserver.dialects._reply import json_reply, merge_headers, model_operations, request_id_header
 from mockserver.wire.chat import ChatLayout
 
 NAME = "crazyrouter"
@@ -74,11 +74,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation(
-            *("chat", "POST", "/chat/completions", _parse_chat),
-            chat_renderer(CHAT_LAYOUT, request_id_header),
-            texts=chat_texts(request_id_header),
-        ),
+        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

@@ -6,8 +6,8 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat import chat_texts, parse_chat
+from mockserver.dialects import Dialect
+from mockserver.dialects._chat import chat_operation, parse_chat
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
@@ -24,7 +24,6 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import (
-    chat_renderer,
     json_reply,
     merge_headers,
     model_operations,
@@ -127,11 +126,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        Operation(
-            *("chat", "POST", "/chat/completions", _parse_chat),
-            chat_renderer(CHAT_LAYOUT, request_id_header),
-            texts=chat_texts(request_id_header),
-        ),
+        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header),
         *model_operations(NAME, request_id_header),
     ),
     credential=credential,

@@ -23,7 +23,7 @@ from mockserver.dialects._chat import (
     ToolMode,
     ToolName,
     chat_call,
-    chat_texts,
+    chat_operation,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
@@ -59,7 +59,6 @@ from mockserver.dialects._fields import (
 )
 from mockserver.dialects._parse import Complaint, bearer, clip, custom_complaint, read_object, validated
 from mockserver.dialects._reply import (
-    chat_renderer,
     json_reply,
     merge_headers,
     model_object,
@@ -459,11 +458,7 @@ DIALECT = Dialect(
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
-        Operation(
-            *("chat", "POST", "/chat/completions", _parse_chat),
-            chat_renderer(CHAT_LAYOUT, request_id_header, MODELS[0]),
-            texts=chat_texts(request_id_header),
-        ),
+        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header, MODELS[0]),
         *STORED.operations(),
         *model_operations(NAME, request_id_header, _model),
     ),

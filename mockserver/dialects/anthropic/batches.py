@@ -19,14 +19,13 @@ from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Object, closed_shape, list_of
 from mockserver.dialects._parse import read_object
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, refuse, validate
 from mockserver.dialects.anthropic.replies import (
     error_body,
     headers,
     look_up,
     message_options,
-    moment,
     page,
     refusal_of,
 )
@@ -137,7 +136,8 @@ def _render_deletion(call: Call, kept: Stored) -> Reply:
 def _render_results(call: Call, kept: Stored) -> Reply:
     if kept.polls:
         raise refuse("The batch has no results yet: it has not ended.")
-    cancelled, names = kept.answer.phase == "cancelled", _names(kept)
+    cancelled = kept.answer.phase == "cancelled"
+    names = [request["custom_id"] for request in kept.call.raw.get("requests", ())]
     lines = [
         to_json({"custom_id": name, "result": _result(asked, result, cancelled=cancelled)}) + b"\n"
         for name, (asked, result) in zip(names, kept.results, strict=True)
@@ -145,10 +145,6 @@ def _render_results(call: Call, kept: Stored) -> Reply:
     body = b"".join(lines)
     typed = (("content-type", "application/x-jsonl"), ("content-length", str(len(body))))
     return Reply(200, (*headers(call.http, call), *typed), body)
-
-
-def _names(stored: Stored) -> list[str]:
-    return [request["custom_id"] for request in stored.call.raw.get("requests", ())]
 
 
 def _result(call: Call, outcome: Outcome, *, cancelled: bool) -> dict[str, Json]:

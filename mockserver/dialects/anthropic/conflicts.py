@@ -32,7 +32,8 @@ def conflicts(body: Body, version: str) -> Messages:
     yield from _of_thinking(body)
     yield from _of_caching(body, blocks)
     yield from _unpaired(body)
-    if output_format(body) and any((block.get("citations") or {}).get("enabled") for block in _cited(blocks)):
+    cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
+    if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
     yield from _of_prefill(body["messages"])
 
@@ -40,10 +41,6 @@ def conflicts(body: Body, version: str) -> Messages:
 def output_format(body: Body) -> Body | None:
     found: Body | None = (body.get("output_config") or {}).get("format") or body.get("output_format")
     return found
-
-
-def _cited(blocks: Blocks) -> Iterator[Body]:
-    return (block for *_, block in blocks if block["type"] in ("document", "search_result"))
 
 
 def _only_formerly(blocks: Blocks) -> Messages:
@@ -123,11 +120,7 @@ def _cached(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
     held = [(f"tools.{at}", tool) for at, tool in enumerate(body.get("tools") or ())]
     system = body.get("system")
     held += [(f"system.{at}", block) for at, block in enumerate(system if isinstance(system, list) else ())]
-    for at, index, _, block in blocks:
-        if "cache_control" in block:
-            held.append((f"messages.{at}.content.{index}", block))
-        if block["type"] == "tool_result" and isinstance(inner := block.get("content"), list):
-            held += [(f"messages.{at}.content.{index}.tool_result.content.{n}", one) for n, one in enumerate(inner)]
+    held += _places(blocks)
     yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
 
 

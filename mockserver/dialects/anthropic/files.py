@@ -11,9 +11,9 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Listing, Stored
 from mockserver.dialects import Operation
-from mockserver.dialects._reply import json_reply
+from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, refuse
-from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, moment, page
+from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, page
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
 _BETA = b"files-api-2025-04-14"  # has another shape of lists

@@ -1,7 +1,6 @@
 """Replies of the Messages API: messages, token counts, models in pages, errors, and the headers of each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from math import ceil
 
 from pydantic_core import to_json
@@ -22,7 +21,7 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._parse import bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
-from mockserver.dialects._reply import json_reply, merge_headers, request_hex, with_headers
+from mockserver.dialects._reply import json_reply, merge_headers, moment, request_hex, with_headers
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
@@ -120,10 +119,6 @@ def integer_in(name: str, text: str, least: int, most: int) -> int:
         side = f"greater than or equal to {least}" if number < least else f"less than or equal to {most}"
         raise refuse(f"{name}: Input should be {side}")
     return number
-
-
-def moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def render_models(call: Call, outcome: Models) -> Reply:

@@ -6,7 +6,6 @@ What a resumable upload has begun with is in its address, so that no state is ne
 import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -17,6 +16,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.dialects import Operation
+from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.checks import check_values
 from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
@@ -142,9 +142,9 @@ def _cache(call: Call, stored: Stored) -> Body:
     return {
         "name": stored.answer.id,
         "model": f"models/{stored.call.model or next(iter(MODELS))}",
-        "createTime": _moment(created),
-        "updateTime": _moment(created),
-        "expireTime": raw.get("expireTime") or _moment(created + seconds),
+        "createTime": moment(created),
+        "updateTime": moment(created),
+        "expireTime": raw.get("expireTime") or moment(created + seconds),
         "displayName": raw.get("displayName", ""),
         "usageMetadata": {"totalTokenCount": stored.answer.usage.prompt},
     }
@@ -158,19 +158,12 @@ def _file(call: Call, stored: Stored) -> Body:
         "displayName": raw.get("displayName"),
         "mimeType": raw.get("mimeType"),
         "sizeBytes": str(raw.get("sizeBytes", 0)),
-        "createTime": _moment(created),
-        "updateTime": _moment(created),
-        "expirationTime": _moment(created + FILE_TTL),
+        "createTime": moment(created),
+        "updateTime": moment(created),
+        "expirationTime": moment(created + FILE_TTL),
         "sha256Hash": raw.get("sha256Hash"),
         "uri": f"{call.http.server_url}{front}/{name}",
         "state": "ACTIVE",
         "source": "UPLOADED",
     }
     return {key: value for key, value in body.items() if value is not None}
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(min(seconds, _LAST_MOMENT), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-_LAST_MOMENT = 253_402_300_799.0  # of the year 9999

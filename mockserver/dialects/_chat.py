@@ -4,7 +4,7 @@ The model has types and bounds as OpenAI publishes them; `chat_conflicts` says w
 the part forms of look-alikes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from pydantic_core import PydanticKnownError, to_json
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure
+from mockserver.core.plan import Answer
 from mockserver.dialects import Operation, Texts
 from mockserver.dialects._fields import (
     Object,
@@ -33,7 +33,7 @@ from mockserver.dialects._fields import (
     with_checks,
 )
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import Body, Complaint, Refuse, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import chat_reply, with_headers
 from mockserver.wire.chat import ChatLayout
 
@@ -176,8 +176,6 @@ ChatBody = body_shape(
 CHAT = TypeAdapter(ChatBody)
 CHAT_FIELDS = frozenset(ChatBody.__annotations__)
 
-Body = Mapping[str, Json]
-Refuse = Callable[[Complaint], Failure]
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 

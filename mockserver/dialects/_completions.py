@@ -1,6 +1,6 @@
 """Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_opt
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import STRING, body_shape, fields_of, integer, labelled, list_of, optional, union
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Complaint, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import Body, Complaint, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
@@ -48,7 +48,6 @@ CompletionBody = body_shape(
 COMPLETION = TypeAdapter(CompletionBody)
 COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)
 
-Body = Mapping[str, Json]
 MAX_COMPLETION_CHOICES = 2048  # for all prompts together
 MAX_ECHOED_TOKENS = 131_072  # tokens of prompts, in all choices together
 WHOLE_PROMPT = 1 << 62  # more tokens than any prompt has: all of it is repeated

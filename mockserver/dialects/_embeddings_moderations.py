@@ -27,7 +27,7 @@ from mockserver.dialects._fields import (
     text_or,
     union_by,
 )
-from mockserver.dialects._parse import Complaint, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import Body, Complaint, Refuse, custom_complaint, unknown_fields, validated
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -71,9 +71,6 @@ EMBEDDING, AZURE_EMBEDDING = TypeAdapter(EmbeddingBody), TypeAdapter(AzureEmbedd
 EMBEDDING_FIELDS = frozenset(EmbeddingBody.__annotations__)
 AZURE_EMBEDDING_FIELDS = frozenset(AzureEmbeddingBody.__annotations__)
 
-
-Body = Mapping[str, Json]
-Refuse = Callable[[Complaint], Failure]
 
 MAX_TOKENS = 300_000  # of all inputs together
 MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
@@ -156,7 +153,7 @@ MODERATION = TypeAdapter(ModerationBody)
 MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
 
 
-def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Callable[[Complaint], Failure]) -> Call:
+def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
     """The Call of a body: several texts are judged one by one, the parts of one input together."""
     parsed = validated(MODERATION, body, refuse)
     messages = _messages(parsed["input"])

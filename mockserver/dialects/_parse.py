@@ -33,7 +33,8 @@ def parse_json(body: bytes) -> Json:
 
 MAX_DEPTH = 100
 Path = tuple[str | int, ...]
-Body = TypeVar("Body")
+Body = Mapping[str, Json]
+Model = TypeVar("Model")
 
 
 class Complaint(Struct, frozen=True):
@@ -54,6 +55,10 @@ class Complaint(Struct, frozen=True):
     def where(self) -> str:
         """The path as providers write it: `messages[0].role`."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
+
+
+Refuse = Callable[[Complaint], Failure]
+Parse = Callable[[HttpRequest, bool], Call]
 
 
 def custom_complaint(message: str, *path: str | int) -> Complaint:
@@ -92,7 +97,7 @@ def bearer(http: HttpRequest) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def validated(adapter: TypeAdapter[Body], body: Json, refuse: Callable[[Complaint], Failure]) -> Body:
+def validated(adapter: TypeAdapter[Model], body: Json, refuse: Refuse) -> Model:
     """The body as its request model reads it, or the Failure that `refuse` makes of the first complaint."""
     try:
         return adapter.validate_python(body)

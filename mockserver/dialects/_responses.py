@@ -17,17 +17,15 @@ from pydantic_core import to_json
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure
+from mockserver.core.plan import Answer
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
-from mockserver.dialects._parse import Complaint, clip, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import Body, Complaint, Refuse, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, item_id, response
 from mockserver.wire.responses_stream import events
-
-Body = Mapping[str, Json]
 
 
 def input_messages(given: Json) -> tuple[Message, ...]:
@@ -223,7 +221,7 @@ class ResponsesRequest(Struct, frozen=True):
     dialect: str
     body: TypeAdapter[Any]
     conflicts: Callable[[Body], Iterator[Complaint]]
-    refuse: Callable[[Complaint], Failure]
+    refuse: Refuse
     ids: IdShape
 
 

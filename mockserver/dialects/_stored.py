@@ -15,14 +15,10 @@ from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import body_shape
-from mockserver.dialects._parse import Complaint, clip, custom_complaint, read_object, validated
+from mockserver.dialects._parse import Body, Complaint, Parse, Refuse, clip, custom_complaint, read_object, validated
 from mockserver.dialects._reply import json_reply, with_headers
 from mockserver.dialects._responses import error_event, item_type, responses_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
-
-Refuse = Callable[[Complaint], Failure]
-Parse = Callable[[HttpRequest, bool], Call]
-Entry = Mapping[str, Json]
 
 ORDERS = ("asc", "desc")
 MAX_PAGE_SIZE = 100  # entries of a page
@@ -61,17 +57,19 @@ def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
     }
 
 
-def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
+def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
     shown = entries if isinstance(entries, Sequence) else list(entries)
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
     return {"object": "list", "data": shown, "first_id": first, "last_id": last, "has_more": more}
 
 
-Body = Callable[[Call, Answer], Mapping[str, Json]]
+Render = Callable[[Call, Answer], Body]  # what was answered, as it was answered
 UPDATE = TypeAdapter(body_shape(metadata=Metadata | None))
 
 
-def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], refuse: Refuse) -> tuple[Operation, ...]:
+def stored_chats(
+    dialect: str, completion: Render, headers: Callable[[Call], Headers], refuse: Refuse
+) -> tuple[Operation, ...]:
 
     def parse_list(http: HttpRequest, strict: bool) -> Call:
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
@@ -90,7 +88,7 @@ def stored_chats(dialect: str, body: Body, headers: Callable[[Call], Headers], r
         return replace(look_up("chat_messages")(http, strict), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
-        return json_reply(200, _stored_chat_body(call, outcome, body), headers(call))
+        return json_reply(200, _stored_chat_body(call, outcome, completion), headers(call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -111,22 +109,22 @@ def _look_up(dialect: str, operation: str, name: str) -> Parse:
     return parse
 
 
-def _stored_chat_body(call: Call, outcome: Stored | Listing, body: Body) -> dict[str, Json]:
+def _stored_chat_body(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
     if isinstance(outcome, Listing):
-        return list_body(mapped(lambda each: _completion(each, body), outcome.entries, few=0), more=outcome.more)
+        return list_body(mapped(lambda each: _completion(each, completion), outcome.entries, few=0), more=outcome.more)
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
         shown, more = call.page.of(tuple(_messages(outcome)), lambda message: message["id"])
         return list_body(shown, more=more)
-    return _completion(outcome, body)
+    return _completion(outcome, completion)
 
 
-def _completion(stored: Stored, body: Body) -> dict[str, Json]:
+def _completion(stored: Stored, completion: Render) -> dict[str, Json]:
     requested = stored.call.raw
     repeated = {key: requested.get(key, default) for key, default in _REQUEST_DEFAULTS.items()}
     own = {"metadata": requested.get("metadata") or {}, "request_id": f"req_{stored.call.fingerprint}"}
-    return {**body(stored.call, stored.answer), **own, "input_user": requested.get("user"), **repeated}
+    return {**completion(stored.call, stored.answer), **own, "input_user": requested.get("user"), **repeated}
 
 
 def _messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
@@ -154,9 +152,6 @@ _REQUEST_DEFAULTS: Mapping[str, Json] = {
     "frequency_penalty": 0.0,
     "response_format": None,
 }
-
-
-StoredResponse = Mapping[str, Json]
 
 
 class StoredResponses(Struct, frozen=True):
@@ -246,7 +241,7 @@ class StoredResponses(Struct, frozen=True):
         return with_headers(json_reply(200, body, stored.answer.headers), self.headers(call))
 
 
-def input_items(stored: Stored) -> Iterator[StoredResponse]:
+def input_items(stored: Stored) -> Iterator[Body]:
     """The input of the request as items: each has an id, and messages have parts."""
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
@@ -260,7 +255,7 @@ def input_items(stored: Stored) -> Iterator[StoredResponse]:
         yield {**head, **{key: value for key, value in body.items() if value is not None}}
 
 
-def compacted_items(stored: Stored) -> Iterator[StoredResponse]:
+def compacted_items(stored: Stored) -> Iterator[Body]:
     """Yield what is left of a compacted conversation: the user's messages, and one item for all the rest."""
     messages = [message for message in stored.call.messages if message.role == "user"]
     for number, message in enumerate(messages):
@@ -290,7 +285,7 @@ def _included(http: HttpRequest) -> Iterator[str]:
             yield from value.split(",")
 
 
-def _parts(item: StoredResponse) -> Json:
+def _parts(item: Body) -> Json:
     content = item.get("content")
     if not isinstance(content, str):
         return content

@@ -65,7 +65,7 @@ from mockserver.dialects._fields import (
     union,
     with_checks,
 )
-from mockserver.dialects._parse import Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
+from mockserver.dialects._parse import Body, Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
 from mockserver.dialects._reply import json_reply, merge_headers, request_hex, request_uuid
 from mockserver.wire.chat import ChatLayout
 
@@ -113,7 +113,6 @@ AZURE_FIELDS = frozenset(AzureChatBody.__annotations__)
 EFFECTIVE = frozenset(PassedThrough.__annotations__)
 
 
-Body = Mapping[str, Json]
 NAME = "azure"
 EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # what answers where no model is named
 MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")

@@ -1,7 +1,7 @@
 """Azure OpenAI: OpenAI's operations under deployments, with filter results and its gateway's errors."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
-from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._parse import Parse, bearer, read_object
 from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
@@ -35,7 +35,6 @@ from mockserver.wire.text import TextLayout
 
 NAME = "azure_openai"
 REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
-Parse = Callable[[HttpRequest, bool], Call]
 
 
 def credential(http: HttpRequest) -> str | None:

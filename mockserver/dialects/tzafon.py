@@ -57,7 +57,7 @@ from mockserver.dialects._fields import (
     union,
     union_by,
 )
-from mockserver.dialects._parse import Complaint, bearer, clip, custom_complaint, read_object, validated
+from mockserver.dialects._parse import Body, Complaint, bearer, clip, custom_complaint, read_object, validated
 from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
@@ -239,7 +239,6 @@ CHAT = TypeAdapter(
 
 NAME = "tzafon"
 CONTEXT = 32_768  # tokens of prompt and answer together: what an answer may have is the rest
-Body = Mapping[str, Json]
 
 
 def parse_response(http: HttpRequest, body: Body) -> Call:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from mockserver.dialects.anthropic.models import Body
+from mockserver.dialects._parse import Body
 
 Citable = Mapping[int, Mapping[str, Sequence[Body]]]  # by the identity of a block: its `citable` places
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from mockserver.core.json import Json
-from mockserver.dialects._parse import clip
-from mockserver.dialects.anthropic.models import Body
+from mockserver.dialects._parse import Body, clip
 from mockserver.wire.anthropic import is_signature
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"

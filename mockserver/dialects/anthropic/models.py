@@ -25,10 +25,9 @@ from mockserver.dialects._fields import (
     union_by,
     with_checks,
 )
-from mockserver.dialects._parse import clip
+from mockserver.dialects._parse import Body, clip
 
 NAME = "anthropic"
-Body = Mapping[str, Json]
 Type = Any
 
 

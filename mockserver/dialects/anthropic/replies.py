@@ -19,13 +19,11 @@ from mockserver.dialects._errors import (
     error_rows,
     retry_after,
 )
-from mockserver.dialects._parse import bearer
+from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
 from mockserver.dialects._reply import json_reply, merge_headers, moment, request_hex, with_headers
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
-
-Entry = Mapping[str, Json]
 
 
 def credential(http: HttpRequest) -> str | None:
@@ -71,8 +69,8 @@ def message_options(call: Call) -> MessageOptions:
     return MessageOptions(shown, usage, extra, toolset, frozenset(str(tool.get("name")) for tool in raw["tools"]))
 
 
-def _container(stated: Json, call: Call) -> Entry:
-    table: Entry = {"id": stated} if isinstance(stated, str) else stated
+def _container(stated: Json, call: Call) -> Body:
+    table: Body = {"id": stated} if isinstance(stated, str) else stated
     made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
     skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
     return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
@@ -94,7 +92,7 @@ def render_count(call: Call, stored: Stored) -> Reply:
     return json_reply(200, {"input_tokens": counted, **managed}, headers(call.http, call))
 
 
-def page(entries: Sequence[Entry], http: HttpRequest) -> dict[str, Json]:
+def page(entries: Sequence[Body], http: HttpRequest) -> dict[str, Json]:
     """The part of a list that a query asks for: `limit` entries after, or before, one of them."""
     limit = integer_in("limit", http.query.get("limit", "20"), 1, _LARGEST_PAGE)
     names = [entry["id"] for entry in entries]

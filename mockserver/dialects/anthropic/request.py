@@ -21,10 +21,10 @@ from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
-from mockserver.dialects._parse import clip, read_object
+from mockserver.dialects._parse import Body, clip, read_object
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
 from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
-from mockserver.dialects.anthropic.models import MESSAGES, NAME, Body, family, is_toolset, refuse, validate
+from mockserver.dialects.anthropic.models import MESSAGES, NAME, family, is_toolset, refuse, validate
 from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
 FINISHES = frozenset(filter(str.islower, OWN_FINISHES))

@@ -17,16 +17,15 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
 from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
-from mockserver.dialects._parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
+from mockserver.dialects._parse import Body, Complaint, Model, clip, read_object, steps_of, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
 
-Detail = Mapping[str, Json]
 NAME = "fireworks"
 
 
-def invalid_body(*details: Detail) -> Failure:
+def invalid_body(*details: Body) -> Failure:
     return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
 
 
@@ -35,11 +34,11 @@ def refuse(complaint: Complaint) -> Failure:
     return invalid_body({**detail, "ctx": {"error": {}}})
 
 
-def detail_of(message: str, param: str | None) -> Detail:
+def detail_of(message: str, param: str | None) -> Body:
     return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
-def validated(adapter: TypeAdapter[Body], body: Mapping[str, Json]) -> Body:
+def validated(adapter: TypeAdapter[Model], body: Body) -> Model:
     try:
         few = body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
         return adapter.validate_python(few)
@@ -82,7 +81,7 @@ def _json_words(why: str) -> str:
     return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
 
 
-def _detail_of_error(error: ErrorDetails) -> Detail:
+def _detail_of_error(error: ErrorDetails) -> Body:
     kind, message = error["type"], error["msg"]
     if kind == "dict_type" and error["loc"][-1] not in _MAPPINGS:
         kind, message = _NO_OBJECT, _NO_OBJECT_SAID
@@ -145,7 +144,6 @@ _JSON_WORDS: Mapping[str, str] = {
 }
 
 
-RequestBody = Mapping[str, Json]
 MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
@@ -205,12 +203,12 @@ def parse_chat(http: HttpRequest, strict: bool) -> Call:
     )
 
 
-def _effort(parsed: RequestBody) -> str | None:
+def _effort(parsed: Body) -> str | None:
     wanted = _stated_effort(parsed)
     return next(name for most, name in _BUDGETS if wanted <= most) if isinstance(wanted, int) else wanted
 
 
-def _stated_effort(parsed: RequestBody) -> str | int | None:
+def _stated_effort(parsed: Body) -> str | int | None:
     """The effort as a name or in tokens, whichever way it is stated."""
     stated: str | int | None = parsed.get("reasoning_effort")
     if (thinking := parsed.get("thinking")) is not None:
@@ -248,7 +246,7 @@ def perf_metrics(call: Call, answer: Answer) -> dict[str, Json]:
     return metrics
 
 
-def _predicted(body: RequestBody, tokenizer: Tokenizer) -> Sequence[str]:
+def _predicted(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
     guess = body.get("speculation")
     if isinstance(guess, list):
         return tuple(map(str, guess))
@@ -269,7 +267,7 @@ def _matched(guess: Sequence[str], answer: Answer) -> int:
     )
 
 
-def _refuse_conflicts(parsed: RequestBody) -> None:
+def _refuse_conflicts(parsed: Body) -> None:
     for one, other in _PAIRS:
         if parsed.get(one) is not None and parsed.get(other) is not None:
             message = f"{one} and {other} cannot be specified together"
@@ -279,17 +277,17 @@ def _refuse_conflicts(parsed: RequestBody) -> None:
         raise Failure("bad_parameter", f"Invalid reasoning effort: {effort}", param="reasoning_effort")
 
 
-def _repeating(parsed: RequestBody) -> str | None:
+def _repeating(parsed: Body) -> str | None:
     """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
     fields = _REPEATING if _alternatives(parsed) is None else (*_REPEATING, "echo_last")
     return next((field for field in fields if parsed.get(field)), None)
 
 
-def _max_endless_tokens(parsed: RequestBody, choices: int) -> int | None:
+def _max_endless_tokens(parsed: Body, choices: int) -> int | None:
     return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
 
 
-def _alternatives(parsed: RequestBody) -> int | None:
+def _alternatives(parsed: Body) -> int | None:
     """How many alternatives for each token: `top_logprobs` where it is given, else an integer `logprobs`."""
     logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
     if logprobs is None or logprobs is False:
@@ -299,7 +297,7 @@ def _alternatives(parsed: RequestBody) -> int | None:
     return 0 if logprobs is True else int(logprobs)
 
 
-def _format(parsed: RequestBody) -> tuple[str, Json]:
+def _format(parsed: Body) -> tuple[str, Json]:
     answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):
@@ -351,7 +349,7 @@ def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ..
     )
 
 
-def _fingerprint_fields(fields: RequestBody, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
+def _fingerprint_fields(fields: Body, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
     """What would change the answer: not what is shown of it; a schema as text, as the order of its keys counts."""
     kept = {key: value for key, value in fields.items() if key not in _SHOWN}
     if schema is not None:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._parse import clip
+from mockserver.dialects._parse import Body, clip
 from mockserver.dialects.gemini.messages import DATA
 from mockserver.dialects.gemini.proto import snake_case
 
-Body = Mapping[str, Json]
 Line = tuple[str, str]  # a path, and what is wrong there
 MAX_STOPS, MAX_VERTEX_STOPS, MAX_BATCH, MAX_INSTANCES = 5, 16, 100, 250
 MAX_NAME, MAX_VERTEX_NAME = 64, 128  # characters of a function's name

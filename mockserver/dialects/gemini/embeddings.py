@@ -1,6 +1,6 @@
 """Embeddings: `embedContent`, `batchEmbedContents`, and Vertex AI's `predict`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from mockserver.core.call import Call, Message, Options, Prompt
@@ -8,13 +8,13 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure
 from mockserver.dialects import Operation
+from mockserver.dialects._parse import Body
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, part_lines, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
 from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read
 from mockserver.dialects.gemini.replies import rendered
 
-Body = Mapping[str, Json]
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 
 

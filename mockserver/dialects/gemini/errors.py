@@ -8,10 +8,9 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, error_rows
-from mockserver.dialects._parse import bearer, clip
+from mockserver.dialects._parse import Body, bearer, clip
 
 Details = list[dict[str, Json]]
-Facts = Mapping[str, Json]
 TYPES = "type.googleapis.com/google.rpc."
 SERVICE = "generativelanguage.googleapis.com"
 
@@ -65,7 +64,7 @@ def _variant(http: HttpRequest, failure: Failure, call: Call | None) -> str:
     return reason
 
 
-def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Facts:
+def _facts(http: HttpRequest, failure: Failure, call: Call | None) -> Body:
     details = {"kind": "requests", "window": "minute", "most": 20, **failure.details}
     kind, window = ("tokens" if details["kind"] == "tokens" else "requests"), details["window"]
     metric, quota = _METRICS[kind]
@@ -87,13 +86,13 @@ def _status(failure: Failure, status: int) -> str:
     return _STATUSES.get(status) or ("INTERNAL" if status >= 500 else "INVALID_ARGUMENT")
 
 
-def _details(variant: str, failure: Failure, message: str, facts: Facts) -> Details:
+def _details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
     stated, usual = list(_stated(failure, message)), _usual_details(variant, failure, message, facts)
     kinds = {each["@type"] for each in stated}
     return [*(each for each in usual if each["@type"] not in kinds), *stated, *_retry_info(failure)]
 
 
-def _usual_details(variant: str, failure: Failure, message: str, facts: Facts) -> Details:
+def _usual_details(variant: str, failure: Failure, message: str, facts: Body) -> Details:
     match variant:
         case "bad_json":
             return [{"@type": f"{TYPES}BadRequest", "fieldViolations": [{"description": message}]}]
@@ -120,7 +119,7 @@ def _error_info(reason: str, **metadata: Json) -> dict[str, Json]:
     return {"@type": f"{TYPES}ErrorInfo", "reason": reason, "domain": "googleapis.com", "metadata": metadata}
 
 
-def _quota_failure(facts: Facts) -> dict[str, Json]:
+def _quota_failure(facts: Body) -> dict[str, Json]:
     violation = {
         "quotaMetric": facts["metric"],
         "quotaId": facts["quota"],

@@ -12,13 +12,12 @@ from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.dialects import Texts
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import read_object
+from mockserver.dialects._parse import Body, read_object
 from mockserver.dialects.gemini import proto
 from mockserver.dialects.gemini.checks import check_generate, check_values, is_newer
 from mockserver.dialects.gemini.errors import TYPES
 from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE, answer_schema, json_schema, ordered_schema
 
-Body = Mapping[str, Json]
 NAME = "gemini"
 MAX_VIOLATIONS = 100
 RESPONSE_IDS = IdShape("", 23)

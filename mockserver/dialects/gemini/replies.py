@@ -1,15 +1,14 @@
 """Replies of Google's servers: the headers that each has, and JSON that is spread over lines."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import json_reply, merge_headers
 from mockserver.dialects.gemini.parse import is_vertex
 
-Body = Mapping[str, Json]
 HEADERS: Headers = (
     ("vary", "Origin, X-Origin, Referer"),
     ("server", "scaffolding on HTTPServer2"),
@@ -23,7 +22,9 @@ EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposit
 _TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
 
 
-def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
+def pretty_reply(  # size: as json_reply
+    http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0
+) -> Reply:
     """A JSON body over several lines, unless the query says otherwise."""
     indent = None if http.query.get("prettyPrint") == "false" else 2
     own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED

@@ -5,7 +5,7 @@ What a resumable upload has begun with is in its address, so that no state is ne
 
 import json
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.dialects import Operation
+from mockserver.dialects._parse import Body
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.checks import check_values
 from mockserver.dialects.gemini.errors import credential
@@ -25,7 +26,6 @@ from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, rea
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.replies import pretty_reply, rendered
 
-Body = Mapping[str, Json]
 CACHE_IDS, FILE_IDS = IdShape("cachedContents/", 40, "hex"), IdShape("files/", 12, "hex")
 USUAL_TTL, FILE_TTL = 3600.0, 172_800.0  # seconds
 _ALL = Page(limit=1 << 30, backwards=True)  # the rendering cuts it

@@ -21,13 +21,6 @@ class DialectRoutes(Struct, frozen=True):
     decode: Callable[[Headers, bytes], bytes]
 
 
-class LocalTarget(Struct, frozen=True):
-    dialect: str
-    path: str
-    query: str
-    operation: str
-
-
 def dialect_of(url: str, routes: DialectRoutes) -> str | None:
     """The dialect of a URL: by its host or, for a mockserver, by its path. None if no provider is known."""
     parts = urlsplit(url)
@@ -49,14 +42,13 @@ def dialect_at(host: str) -> str | None:
     return next((dialect for pattern, _, dialect in _HOSTS if pattern.fullmatch(host)), None)
 
 
-def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> LocalTarget | None:
-    """What a URL of this dialect means here, or None if the dialect has no such operation."""
-    parts = urlsplit(url)
-    segments = unquote(_without_namespace(parts.path)).split("/")[1:]
+def local_target(method: str, url: str, dialect: str, routes: DialectRoutes) -> tuple[str, str] | None:
+    """The path and the operation of a URL of this dialect here, or None if the dialect has no such operation."""
+    segments = unquote(_without_namespace(urlsplit(url).path)).split("/")[1:]
     tails = ["/".join(segments[at:]) for at in range(len(segments))]
     for path in (f"{mount}/{tail}" for tail in tails for mount in routes.mounts[dialect]):
         if operation := routes.operation(method, path):
-            return LocalTarget(dialect, path, parts.query, operation)
+            return path, operation
     return None
 
 

@@ -16,7 +16,7 @@ from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_targ
 from mockserver.config.errors import CassetteError, Mistake, SourceLocation
 from mockserver.config.yaml_reader import parse
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
-from mockserver.core.http import Headers
+from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, parsed
 
 FORMATS = "vcrpy cassettes (YAML or JSON) and HAR files"
@@ -265,9 +265,10 @@ def episode_of(found: ForeignExchange, routes: DialectRoutes, dialect: str | Non
     if not 200 <= found.status <= 599 or 300 <= found.status < 400:
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
     body = _decoded(found.headers, found.body, routes, "request")
-    sent = Sent(found.method, target.path, target.query, _kept(found.headers), body)
+    path, operation = target
+    sent = Sent(found.method, path, urlsplit(found.url).query, _kept(found.headers), body)
     at = found.at or _date(header_value(found.reply_headers, "date"))
-    return Episode(target.dialect, target.operation, _model(sent), sent, _reply(found, routes), at)
+    return Episode(name, operation, _model(sent), sent, _reply(found, routes), at)
 
 
 def _reply(found: ForeignExchange, routes: DialectRoutes) -> Recorded:
@@ -305,7 +306,7 @@ def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) ->
 
 
 def _kept(headers: Headers) -> Headers:
-    return tuple((name, value) for name, value in headers if name not in _HOP_BY_HOP)
+    return tuple((name, value) for name, value in headers if name not in _LEFT_OUT)
 
 
 def _model(sent: Sent) -> str:
@@ -328,12 +329,7 @@ _NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _END = re.compile(rb"(?:\r\n\r\n|\n\n|\r\r)[\r\n]*")
 _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/")
 # Headers of one connection, and of a body that is no longer as it was sent.
-_HOP_BY_HOP = frozenset(
-    (
-        *("connection", "keep-alive", "proxy-connection", "transfer-encoding", "te", "trailer", "upgrade"),
-        *("content-length", "content-encoding", "host", "accept-encoding"),
-    )
-)
+_LEFT_OUT = HOP_BY_HOP | {"content-length", "content-encoding", "host", "accept-encoding"}
 
 
 def har(episodes: Iterable[Episode], version: str, addresses: Mapping[str, str]) -> Json:

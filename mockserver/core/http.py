@@ -11,6 +11,10 @@ from msgspec import Struct
 from mockserver.core.text import hiding
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
+# Headers that concern one connection only, and stay behind where a message goes on, or is kept.
+HOP_BY_HOP = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
+)
 _ADDRESS = IPv4Address | IPv6Address
 _HOST = re.compile(r"(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{0,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,30}://(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{1,5})?")

@@ -19,7 +19,7 @@ from mockserver.config.recording import MatchSettings
 from mockserver.config.source import Document
 from mockserver.core.call import Call
 from mockserver.core.episode import SUFFIX, Episode, Recorded, Sent
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import HOP_BY_HOP, HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Counters, Lookup
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
@@ -286,12 +286,7 @@ def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]
 
 
 # Headers of the connection and the coding that an answer was recorded with; the server sends its own date.
-_OF_THE_CONNECTION = frozenset(
-    {
-        *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"),
-        *("content-length", "content-encoding", "date", "server"),
-    }
-)
+_OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date", "server"}
 
 
 def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:

@@ -338,13 +338,9 @@ def start(sources: Sources) -> Live:
     return live
 
 
+@collector_at_rest()
 def compose(sources: Sources, counters: Counters, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine of the sources; what `before`, a running server, has kept stays. Raises MockserverError."""
-    with collector_at_rest():
-        return _composed(sources, counters, before)
-
-
-def _composed(sources: Sources, counters: Counters, before: "Live | None") -> tuple[Settings, Engine]:
     loaded = sources.load()
     settings, errors, tapes = loaded.settings, loaded.errors, None
     if not errors.found or before is None:  # else the running server would miss changes of cassettes that are read here

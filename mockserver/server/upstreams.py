@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urljoin, urlsplit
 from msgspec import Struct, field
 
 from mockserver.config.recording import UPSTREAM_KEY
-from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.http import HOP_BY_HOP, Headers, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token
 from mockserver.core.text import hiding, printable
@@ -245,17 +245,10 @@ _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (ConnectionResetError, "reset the connection"),
 )
 
-_OF_A_CONNECTION = frozenset(
-    (
-        *(b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade", b"expect"),
-        *(b"proxy-authenticate", b"proxy-authorization", b"proxy-authentication-info", b"proxy-connection"),
-        *(
-            b"host",
-            b"content-length",
-            b"origin",
-        ),  # a page's origin has been checked, and is no business of the upstream
-    )
-)
+_OF_A_CONNECTION = frozenset(map(str.encode, HOP_BY_HOP)) | {
+    *(b"expect", b"proxy-authenticate", b"proxy-authorization", b"proxy-authentication-info"),
+    *(b"host", b"content-length", b"origin"),  # a page's origin has been checked, and is no business of the upstream
+}
 _OWN_OR_OF_A_PAGE = (b"x-mockserver-", b"sec-fetch-")
 # Where a key may stand, and how it is written there.
 _CREDENTIALS: Mapping[bytes, bytes] = {

@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from msgspec.structs import replace
@@ -135,11 +134,9 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._stack:
-            if error is None:
+            if kind is None:
                 self.verify()
                 remarks = self.remarks()
                 warn_of_test(self.close_open(), remarks)

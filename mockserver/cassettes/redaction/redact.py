@@ -40,7 +40,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub
 from mockserver.config.types import JsonPath, steps
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
-from mockserver.core.http import Headers
+from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, compact, parsed
 from mockserver.core.seed import monotonic
 from mockserver.core.text import hiding
@@ -87,13 +87,10 @@ REPLY = HeaderPolicy(
 )
 
 # Never kept: what belongs to one connection, one encoding of the body, or one visitor.
-NEVER = frozenset(
-    (
-        *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"),
-        *("proxy-authenticate", "content-length", "content-encoding", "accept-encoding", "host", "date"),
-        *("set-cookie", "set-cookie2"),
-    )
-)
+NEVER = HOP_BY_HOP | {
+    *("proxy-authenticate", "content-length", "content-encoding", "accept-encoding", "host", "date"),
+    *("set-cookie", "set-cookie2"),
+}
 
 # Whose request it is: a name and often a plain word, so its value is not replaced elsewhere.
 ACCOUNT = frozenset(("openai-organization", "openai-project", "x-ms-client-principal-id"))
@@ -317,13 +314,10 @@ class Redactor(Struct, frozen=True, dict=True):
                 return sent
         return self._sent(sent, in_headers, in_fields)
 
-    def episode(self, episode: Episode, secrets: Iterable[str] = ()) -> Episode:
-        """The episode to record; `secrets` are further values, such as the upstream's key.
-
-        Raises CassetteError if there are too many credentials to find, or a rule takes too long.
-        """
+    def episode(self, episode: Episode) -> Episode:
+        """The episode to record. Raises CassetteError if it has too many credentials, or a rule takes too long."""
         sent, reply = episode.request, episode.reply
-        in_fields, others = _field_credentials(sent), (*_head(sent.headers, ())[0], *secrets)
+        in_fields, others = _field_credentials(sent), _head(sent.headers, ())[0]
         of_reply = self._credentials((*others, *in_fields))
         if of_reply.too_many:
             raise CassetteError(

@@ -11,7 +11,7 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
-from mockserver.core.http import Frame, Headers
+from mockserver.core.http import HOP_BY_HOP, Frame, Headers
 from mockserver.core.json import Json
 from mockserver.core.plan import (
     DETECTIONS_OF_COMPLETION,
@@ -63,12 +63,7 @@ from mockserver.rules.templates import (
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")
 # They frame the answer or control the connection, so a rule that sets them could break the next answer.
-_OWN = frozenset(
-    (
-        *("connection", "content-length", "keep-alive", "proxy-connection"),
-        *("te", "trailer", "transfer-encoding", "upgrade"),
-    )
-)
+_OWN = HOP_BY_HOP | {"content-length"}
 
 
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:

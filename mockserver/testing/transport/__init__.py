@@ -35,7 +35,7 @@ def provider_paths() -> Callable[[str, str, str], str]:
         url = f"https://{host}{path}"
         dialect = None if is_loopback(host) or not host else dialect_of(url, known)
         found = None if dialect is None else local_target(method, url, dialect, known)
-        return path if found is None else found.path
+        return path if found is None else found[0]
 
     return path_of
 

@@ -6,13 +6,14 @@ go by its name in places of their own; `Namespaces.evicted` names those that mus
 
 import json
 import logging
-from asyncio import Lock, Semaphore
+from asyncio import Lock, Semaphore, to_thread
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field, to_builtins
@@ -454,17 +455,30 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
 
     Cassettes are polled: which ones are played changes, and so do their folders.
     """
-    from watchfiles import awatch  # slow to import, and only serving needs it
+    from watchfiles import watch as watched  # slow to import, and only serving needs it
 
     files = {path.resolve() for path in sources.files}
     folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
-    async for changed in awatch(
-        *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=_EVERY, yield_on_timeout=True
-    ):
-        cassettes = () if changed else await on_thread(live.player.cassettes.changed)
-        if changed or cassettes:
-            await _reloaded(live, sources, cassettes, say)
+    over = Event()
+    changes = watched(
+        *folders,
+        watch_filter=mine,
+        debounce=100,
+        step=20,
+        stop_event=over,
+        rust_timeout=_EVERY,
+        yield_on_timeout=True,
+        recursive=False,
+    )
+    try:
+        while True:
+            changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import
+            cassettes = () if changed else await on_thread(live.player.cassettes.changed)
+            if changed or cassettes:
+                await _reloaded(live, sources, cassettes, say)
+    finally:
+        over.set()
 
 
 async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:

@@ -5,10 +5,9 @@ the part forms of look-alikes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from msgspec.structs import replace
-from pydantic import BeforeValidator, Field, TypeAdapter
 from pydantic_core import PydanticKnownError, to_json
 
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
@@ -17,20 +16,22 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.dialects import Operation, Texts
 from mockserver.dialects._fields import (
+    Model,
     Object,
-    body_shape,
     integer,
     labelled,
     list_of,
     literal,
     mapping,
+    nullable,
     number,
     optional,
+    read_by,
     shape,
     tagged_by,
+    text,
     text_or,
     union,
-    with_checks,
 )
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, Refuse, clip, custom_complaint, unknown_fields, validated
@@ -67,12 +68,13 @@ RequestMessage = tagged_by(
         function_call=optional(FunctionCall),
     ),
     shape(role=literal("user"), content=UserContent, name=optional(str)),
-    shape(role=literal("function"), content=str | None, name=str),  # what a function returned, in the deprecated form
+    # what a function returned, in the deprecated form
+    shape(role=literal("function"), content=nullable(str), name=str),
     shape(role=literal("tool"), content=TextContent, tool_call_id=str),
     shape(role=literal("developer"), content=TextContent, name=optional(str)),
 )
 
-Name = Annotated[str, Field(max_length=64, pattern=r"^[a-zA-Z0-9_-]+$")]
+Name = text(most=64, pattern=r"^[a-zA-Z0-9_-]+$")
 FunctionDefinition = shape(name=Name, description=optional(str), parameters=optional(Object), strict=optional(bool))
 FunctionTool = shape(type=literal("function"), function=FunctionDefinition)
 TextFormat = shape(type=literal("text"))
@@ -125,16 +127,15 @@ def _few_pairs(value: Any) -> Any:
 MAX_METADATA_PAIRS = 16
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
-Biases = with_checks(mapping(number(-100, 100, multiple_of=1)), BeforeValidator(_first_refused_bias))
+Biases = read_by(_first_refused_bias, mapping(number(-100, 100, multiple_of=1)))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
-MetadataPairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
-Metadata = with_checks(MetadataPairs, BeforeValidator(_few_pairs))
+Metadata = read_by(_few_pairs, mapping(text(most=512), keys=text(most=64)))
 Seed = integer(-(2**63), 2**63 - 1)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Verbosity = literal("low", "medium", "high")
 
 # `POST /chat/completions` (https://platform.openai.com/docs/api-reference/chat).
-ChatBody = body_shape(
+ChatBody = shape(
     model=str,
     messages=list_of(RequestMessage, 1),
     temperature=optional(number(0, 2)),
@@ -173,8 +174,7 @@ ChatBody = body_shape(
     prompt_cache_retention=optional(str),
     moderation=optional(Object),
 )
-CHAT = TypeAdapter(ChatBody)
-CHAT_FIELDS = frozenset(ChatBody.__annotations__)
+CHAT = Model(ChatBody)
 
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
@@ -494,7 +494,7 @@ def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
 
 
 def chat_live_only(body: Body) -> Iterator[Complaint]:
-    yield from unknown_fields(body, CHAT_FIELDS)
+    yield from unknown_fields(body, CHAT.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
     for field in ("max_tokens", "max_completion_tokens"):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
-from pydantic import TypeAdapter
 
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -14,7 +13,18 @@ from mockserver.core.tokens import APPROX
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._fields import STRING, body_shape, fields_of, integer, labelled, list_of, optional, union
+from mockserver.dialects._fields import (
+    STRING,
+    Model,
+    fields_of,
+    integer,
+    labelled,
+    list_of,
+    nullable,
+    optional,
+    shape,
+    union,
+)
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
@@ -31,9 +41,9 @@ Prompts = union(
 )
 
 # `POST /completions` (https://platform.openai.com/docs/api-reference/completions).
-CompletionBody = body_shape(
+CompletionBody = shape(
     model=str,
-    prompt=Prompts | None,
+    prompt=nullable(Prompts),
     best_of=optional(integer(0, 20)),
     echo=optional(bool),
     logprobs=optional(integer(0, 5)),
@@ -45,8 +55,7 @@ CompletionBody = body_shape(
         *("temperature", "top_p", "user"),
     ),
 )
-COMPLETION = TypeAdapter(CompletionBody)
-COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)
+COMPLETION = Model(CompletionBody)
 
 MAX_COMPLETION_CHOICES = 2048  # for all prompts together
 MAX_ECHOED_TOKENS = 131_072  # tokens of prompts, in all choices together
@@ -161,7 +170,7 @@ def _conflicts(parsed: Body) -> Iterator[Complaint]:
 
 
 def completion_live_only(body: Body) -> Iterator[Complaint]:
-    yield from unknown_fields(body, COMPLETION_FIELDS)
+    yield from unknown_fields(body, COMPLETION.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
 

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import pack
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
@@ -16,7 +14,7 @@ from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
-    body_shape,
+    Model,
     integer,
     labelled,
     list_of,
@@ -52,7 +50,7 @@ Inputs = union_by(
 Dimensions = optional(integer(1, MAX_DIMENSIONS))
 
 # `POST /embeddings`.
-EmbeddingBody = body_shape(
+EmbeddingBody = shape(
     input=text_or("<an array>", Inputs),
     model=str,
     encoding_format=optional(literal("float", "base64")),
@@ -60,16 +58,14 @@ EmbeddingBody = body_shape(
     user=optional(str),
 )
 # The same of Azure's own API.
-AzureEmbeddingBody = body_shape(
+AzureEmbeddingBody = shape(
     input=_few(str),
     model=optional(str),
     encoding_format=optional(literal("base64", "binary", "float", "int8", "ubinary", "uint8")),
     dimensions=Dimensions,
     input_type=optional(literal("text", "query", "document")),
 )
-EMBEDDING, AZURE_EMBEDDING = TypeAdapter(EmbeddingBody), TypeAdapter(AzureEmbeddingBody)
-EMBEDDING_FIELDS = frozenset(EmbeddingBody.__annotations__)
-AZURE_EMBEDDING_FIELDS = frozenset(AzureEmbeddingBody.__annotations__)
+EMBEDDING, AZURE_EMBEDDING = Model(EmbeddingBody), Model(AzureEmbeddingBody)
 
 
 MAX_TOKENS = 300_000  # of all inputs together
@@ -78,7 +74,7 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
     parsed = validated(EMBEDDING, body, refuse)
-    for found in (*unknown_fields(body, EMBEDDING_FIELDS), *_empty(parsed["input"])):
+    for found in (*unknown_fields(body, EMBEDDING.fields), *_empty(parsed["input"])):
         raise refuse(found)
     call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
     if strict and (failure := too_long(call)):
@@ -148,9 +144,8 @@ Part = tagged_by("type", TextPart, shape(type=literal("image_url"), image_url=sh
 ModerationInputs = union_by(_moderation_input_tag, labelled("<strings>", _few(str)), labelled("<parts>", _few(Part)))
 
 # `POST /moderations`.
-ModerationBody = body_shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
-MODERATION = TypeAdapter(ModerationBody)
-MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
+ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=optional(str))
+MODERATION = Model(ModerationBody)
 
 
 def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:

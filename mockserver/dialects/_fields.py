@@ -1,101 +1,139 @@
-"""The types of which request models are made: a model is a table of fields, which pydantic validates.
+"""The types of which request models are made: a model is a table of fields, which pydantic-core validates.
 
-Members of unions carry labels such as `<a string>`, by which complaints name them.
+A type is one of Python's, or a schema of pydantic-core: what pydantic would make of annotations, which takes it much
+longer. Members of unions carry labels such as `<a string>`, by which complaints name them.
 """
 
 from collections.abc import Callable
-from functools import reduce
-from operator import or_
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Any
 
-from pydantic import Discriminator, Field, Tag
-from typing_extensions import TypedDict
+from pydantic_core import SchemaValidator
 
-Type = Any  # what pydantic takes for a type
-Object = dict[str, Any]
+from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 
-
-def shape(**fields: Type) -> Type:
-    return TypedDict("Shape", fields)  # type: ignore[operator]
+Type = Any
+Schema = dict[str, Any]
 
 
-def open_shape(**fields: Type) -> Type:
-    return _configured(shape(**fields), extra="allow")
+class Model:
+    """What a body must be; built when it is first used."""
+
+    def __init__(self, shape: Schema) -> None:
+        self._shape = shape
+        self.fields = frozenset(shape["fields"])
+
+    @lazy_property
+    def validate(self) -> Callable[[Json], Any]:
+        """A function that returns the value as it is read. It raises pydantic's ValidationError."""
+        return SchemaValidator(self._shape).validate_python
 
 
-def closed_shape(**fields: Type) -> Type:
-    return _configured(shape(**fields), extra="forbid", defer_build=True)
+def schema_of(kind: Type) -> Any:
+    return kind if isinstance(kind, dict) else {"type": "any" if kind is Any else kind.__name__}
 
 
-def body_shape(**fields: Type) -> Type:
-    """A whole body; its model is built when it is first used."""
-    return _configured(shape(**fields), defer_build=True)
+def shape(others: str = "ignore", /, **fields: Type) -> Schema:
+    config = {"strict": True, "extra_fields_behavior": others}
+    return {"type": "typed-dict", "fields": {name: _field(kind) for name, kind in fields.items()}, "config": config}
 
 
-def fields_of(body: Type, *names: str) -> dict[str, Type]:
+def open_shape(**fields: Type) -> Schema:
+    return shape("allow", **fields)
+
+
+def closed_shape(**fields: Type) -> Schema:
+    return shape("forbid", **fields)
+
+
+def _field(kind: Type) -> Schema:
+    schema: Schema = schema_of(kind)
+    return schema if schema["type"] == "typed-dict-field" else {**not_null(schema), "required": True}
+
+
+def fields_of(body: Schema, *names: str) -> Schema:
     """Return some fields of a body, for another that shares them."""
-    return {name: body.__annotations__[name] for name in names}
+    return {name: body["fields"][name] for name in names}
 
 
-def _configured(made: Type, **config: Any) -> Type:
-    made.__pydantic_config__ = {"strict": True, **config}
-    return made
+def not_null(kind: Type) -> Schema:
+    return {"type": "typed-dict-field", "schema": schema_of(kind), "required": False}
 
 
-def not_null(kind: Type) -> Type:
-    return NotRequired[kind]
+def optional(kind: Type) -> Schema:
+    return not_null(nullable(kind))
 
 
-def optional(kind: Type) -> Type:
-    return NotRequired[kind | None]
+def nullable(kind: Type) -> Schema:
+    return {"type": "nullable", "schema": schema_of(kind)}
 
 
-def literal(*allowed: str) -> Type:
-    # The metadata keeps literals apart that allow the same words in another order, which errors list: `typing` would
-    # take the one that is imported first for both.
-    return Annotated[Literal[allowed], allowed]
+def literal(*allowed: str) -> Schema:
+    return {"type": "literal", "expected": [*allowed]}
 
 
-def number(least: float, most: float, **more: Any) -> Type:
-    return Annotated[float, Field(ge=least, le=most, **more)]
+def text(least: int | None = None, most: int | None = None, *, pattern: str | None = None) -> Schema:
+    return _limited("str", min_length=least, max_length=most, pattern=pattern)
 
 
-def integer(least: int | None = None, most: int | None = None) -> Type:
-    return Annotated[int, Field(ge=least, le=most)]
+def number(least: float | None = None, most: float | None = None, *, multiple_of: float | None = None) -> Schema:
+    return _limited("float", ge=least, le=most, multiple_of=multiple_of)
 
 
-def with_checks(kind: Type, *checks: Any) -> Type:
-    return Annotated[kind, *checks]
+def integer(least: int | None = None, most: int | None = None) -> Schema:
+    return _limited("int", ge=least, le=most)
 
 
-def mapping(kind: Type) -> Type:
-    return dict[str, kind]
+def _limited(name: str, **limits: Json) -> Schema:
+    return {"type": name, **{limit: value for limit, value in limits.items() if value is not None}}
 
 
-def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Type:
+def read_by(read: Callable[[Any], Any], kind: Type) -> Schema:
+    """A type whose values a function reads first."""
+    return {"type": "function-before", "function": {"type": "no-info", "function": read}, "schema": schema_of(kind)}
+
+
+def checked_by(check: Callable[[Any], Any], kind: Type) -> Schema:
+    """A type whose values a function checks at last."""
+    return {"type": "function-after", "function": {"type": "no-info", "function": check}, "schema": schema_of(kind)}
+
+
+def mapping(kind: Type, *, keys: Type = str) -> Schema:
+    return {"type": "dict", "keys_schema": schema_of(keys), "values_schema": schema_of(kind)}
+
+
+def list_of(kind: Type, least: int | None = None, most: int | None = None) -> Schema:
     """A list; only its first wrong element is reported."""
-    return Annotated[list[kind], Field(min_length=least, max_length=most, fail_fast=True)]
+    return _limited("list", items_schema=schema_of(kind), min_length=least, max_length=most, fail_fast=True)
 
 
-def labelled(name: str, kind: Type) -> Type:
+def labelled(name: str, kind: Type) -> Schema:
     """A member of a union under a name, such as `<a string>`."""
-    return Annotated[kind, Tag(name)]
+    return {**schema_of(kind), "metadata": {"label": name}}
 
 
-def union(*members: Type) -> Type:
-    return reduce(or_, members)
+def union(*members: Schema) -> Schema:
+    return {"type": "union", "choices": [(member, _label(member)) for member in members]}
 
 
-def tagged_by(key: str, *members: Type) -> Type:
-    return Annotated[union(*members), Field(discriminator=key)]
+def _label(member: Schema) -> str:
+    return str(member["metadata"]["label"])
 
 
-def union_by(tag: Callable[[Any], str], *members: Type) -> Type:
-    return Annotated[union(*members), Discriminator(tag)]
+def tagged_by(key: str, *members: Schema) -> Schema:
+    """A union whose members allow other values of this field."""
+    choices = {value: member for member in members for value in member["fields"][key]["schema"]["expected"]}
+    return {"type": "tagged-union", "choices": choices, "discriminator": key}
 
 
-def text_or(name: str, kind: Type) -> Type:
+def union_by(tag: Callable[[Any], str | None], *members: Schema) -> Schema:
+    """A union of which a function names the label of the member that a value is meant to be."""
+    return {"type": "tagged-union", "choices": {_label(member): member for member in members}, "discriminator": tag}
+
+
+def text_or(name: str, kind: Type) -> Schema:
     return union(STRING, labelled(name, kind))
 
 
 STRING = labelled("<a string>", str)
+Object = mapping(Any)

@@ -5,17 +5,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import isinf
-from typing import TypeVar
+from typing import Any
 
 from jiter import from_json
 from msgspec import Struct
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, to_json
+from pydantic_core import ErrorDetails, ValidationError, to_json
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.dialects._fields import Model
 
 LARGE = 65_536  # bytes
 
@@ -34,7 +34,6 @@ def parse_json(body: bytes) -> Json:
 MAX_DEPTH = 100
 Path = tuple[str | int, ...]
 Body = Mapping[str, Json]
-Model = TypeVar("Model")
 
 
 class Complaint(Struct, frozen=True):
@@ -97,10 +96,10 @@ def bearer(http: HttpRequest) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def validated(adapter: TypeAdapter[Model], body: Json, refuse: Refuse) -> Model:
+def validated(model: Model, body: Json, refuse: Refuse) -> Any:
     """The body as its request model reads it, or the Failure that `refuse` makes of the first complaint."""
     try:
-        return adapter.validate_python(body)
+        return model.validate(body)
     except ValidationError as error:
         raise refuse(_worst(error.errors(include_url=False), body, 0)) from None
 

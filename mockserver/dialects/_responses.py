@@ -7,11 +7,9 @@ anything: a value of an unexpected type is ignored.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
@@ -21,6 +19,7 @@ from mockserver.core.plan import Answer
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
+from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, Complaint, Refuse, clip, custom_complaint, unknown_fields, validated
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
@@ -219,7 +218,7 @@ class ResponsesRequest(Struct, frozen=True):
     """How a dialect takes a Responses request: its model, its conflicts, its messages and its ids."""
 
     dialect: str
-    body: TypeAdapter[Any]
+    body: Model
     conflicts: Callable[[Body], Iterator[Complaint]]
     refuse: Refuse
     ids: IdShape
@@ -348,9 +347,9 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 def responses_live_only(body: Body) -> Iterator[Complaint]:
     """What OpenAI's live API refuses although its published schema allows it."""
-    from mockserver.dialects._responses_models import RESPONSE_FIELDS
+    from mockserver.dialects._responses_models import RESPONSE
 
-    yield from unknown_fields(body, RESPONSE_FIELDS)
+    yield from unknown_fields(body, RESPONSE.fields)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from mockserver.dialects._chat import Efforts, JsonObjectFormat, Metadata, Name, TextFormat, ToolMode, Verbosity
 from mockserver.dialects._fields import (
+    Model,
     Object,
-    body_shape,
     integer,
     labelled,
     list_of,
@@ -135,7 +133,7 @@ INCLUDABLE = (
 )
 
 # `POST /responses` (https://platform.openai.com/docs/api-reference/responses).
-ResponseBody = body_shape(
+ResponseBody = shape(
     model=not_null(str),
     input=not_null(Input),
     instructions=optional(str),
@@ -171,5 +169,4 @@ ResponseBody = body_shape(
     access_programs=optional(Object),
     image=optional(Object),
 )
-RESPONSE = TypeAdapter(ResponseBody)
-RESPONSE_FIELDS = frozenset(ResponseBody.__annotations__)
+RESPONSE = Model(ResponseBody)

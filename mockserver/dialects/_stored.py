@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import TypeAdapter
 
 from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
 from mockserver.core.http import Headers, HttpRequest, Reply
@@ -14,7 +13,7 @@ from mockserver.core.lazy import mapped
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
-from mockserver.dialects._fields import body_shape
+from mockserver.dialects._fields import Model, nullable, shape
 from mockserver.dialects._parse import Body, Complaint, Parse, Refuse, clip, custom_complaint, read_object, validated
 from mockserver.dialects._reply import json_reply, with_headers
 from mockserver.dialects._responses import error_event, item_type, responses_reply
@@ -64,7 +63,7 @@ def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
 
 
 Render = Callable[[Call, Answer], Body]  # what was answered, as it was answered
-UPDATE = TypeAdapter(body_shape(metadata=Metadata | None))
+UPDATE = Model(shape(metadata=nullable(Metadata)))
 
 
 def stored_chats(

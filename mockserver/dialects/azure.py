@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
-from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
@@ -30,7 +29,6 @@ from mockserver.dialects._chat import (
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._embeddings_moderations import (
     AZURE_EMBEDDING,
-    AZURE_EMBEDDING_FIELDS,
     embeddings,
     embeddings_call,
     encoding_format,
@@ -50,7 +48,7 @@ from mockserver.dialects._errors import (
     value_at,
 )
 from mockserver.dialects._fields import (
-    body_shape,
+    Model,
     fields_of,
     integer,
     labelled,
@@ -63,7 +61,6 @@ from mockserver.dialects._fields import (
     tagged_by,
     text_or,
     union,
-    with_checks,
 )
 from mockserver.dialects._parse import Body, Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
 from mockserver.dialects._reply import json_reply, merge_headers, request_hex, request_uuid
@@ -88,7 +85,7 @@ Message = shape(
     function_call=optional(FunctionCall),
 )
 # `POST /chat/completions`.
-AzureChatBody = body_shape(
+AzureChatBody = shape(
     messages=list_of(Message, 1),
     model=optional(str),
     frequency_penalty=optional(Penalty),
@@ -98,7 +95,7 @@ AzureChatBody = body_shape(
     seed=optional(int),
     stop=optional(text_or("<an array of strings>", list_of(str))),
     stream=optional(bool),
-    temperature=optional(with_checks(float, Field(ge=0))),
+    temperature=optional(number(0)),
     top_p=optional(number(0, 1)),
     tools=optional(list_of(FunctionTool)),
     tool_choice=optional(union(ToolMode, labelled("<an object>", NamedFunction))),
@@ -107,10 +104,8 @@ _OF_CHAT = (
     *("n", "stream_options", "logprobs", "top_logprobs", "parallel_tool_calls"),
     *("functions", "function_call", "reasoning_effort", "verbosity"),
 )
-PassedThrough = body_shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
-AZURE_CHAT, PASSED = TypeAdapter(AzureChatBody), TypeAdapter(PassedThrough)
-AZURE_FIELDS = frozenset(AzureChatBody.__annotations__)
-EFFECTIVE = frozenset(PassedThrough.__annotations__)
+PassedThrough = shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
+AZURE_CHAT, PASSED = Model(AzureChatBody), Model(PassedThrough)
 
 
 NAME = "azure"
@@ -134,9 +129,9 @@ def check_version(http: HttpRequest) -> None:
 
 def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameters header says how strict it is
     check_version(http)
-    body = known_or_passed(http, AZURE_FIELDS)
+    body = known_or_passed(http, AZURE_CHAT.fields)
     own = validated(AZURE_CHAT, body, refuse_as_azure)
-    passed = validated(PASSED, {key: body[key] for key in EFFECTIVE.intersection(body)}, refuse_as_azure)
+    passed = validated(PASSED, {key: body[key] for key in PASSED.fields.intersection(body)}, refuse_as_azure)
     chat: Body = {**own, **passed}
     for found in (*unmet_tool_choice(chat), *_contents(chat["messages"])):
         raise refuse_as_azure(found)
@@ -145,7 +140,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameter
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
     check_version(http)
-    body = known_or_passed(http, AZURE_EMBEDDING_FIELDS)
+    body = known_or_passed(http, AZURE_EMBEDDING.fields)
     parsed = validated(AZURE_EMBEDDING, body, refuse_as_azure)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
@@ -210,7 +205,7 @@ def _contents(messages: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("messages", at, "content", index, own))
 
 
-_OF_THE_MODEL = EFFECTIVE | {
+_OF_THE_MODEL = PASSED.fields | {
     *("frequency_penalty", "presence_penalty", "max_tokens", "response_format", "temperature", "top_p"),
     *("tools", "tool_choice", "dimensions", "encoding_format", "input_type"),
 }

@@ -10,7 +10,7 @@ from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT
 from mockserver.dialects._embeddings_moderations import (
-    MODERATION_FIELDS,
+    MODERATION,
     moderated_input_types,
     moderations,
     parse_moderations,
@@ -43,7 +43,7 @@ REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
 def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
     call = parse_moderations(http, body, dialect=NAME, refuse=refuse)
-    for complaint in unknown_fields(body, MODERATION_FIELDS) if strict else ():
+    for complaint in unknown_fields(body, MODERATION.fields) if strict else ():
         raise refuse(complaint)
     return call
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
-from pydantic import TypeAdapter
 
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest, Reply
@@ -40,8 +39,8 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._fields import (
     STRING,
+    Model,
     Object,
-    body_shape,
     fields_of,
     integer,
     labelled,
@@ -141,8 +140,8 @@ InputPart = tagged_by(
 )
 
 # `POST /responses`.
-RESPONSE = TypeAdapter(
-    body_shape(
+RESPONSE = Model(
+    shape(
         input=input_of(InputPart, status=ItemStatus),
         **fields_of(
             ResponseBody,
@@ -212,14 +211,14 @@ ChatFormat = shape(
 )
 
 # `POST /chat/completions`: the fields that mean something here; the others may be anything.
-CHAT = TypeAdapter(
-    body_shape(
+CHAT = Model(
+    shape(
         messages=list_of(VllmMessage, 1),
         **fields_of(ChatBody, *("max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls")),
         user=optional(str),
         model=optional(str),
         n=optional(integer(1, MAX_CHOICES)),
-        stop=optional(text_or("<an array of strings>", list[str])),
+        stop=optional(text_or("<an array of strings>", list_of(str))),
         stream_options=optional(shape(include_usage=optional(bool), continuous_usage_stats=optional(bool))),
         top_logprobs=optional(integer(0)),
         temperature=optional(float),

@@ -460,17 +460,8 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     files = {path.resolve() for path in sources.files}
     folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
-    over = Event()
-    changes = watched(
-        *folders,
-        watch_filter=mine,
-        debounce=100,
-        step=20,
-        stop_event=over,
-        rust_timeout=_EVERY,
-        yield_on_timeout=True,
-        recursive=False,
-    )
+    wait, over = partial(watched, debounce=100, step=20, rust_timeout=_EVERY, yield_on_timeout=True), Event()
+    changes = wait(*folders, watch_filter=mine, stop_event=over, recursive=False)
     try:
         while True:
             changed = await to_thread(next, changes)  # not awatch, whose tasks and threads are slow to import

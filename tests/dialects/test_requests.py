@@ -19,9 +19,10 @@ from openai.types.responses import response_create_params, response_includable, 
 from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
-from mockserver.dialects._chat import CHAT_FIELDS
-from mockserver.dialects._responses_models import HOSTED_CHOICES, INCLUDABLE, RESPONSE_FIELDS
-from mockserver.dialects.fireworks.models import COMPLETION_FIELDS
+from mockserver.dialects._chat import CHAT as CHAT_MODEL
+from mockserver.dialects._responses_models import HOSTED_CHOICES, INCLUDABLE
+from mockserver.dialects._responses_models import RESPONSE as RESPONSE_MODEL
+from mockserver.dialects.fireworks.models import COMPLETION as COMPLETION_MODEL
 from tests.dialects.conftest import HEADERS
 
 Json = Any
@@ -150,8 +151,8 @@ NOT_NULL = {"prompt", "n", "service_tier", "ignore_eos", "context_length_exceede
 @pytest.mark.parametrize(
     ("group", "field"),
     [
-        *((CHAT, field) for field in sorted(CHAT_FIELDS - {"model", "messages"})),
-        *((RESPONSE, field) for field in sorted(RESPONSE_FIELDS - {"model", "input"})),
+        *((CHAT, field) for field in sorted(CHAT_MODEL.fields - {"model", "messages"})),
+        *((RESPONSE, field) for field in sorted(RESPONSE_MODEL.fields - {"model", "input"})),
     ],
 )
 def test_null_means_nothing(speak: Speak, group: Json, field: str) -> None:
@@ -159,7 +160,7 @@ def test_null_means_nothing(speak: Speak, group: Json, field: str) -> None:
     assert parse(speaker, group, {field: None}).fingerprint == parse(speaker, group, {}).fingerprint
 
 
-@pytest.mark.parametrize("field", sorted(COMPLETION_FIELDS - {"model"}))
+@pytest.mark.parametrize("field", sorted(COMPLETION_MODEL.fields - {"model"}))
 def test_null_in_a_completion_of_fireworks(speak: Speak, field: str) -> None:
     if field in NOT_NULL:
         said = error(refused(speak("fireworks"), COMPLETION, {field: None}, strict=False))["errors"]
@@ -180,9 +181,9 @@ def test_every_choice_and_inclusion(speak: Speak, added: Json) -> None:
 
 
 def test_every_field_of_the_official_client_is_known() -> None:
-    assert set(CompletionCreateParamsNonStreaming.__annotations__) <= CHAT_FIELDS
+    assert set(CompletionCreateParamsNonStreaming.__annotations__) <= CHAT_MODEL.fields
     base = response_create_params.ResponseCreateParamsBase
-    assert base.__annotations__.keys() | {"stream"} == RESPONSE_FIELDS
+    assert base.__annotations__.keys() | {"stream"} == RESPONSE_MODEL.fields
     assert set(get_args(response_includable.ResponseIncludable)) == set(INCLUDABLE)
     theirs = get_type_hints(tool_choice_types_param.ToolChoiceTypesParam)["type"]
     assert set(get_args(theirs)) <= set(HOSTED_CHOICES)

@@ -6,10 +6,8 @@ What is wrong with one request of a batch is its result; the batch itself is ref
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated
 
 from msgspec.structs import replace
-from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
@@ -17,7 +15,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import Object, closed_shape, list_of
+from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, refuse, validate
@@ -32,11 +30,9 @@ from mockserver.dialects.anthropic.replies import (
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
 
-BATCH = TypeAdapter(
+BATCH = Model(
     closed_shape(
-        requests=list_of(
-            closed_shape(custom_id=Annotated[str, Field(pattern="^[a-zA-Z0-9_-]{1,64}$")], params=Object), 1, 100_000
-        )
+        requests=list_of(closed_shape(custom_id=text(pattern="^[a-zA-Z0-9_-]{1,64}$"), params=Object), 1, 100_000)
     )
 )
 _IDS, _DAY = IdShape("msgbatch_01", 22, "base58"), 86_400

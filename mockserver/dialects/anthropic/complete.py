@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from pydantic import TypeAdapter
-
 from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.dialects import Operation
-from mockserver.dialects._fields import closed_shape, fields_of, integer
+from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, merge_headers, with_headers
@@ -20,7 +18,7 @@ from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, h
 from mockserver.dialects.anthropic.request import version_of
 from mockserver.wire.anthropic import completion, completion_events
 
-COMPLETE = TypeAdapter(
+COMPLETE = Model(
     closed_shape(
         **fields_of(MessagesBody, "model"),
         prompt=str,

@@ -4,15 +4,16 @@ Anthropic words its errors as pydantic does, so that the first of pydantic's bec
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
+    Model,
     Object,
+    Type,
     closed_shape,
     integer,
     labelled,
@@ -21,20 +22,20 @@ from mockserver.dialects._fields import (
     not_null,
     open_shape,
     optional,
+    read_by,
     tagged_by,
+    text,
     union_by,
-    with_checks,
 )
 from mockserver.dialects._parse import Body, clip
 
 NAME = "anthropic"
-Type = Any
 
 
-def validate(adapter: TypeAdapter[Any], body: Body) -> None:
+def validate(model: Model, body: Body) -> None:
     """Raise the Failure that Anthropic makes of the first thing wrong with a body."""
     try:
-        adapter.validate_python(body)
+        model.validate(body)
     except ValidationError as error:
         raise _refusal(error.errors(include_url=False)[0], body) from None
 
@@ -85,7 +86,7 @@ def _in_range(value: Json) -> Json:
     return value
 
 
-Share = with_checks(float, BeforeValidator(_in_range))
+Share = read_by(_in_range, float)
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")))
 
 
@@ -135,9 +136,9 @@ Document = _block(
 )
 SearchResult = _block("search_result", source=str, title=str, content=list_of(Text), citations=_CITATIONS)
 ToolReference = _block("tool_reference", tool_name=str)
-_RESULT_ID = {"tool_use_id": Annotated[str, Field(pattern="^[a-zA-Z0-9_-]+$")]}
+_RESULT_ID = {"tool_use_id": text(pattern="^[a-zA-Z0-9_-]+$")}
 _CALL = {
-    "id": Annotated[str, Field(pattern="^[a-zA-Z0-9_-]+$")],
+    "id": text(pattern="^[a-zA-Z0-9_-]+$"),
     "name": str,
     "input": Object,
     "caller": optional(Object),
@@ -217,7 +218,7 @@ _DATED: Mapping[str, Mapping[str, Type]] = {
 _WITHOUT_NAME = ("computer_toolset", "browser_toolset", "mcp_toolset", "advisor")
 Custom = closed_shape(
     type=optional(literal("custom")),
-    name=Annotated[str, Field(pattern="^[a-zA-Z0-9_-]{1,128}$")],
+    name=text(pattern="^[a-zA-Z0-9_-]{1,128}$"),
     input_schema=open_shape(type=literal("object")),
     description=not_null(str),
     eager_input_streaming=optional(bool),
@@ -246,7 +247,7 @@ def _tool_tag(tool: Any) -> str | None:
 
 
 Tool = union_by(
-    _tool_tag,  # type: ignore[arg-type]
+    _tool_tag,
     labelled("custom", Custom),
     *(labelled(name, closed_shape(type=str, **own, **_OPTIONS)) for name, own in _DATED.items()),
     labelled("<a toolset>", Object),
@@ -302,7 +303,7 @@ _REST: dict[str, Type] = {
     "temperature": not_null(Share),
     "top_p": not_null(Share),
     "top_k": not_null(integer(0)),
-    "metadata": not_null(closed_shape(user_id=optional(Annotated[str, Field(max_length=256)]))),
+    "metadata": not_null(closed_shape(user_id=optional(text(most=256)))),
     "service_tier": not_null(literal("auto", "standard_only")),
     "inference_geo": optional(str),
     "container": optional(Container),
@@ -315,10 +316,10 @@ _REST: dict[str, Type] = {
     "thread": optional(Thread),
 }
 _HEAD: dict[str, Type] = {
-    "model": Annotated[str, Field(min_length=1, max_length=256)],
+    "model": text(1, 256),
     "messages": list_of(RequestMessage, None, 100_000),
 }
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
-MESSAGES = TypeAdapter(MessagesBody)
-COUNT = TypeAdapter(closed_shape(**_HEAD, **_COUNTED))
+MESSAGES = Model(MessagesBody)
+COUNT = Model(closed_shape(**_HEAD, **_COUNTED))

@@ -8,9 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import Any
 
-from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
@@ -20,6 +18,7 @@ from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text
+from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, clip, read_object
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
@@ -35,7 +34,7 @@ def parse_messages(http: HttpRequest, strict: bool) -> Call:
     return messages_call(http, read_object(http), strict=strict)
 
 
-def messages_call(http: HttpRequest, body: Body, *, strict: bool, model: TypeAdapter[Any] = MESSAGES) -> Call:
+def messages_call(http: HttpRequest, body: Body, *, strict: bool, model: Model = MESSAGES) -> Call:
     """The Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
     version = version_of(http, strict=strict)
     validate(model, body)

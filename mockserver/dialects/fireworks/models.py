@@ -1,11 +1,13 @@
 """The requests as Fireworks publishes them; members of unions are labelled as FastAPI names them in `loc`."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, Tag, TypeAdapter
 from pydantic_core import PydanticKnownError
 
+from mockserver.core.json import Json
+from mockserver.dialects import _fields
 from mockserver.dialects._chat import (
     ChatTool,
     ChatToolChoice,
@@ -16,8 +18,9 @@ from mockserver.dialects._chat import (
 )
 from mockserver.dialects._completions import MAX_PROMPTS
 from mockserver.dialects._fields import (
+    Model,
     Object,
-    body_shape,
+    checked_by,
     closed_shape,
     labelled,
     list_of,
@@ -25,8 +28,9 @@ from mockserver.dialects._fields import (
     mapping,
     not_null,
     optional,
+    read_by,
+    shape,
     union,
-    with_checks,
 )
 
 
@@ -78,22 +82,31 @@ _MANY = 64
 
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
-    return with_checks(int, BeforeValidator(whole), Field(ge=least, le=most), Tag("int"))
+    """An integer, of which a complaint about its bounds shows what was written."""
+    return labelled("int", checked_by(partial(_within, least, most), read_by(whole, int)))
 
 
-def number(least: float, most: float) -> Any:
-    return with_checks(float, BeforeValidator(_number), Field(ge=least, le=most))
+def _within(least: int | None, most: int | None, value: int) -> int:
+    if least is not None and value < least:
+        raise PydanticKnownError("greater_than_equal", {"ge": least})
+    if most is not None and value > most:
+        raise PydanticKnownError("less_than_equal", {"le": most})
+    return value
 
 
-Int = with_checks(int, BeforeValidator(whole), Tag("int"))
-Number = with_checks(float, BeforeValidator(_number), Tag("float"))
-Bool = with_checks(bool, BeforeValidator(_truth), Tag("bool"))
+def number(least: float | None = None, most: float | None = None) -> Any:
+    return read_by(_number, _fields.number(least, most))
+
+
+Int = integer()
+Number = number()
+Bool = labelled("bool", read_by(_truth, bool))
 Text = labelled("str", str)
 Texts = labelled("list[str]", list_of(str))
 Ints = labelled("list[int]", list_of(Int))
-Pairs = with_checks(mapping(str), BeforeValidator(_one_refused))
+Pairs = read_by(_one_refused, mapping(str))
 Bias = number(-100.0, 100.0)
-Biases = with_checks(mapping(Bias), BeforeValidator(_one_refused))
+Biases = read_by(_one_refused, mapping(Bias))
 Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
 FewInt = integer(0, 5)
 
@@ -107,7 +120,7 @@ PredictedOutput = closed_shape(
 )
 ThinkingConfigEnabled = closed_shape(
     type=literal("enabled"),
-    budget_tokens=optional(with_checks(int, BeforeValidator(whole), Field(ge=1024))),
+    budget_tokens=optional(integer(1024)),
     keep=optional(literal("all")),
     budget_end_str=optional(str),
 )
@@ -118,7 +131,7 @@ Thinking = union(
 Schema = union(Text, labelled("dict[str,any]", Object))
 
 
-def _with_schema(answer: Object) -> Object:
+def _with_schema(answer: dict[str, Json]) -> dict[str, Json]:
     if answer["type"] == "json_schema" and answer.get("json_schema") is None and answer.get("schema") is None:
         raise ValueError('a response_format of type "json_schema" needs a json_schema')
     if answer["type"] == "grammar" and answer.get("grammar") is None:
@@ -149,13 +162,13 @@ _SAMPLING: dict[str, Any] = {
     "raw_output": optional(Bool),
     "perf_metrics_in_response": optional(Bool),
     "stream": optional(Bool),
-    "n": not_null(with_checks(int, BeforeValidator(whole), Field(ge=1, le=128))),
+    "n": not_null(integer(1, 128)),
     "service_tier": not_null(literal("auto", "default", "flex", "priority")),
     "stop": optional(union(Text, labelled("list[str]", list_of(str, most=4)))),
     "max_tokens": optional(Int),
     "max_completion_tokens": optional(Int),
     "temperature": optional(FromZeroToTwo),
-    "top_k": optional(with_checks(int, BeforeValidator(whole), Field(ge=0, le=100))),
+    "top_k": optional(integer(0, 100)),
     "top_p": optional(Share),
     "min_p": optional(Share),
     "typical_p": optional(Share),
@@ -166,12 +179,12 @@ _SAMPLING: dict[str, Any] = {
     "mirostat_lr": optional(Number),
     "seed": optional(Int),
     "logprobs": optional(union(FewInt, Bool)),
-    "top_logprobs": optional(with_checks(int, BeforeValidator(whole), Field(ge=0, le=5))),
+    "top_logprobs": optional(FewInt),
     "echo": optional(Bool),
     "echo_last": optional(Int),
     "ignore_eos": not_null(Bool),
     "context_length_exceeded_behavior": not_null(literal("error", "truncate")),
-    "response_format": optional(with_checks(ResponseFormat, AfterValidator(_with_schema))),
+    "response_format": optional(checked_by(_with_schema, ResponseFormat)),
     "logit_bias": optional(Biases),
     "speculation": optional(union(Text, Ints)),
     "prediction": optional(union(labelled("PredictedOutput", PredictedOutput), Text)),
@@ -186,7 +199,7 @@ CompletionRequest = closed_shape(
     **_SAMPLING, prompt=Prompts, images=optional(union(Texts, labelled("list[list[str]]", list_of(Texts))))
 )
 # `POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone.
-ChatCompletionRequest = body_shape(
+ChatCompletionRequest = shape(
     **_SAMPLING,
     messages=list_of(RequestMessage, 1),
     tools=optional(list_of(ChatTool)),
@@ -197,7 +210,4 @@ ChatCompletionRequest = body_shape(
     stream_options=optional(StreamOptions),
     prompt_truncate_len=optional(Int),
 )
-COMPLETION = TypeAdapter(CompletionRequest)
-CHAT = TypeAdapter(ChatCompletionRequest)
-COMPLETION_FIELDS = frozenset(CompletionRequest.__annotations__)
-CHAT_FIELDS = frozenset(ChatCompletionRequest.__annotations__)
+COMPLETION, CHAT = Model(CompletionRequest), Model(ChatCompletionRequest)

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import inf
+from typing import Any
 
 from jiter import from_json
 from msgspec.structs import replace
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails, to_json
+from pydantic_core import ErrorDetails, ValidationError, to_json
 
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest
@@ -17,8 +17,9 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
 from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
-from mockserver.dialects._parse import Body, Complaint, Model, clip, read_object, steps_of, unknown_keys
-from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
+from mockserver.dialects._fields import Model
+from mockserver.dialects._parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
+from mockserver.dialects.fireworks.models import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
 
@@ -38,10 +39,10 @@ def detail_of(message: str, param: str | None) -> Body:
     return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
-def validated(adapter: TypeAdapter[Model], body: Body) -> Model:
+def validated(model: Model, body: Body) -> Any:
     try:
         few = body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
-        return adapter.validate_python(few)
+        return model.validate(few)
     except ValidationError as error:
         raise invalid_body(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
@@ -179,7 +180,7 @@ def parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is 
 def parse_chat(http: HttpRequest, strict: bool) -> Call:
     body = read(http)
     parsed = validated(CHAT, body)
-    if strict and (strangers := unknown_keys(body, CHAT_FIELDS)):
+    if strict and (strangers := unknown_keys(body, CHAT.fields)):
         details = (_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers)
         raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
     _refuse_conflicts(parsed)

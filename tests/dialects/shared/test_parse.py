@@ -1,25 +1,25 @@
 """Reading a body and wording complaints about it, as far as no dialect is concerned."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-from pydantic import Field, TypeAdapter
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
-    body_shape,
+    Model,
     integer,
     labelled,
     list_of,
     literal,
     mapping,
     not_null,
+    number,
     shape,
     tagged_by,
+    text,
     text_or,
     union,
-    with_checks,
 )
 from mockserver.dialects._parse import (
     Complaint,
@@ -100,20 +100,20 @@ def test_other_media_types_are_refused() -> None:
 
 Part = tagged_by("type", shape(type=literal("text"), text=str), shape(type=literal("function"), function=mapping(int)))
 Parts = list_of(Part)
-Shape = body_shape(
+Shape = shape(
     name=str,
     size=not_null(integer(1)),
-    share=not_null(with_checks(float, Field(le=2))),
+    share=not_null(number(most=2)),
     word=not_null(literal("a", "b")),
     some=not_null(list_of(int, 1)),
     parts=not_null(Parts),
     either=not_null(text_or("<an array of objects>", Parts)),
     mode=not_null(union(labelled("<a string>", literal("on", "off")), labelled("<an object>", Part))),
     named=not_null(shape(type=literal("content"), content=str)),
-    keyed=not_null(dict[Annotated[str, Field(max_length=2)], int]),
-    even=not_null(with_checks(float, Field(multiple_of=1))),
+    keyed=not_null(mapping(int, keys=text(most=2))),
+    even=not_null(number(multiple_of=1)),
 )
-ADAPTER = TypeAdapter(Shape)
+MODEL = Model(Shape)
 
 COMPLAINTS: dict[str, tuple[dict[str, Any], Complaint]] = {
     "bool is no integer": ({"size": True}, Complaint("type", ("size",), True, ("an integer",))),
@@ -150,13 +150,13 @@ def refuse(complaint: Complaint) -> Failure:
 def test_complaints(fields: dict[str, Any], complaint: Complaint) -> None:
     body = {key: value for key, value in {"name": "x", **fields}.items() if value is not ...}
     with pytest.raises(Failure) as caught:
-        validated(ADAPTER, body, refuse)
+        validated(MODEL, body, refuse)
     assert caught.value.details["complaint"] == complaint
 
 
 def test_a_complaint_of_an_unforeseen_kind_keeps_pydantics_words() -> None:
     with pytest.raises(Failure) as caught:
-        validated(TypeAdapter(dict[str, bytes]), {"a": 1.5}, refuse)
+        validated(Model(shape(a={"type": "bytes"})), {"a": 1.5}, refuse)
     complaint = caught.value.details["complaint"]
     assert (complaint.kind, complaint.path) == ("value", ("a",))
     assert complaint.message == "Invalid value: Input should be a valid bytes"

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, canonical, parsed
+from mockserver.core.json import Json, canonical, canonical_pieces, parsed
 from mockserver.core.lazy import lazy_property
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
@@ -183,7 +183,7 @@ class Call(Struct, frozen=True, dict=True):
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
-        return fingerprint(self.dialect, self.operation, kept)
+        return fingerprint(self.dialect, self.operation, kept, long=len(self.http.body) > LONG)
 
     @lazy_property
     def last_user(self) -> str:
@@ -213,7 +213,7 @@ class Call(Struct, frozen=True, dict=True):
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
         said = [[m.role, m.text] for m in spoken[: first + 1]]
-        return fingerprint(self.dialect, self.operation, said)
+        return fingerprint(self.dialect, self.operation, said, long=len(self.http.body) > LONG)
 
     @lazy_property
     def prompt_tokens(self) -> int:
@@ -261,7 +261,10 @@ LONG = 65_536  # bytes of a body
 
 def fingerprint(*parts: Json, long: bool = False) -> str:
     """Return 32 hex digits that identify JSON values, regardless of key order; `long`: they may hold long texts."""
-    return blake2b(canonical(parts, long=long).encode("ascii"), digest_size=16).hexdigest()
+    hashed = blake2b(digest_size=16)
+    for piece in canonical_pieces(parts) if long else (canonical(parts).encode("ascii"),):
+        hashed.update(piece)
+    return hashed.hexdigest()
 
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one

@@ -1,7 +1,7 @@
 """JSON text: encode it compactly, parse it without raising."""
 
 import json
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from typing import Any
 
@@ -21,18 +21,27 @@ _canonical = c_make_encoder(None, _refuse, encode_basestring_ascii, None, ":", "
 _LONG = 4_096  # characters
 
 
-def _quoted(text: str) -> str:
-    if len(text) < _LONG or not text.isascii() or "\x7f" in text:  # which msgspec does not escape
-        return encode_basestring_ascii(text)
-    return encode(text).decode("ascii")
+def canonical(value: Json) -> str:
+    """Return JSON text with sorted keys and ASCII only. Raises ValueError for NaN."""
+    return "".join(_canonical(value, 0))
 
 
-_canonical_long = c_make_encoder(None, _refuse, _quoted, None, ":", ",", True, False, False)
+def canonical_pieces(value: Json) -> Iterator[bytes]:
+    """Yield the canonical JSON text of a value in pieces: long texts are encoded faster, each by itself."""
+    texts = list[str]()
 
+    def quoted(text: str) -> str:
+        if len(text) < _LONG or not text.isascii() or "\x7f" in text:  # which msgspec does not escape
+            return encode_basestring_ascii(text)
+        texts.append(text)
+        return "\0"
 
-def canonical(value: Json, *, long: bool = False) -> str:
-    """Return JSON text with sorted keys and ASCII only, of long texts faster. Raises ValueError for NaN."""
-    return "".join((_canonical_long if long else _canonical)(value, 0))
+    encoder = c_make_encoder(None, _refuse, quoted, None, ":", ",", True, False, False)
+    first, *others = "".join(encoder(value, 0)).encode("ascii").split(b"\0")
+    yield first
+    for text, after in zip(texts, others, strict=True):
+        yield encode(text)
+        yield after
 
 
 def parsed(text: str, otherwise: Json = None) -> Json:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
+from operator import eq
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T", covariant=True)
@@ -32,14 +33,10 @@ class LazySequence(Sequence[T]):
         return next(islice(self, at % self._count, None))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     def __hash__(self) -> int:
         return hash(tuple(self))
-
-
-def _same(one: object, other: object) -> bool:
-    return one == other
 
 
 FEW = 16  # items that are made at once

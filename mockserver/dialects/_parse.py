@@ -168,10 +168,6 @@ def _clearer(error: str, body: bytes) -> str:
     return f"{clip(error, 300)}."
 
 
-def _is_infinite(value: Json) -> bool:
-    return type(value) is float and isinf(value)
-
-
 def _is_harmless(value: Json) -> bool:
     """Whether all of a value was looked at, and it is neither deep nor holds a number beyond a double."""
     if type(value) is not dict:
@@ -182,7 +178,7 @@ def _is_harmless(value: Json) -> bool:
         values = chain.from_iterable([each.values() if type(each) is dict else each for each in inner])
         looked_at = list(islice(values, left))
         left -= len(looked_at)
-        if not left or any(map(_is_infinite, looked_at)):
+        if not left or any(type(each) is float and isinf(each) for each in looked_at):
             return False
         inner = [each for each in looked_at if type(each) is dict or type(each) is list]
         if not inner:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, number_of, pieces, singular, vocabulary
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, pieces, singular, vocabulary
 
 
 class Described(Struct, frozen=True):
@@ -38,7 +38,7 @@ def described(text: str, *, json_anyway: bool = False) -> Described | None:
     schema, before = counted(schema, _without_examples(text[:start]))
     schema, after = counted(schema, text[end:])
     rest = without_json_orders(before + "\n" + after)
-    return Described(schema, bool(_FENCED.search(text)), rest.replace(str(schema.get("title", "\n")), " "))
+    return Described(schema, bool(_FENCED.search(folded(text))), rest.replace(str(schema.get("title", "\n")), " "))
 
 
 def counted(schema: Mapping[str, Json], said: str) -> tuple[Mapping[str, Json], str]:
@@ -54,9 +54,10 @@ def _of_number(schema: Mapping[str, Json], found: re.Match[str]) -> dict[str, Js
 
 def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
+    said = folded(text)
     if "json" not in text.lower():
-        return "{" in text and _ORDERED_OBJECT.search(text) is not None
-    return bool(_ORDERED.search(text)) and not _ABOUT_JSON.search(text)
+        return "{" in said and _ORDERED_OBJECT.search(said) is not None
+    return bool(_ORDERED.search(said)) and not _ABOUT_JSON.search(said)
 
 
 def without_json_orders(text: str) -> str:
@@ -445,18 +446,18 @@ _FRACTIONS = vocabulary(
     "price amount score rating confidence temperature temp total cost percentage weight height salary"
 )
 _ORDERED = lazy_pattern(
-    r"(?i)(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
+    r"(?:return|respond|reply|output|answer|give|produce|make|describe|use|generate|provide|format|formatted"
     r"|write|send|create|extract|convert|print|conform|parse|fill|emit|as|in|only|valid|using"
     r"|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}\b(?:only|schema|format|please|matching|conforming|keys?"
     r"|fields?|back|object with)\b|\bjson:\s{0,3}\{"
 )
 _ABOUT_JSON = lazy_pattern(
-    r"(?i)\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
+    r"\b(?:function(?! call)|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b"
     r"|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b"
     r"|\b(?:explain|describe|about|parse|load|read)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
 )
 _FENCED = lazy_pattern(
-    r"(?i)(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
+    r"(?:in|within|inside|as|using|be|with)\s+(?:a |an |the |triple )*"
     r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|backticks)"
 )
 _LIKE = lazy_pattern(
@@ -536,7 +537,7 @@ _LISTING = lazy_pattern(
     r"(?P<noun>(?: [\w-]{1,40})?? [a-z]{2,30}s)\b(?P<as_json> (?:as|in) (?:valid )?json\b)?"
 )
 _ORDERED_OBJECT = lazy_pattern(
-    r"(?i)\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
+    r"\b(?:respond|reply|answer|return|output)(?:\s+(?:with|only|just|either|as|in|an?|the|object|form|format"
     r"|like)){0,5}:?\s*`{0,3}(?=\{\s*\"\w)"
 )
 _OR = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:or|\|)\s{0,3}(?=\{)")

@@ -24,30 +24,43 @@ def ends(text: str, head: int, tail: int) -> str:
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[len(text) - tail :]}"
 
 
+def folded(text: str) -> str:
+    """Return a text in small letters, as a pattern that ignores case sees it: that would take three times as long."""
+    return (text if text.isascii() else text.translate(_FOLDED)).lower()
+
+
+_FOLDED = str.maketrans("ſıİ", "sii")
+
+
 def excerpt(text: str, most: int = 10_000) -> str:
     """Return at most this many characters of a text, most of them from its end.
 
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
-    return (_excerpt if len(text) < _LONGEST_REMEMBERED else _excerpt.__wrapped__)(text, most)
-
-
-@lru_cache(maxsize=256)
-def _excerpt(text: str, most: int) -> str:
     head, tail = most // 5, most * 4 // 5
-    if len(text) > 4 * most:  # look at its ends only, unless they are mostly blank
-        first, last = _shortened(text[: 2 * head]), _shortened(text[len(text) - 2 * tail :].lstrip())
-        if len(first) > head and len(last) >= tail:
-            return f"{first[:head]}\n{last[len(last) - tail :]}"
-    return ends(_shortened(text), head, tail)
+    if len(text) > 4 * most and (read := _ends_of(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
+        return read
+    return ends((_shortened if len(text) <= 4 * most else _shortened.__wrapped__)(text), head, tail)
 
 
+@lru_cache(maxsize=32)
+def _ends_of(first: str, last: str) -> str | None:
+    """Return the excerpt of a text that begins and ends so; None if what is not blank of that is too short."""
+    head, tail = len(first) // 2, len(last) // 2
+    first, last = _shortened(first), _shortened(last.lstrip())
+    return f"{first[:head]}\n{last[len(last) - tail :]}" if len(first) > head and len(last) >= tail else None
+
+
+@lru_cache(maxsize=32)
 def _shortened(text: str) -> str:
-    if len(" ".join(text.split())) > len(text) - 20:  # no run is so long: the pattern would look at each letter
-        return text
-    return _BLANKS.sub(r"\1", text)
+    if text.isascii():  # whether a run is so long: the pattern would look at each letter
+        has_blanks = _RUN in text.encode().translate(_EACH_BLANK)
+    else:
+        has_blanks = len(" ".join(text.split())) <= len(text) - 20
+    return _BLANKS.sub(r"\1", text) if has_blanks else text
 
 
+_RUN, _EACH_BLANK = b" " * 21, bytes(32 if chr(byte).isspace() else byte for byte in range(256))
 _BLANKS = lazy_pattern(r"(\s{20})\s+")
 NUMBER_WORDS = (
     "thirteen|fourteen|eighteen|nineteen|seventeen|fifteen|sixteen|hundred|eleven|twelve|twenty|thirty|single|three"
@@ -58,12 +71,8 @@ RULING = ("system", "developer")  # roles of messages whose orders hold for the 
 
 def number_of(word: str) -> int:
     """Return what a number in digits or one of NUMBER_WORDS means."""
-    known = {"a": 1, "an": 1, "single": 1, "hundred": 100}
-    return (
-        int(word)
-        if word.isascii() and word.isdigit()
-        else known.get(word.lower()) or int(heading_of("numbers")[word.lower()])
-    )
+    known, word = {"a": 1, "an": 1, "single": 1, "hundred": 100}, folded(word)
+    return int(word) if word.isdecimal() else known.get(word) or int(heading_of("numbers")[word])
 
 
 @cache

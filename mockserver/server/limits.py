@@ -60,7 +60,11 @@ class Unsent:
 
 def parsed_size(body: bytes) -> int:
     """Roughly how many bytes a JSON body takes once it is parsed."""
-    return 3 * len(body) + 40 * body.count(b",") + 60 * body.count(b"[") + 400 * body.count(b"{")
+    marks = body.translate(None, _NO_MARKS)  # one pass, however many are counted
+    return 3 * len(body) + 40 * marks.count(b",") + 60 * marks.count(b"[") + 400 * marks.count(b"{")
+
+
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b",[{")
 
 
 _UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it. Please try again later."

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.tokens import Chunks, _token, count, cut, split, token_id, token_of
+from mockserver.core.tokens import Chunks, _in_part, _token, count, cut, split, token_id, token_of
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 
@@ -201,6 +201,16 @@ SPACES = (" ", " ", " ", "  ", "\n", "\n\n    ", "\t", "\xa0", "\u2003", "\x1c",
 def test_words_are_counted_as_the_text_is_split(words: list[tuple[str, str]]) -> None:
     text = "".join(map("".join, words))
     assert count(text) == len(split(text))
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), min_size=1), st.data())
+def test_a_part_of_a_text_is_counted_as_the_pattern_splits_it(
+    words: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    text = "".join(map("".join, words))
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert _in_part(text, start, end) == len(_token(is_ascii=text.isascii()).findall(text, start, end))
 
 
 @given(st.text())

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mockserver.model.vocabulary import ends, excerpt, keys, parts, prepositions, stem, word_list, words
+from mockserver.model.vocabulary import ends, excerpt, keys, number_of, parts, prepositions, stem, word_list, words
 
 
 def test_of_a_huge_text_the_end_is_read_above_all() -> None:
@@ -20,6 +20,10 @@ def test_the_ends_of_a_huge_text_are_those_of_all_of_it_without_its_runs_of_blan
     for most in (100, 10_000, 50_000):
         shortened = re.sub(r"(\s{20})\s+", r"\1", text)
         assert excerpt(text, most) == ends(shortened, most // 5, most * 4 // 5)
+
+
+def test_numbers_are_read_in_all_letters_that_a_pattern_takes_for_theirs() -> None:
+    assert [number_of(word) for word in ("12", "Six", "ſİx", "A", "٣")] == [12, 6, 6, 1, 3]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,10 @@ def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> N
     assert candidates(tables, ASKED) == [42]
 
 
-def test_a_piece_is_found_across_the_windows_of_a_long_text() -> None:
+@pytest.mark.parametrize("others", [0, 20])  # few pieces are looked for otherwise than many
+def test_a_piece_is_found_across_the_windows_of_a_long_text(others: int) -> None:
     tables = [{"last_user": {"contains": "needle in the hay"}}, {"last_user": {"contains": "needle"}}]
+    tables += [{"last_user": {"contains": f"needle {number}"}} for number in range(others)]
     for at in range(32_768 - 20, 32_768 + 3):
         assert candidates(tables, call("x" * at + "needle in the hay" + "y" * 40_000)) == [0, 1]
 

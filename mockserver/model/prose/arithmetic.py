@@ -13,7 +13,7 @@ from mockserver.model.fillers import word_lists
 
 
 def computed(text: str, *, bare: bool) -> str | None:
-    text = _as_signs(text[:4000])
+    text = _as_signs(text)
     found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
     if found is None:
         return None
@@ -27,7 +27,8 @@ def computed(text: str, *, bare: bool) -> str | None:
 
 
 def _as_signs(text: str) -> str:
-    for spoken, signs in _spoken():
+    text = text[:_MOST_READ]
+    for spoken, signs in _spoken() if _DIGIT.search(text) else ():
         text = spoken.sub(signs, text)
     return text
 
@@ -68,6 +69,8 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+_MOST_READ = 4_000  # characters
+_DIGIT = lazy_pattern(r"\d")  # without one there is no sum
 _PERCENT = lazy_pattern(r" / 100 \* ")
 
 
@@ -102,7 +105,7 @@ _CUE = lazy_pattern(
 
 def comparison_holds(text: str) -> bool | None:
     """Whether the first comparison of a text holds, `2+2 = 5`; None where there is none."""
-    found = _COMPARED.search(_as_signs(text[:4000]))
+    found = _COMPARED.search(_as_signs(text))
     if found is not None:
         with suppress(SyntaxError, ValueError, ZeroDivisionError):
             one, other = (

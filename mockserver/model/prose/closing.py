@@ -53,7 +53,7 @@ def _orders(message: Message) -> Iterator[re.Match[str]]:
     text = excerpt(message.text)
     if trigger_set("closing").isdisjoint(trigger_words(text)):
         return
-    for sentence in _SENTENCE.findall(text):
+    for sentence in filter(_WORD_GIVEN.search, _SENTENCE.findall(text)):
         order = _ORDER.fullmatch(sentence)
         is_due = order and (order["ending"] or WHEN_DONE.search(sentence)) and not _FAILING.search(sentence)
         if order and is_due and not label_in(sentence):
@@ -62,6 +62,7 @@ def _orders(message: Message) -> Iterator[re.Match[str]]:
 
 _MOST_INSTRUCTIONS = 5  # at the beginning, and at the end
 _SENTENCE = lazy_pattern(r"(?:[^.!?\n]|[.!?](?=[\"'`”’*])){1,1000}[.!?]?")
+_WORD_GIVEN = lazy_pattern(r"[\"'`“‘*<\[]|[A-Z][A-Z0-9_]{2}")  # what an order cannot do without
 _ORDER = lazy_pattern(
     r"""(?x)[^\n]*?\b(?:(?i:(?P<ending>end|finish|conclude|close|sign[ ]off)
     (?:\s+(?:your|the|every|each|all|this|it|of|final|last|whole|messages?|answers?|repl(?:y|ies)|responses?|outputs?|texts?

@@ -17,7 +17,7 @@ from mockserver.model.fillers import capitalized, english, note, pick, word_list
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.lists import items, material_of, separated, written
 from mockserver.model.prose.topic import SENTENCE, Topic
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, number_of, singular
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
 
@@ -200,11 +200,11 @@ def _in_words(request: Request, said: Sequence[str], length: tuple[int, str], rn
 
 def kind_of_writing(text: str) -> re.Match[str] | None:
     """Return the first word that says what is to be written; its group is `code` or `prose`."""
-    return _WRITING.search(text)
+    return _WRITING.search(folded(text))
 
 
 _WRITING = lazy_pattern(
-    r"(?i)\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|query|(?<=sql )queries"
+    r"\b(?:(?P<code>(?:functions?|scripts?|programs?|class(?:es)?|methods?|code|snippets?|query|(?<=sql )queries"
     r"|regex(?:es)?|regular expressions?|one-liners?|algorithms?|commands?|components?|sql statements?|(?:html|css"
     r"|web) (?:pages?|forms?|files?)|unit tests?|dockerfile|endpoints?|decorators?)(?! of\b)|in (?:python|javascript"
     r"|typescript|java|rust|golang|go|ruby|php|bash|sql|kotlin|swift|c\+\+|c#|c)(?=[\s.?!,:]|$))|(?P<prose>e-?mails?"
@@ -218,7 +218,7 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
     if counted is None and (separated(request.rules) or request.matches(_BULLETED)):
         counted, order = _counted(request.rules), f"{request.rules}\n{request.text}"
     points = length is not None and length.unit == "item"
-    if not (counted or points or _LIST.search(request.text) or _BULLETED.search(request.rules)):
+    if not (counted or points or _LIST.search(folded(request.text)) or _BULLETED.search(request.rules)):
         return None
     number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
     if not counted and not points:
@@ -236,7 +236,7 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
 
 def _counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
-    listed = (each for each in _COUNTED.finditer(text) if each["noun"].lower() not in trigger_set("measures"))
+    listed = (each for each in _COUNTED.finditer(folded(text)) if each["noun"].lower() not in trigger_set("measures"))
     found = next(listed, None)
     writing = kind_of_writing(text) if found else None
     if found is None or _ONE_TEXT.match(found[0]) or (writing and writing.start() <= found.start("noun")):
@@ -249,7 +249,7 @@ _ONE_TEXT = lazy_pattern(
     r"plan|number)\b)"
 )
 _COUNTED = lazy_pattern(
-    rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
+    rf"""(?x)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
     top|best|come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|
     describe|explain|which|need|want|offer|rewrite|rephrase|reformulate|paraphrase|break|split|extract|draft|add|exactly)
     \b[^.?!\n]{{0,60}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+
@@ -257,7 +257,7 @@ _COUNTED = lazy_pattern(
     (?P<noun>(?:[a-z]+-)?[a-z]{{2,30}}s|people|children|fish)\b"""
 )
 _LIST = lazy_pattern(
-    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short |brief )?list of"
+    r"\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered (?:list|steps)|an? (?:short |brief )?list of"
     r"|as a list|in a list|list form|step[- ]by[- ]step (?!in)|shopping list|checklist|to-?do list"
     r"|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )
@@ -269,7 +269,7 @@ def finished(answer: str, request: Request, rng: Random) -> str:
     """Return an answer in the case, behind the label and in the tags that a prompt orders, or only its number."""
     for order in (request.text, request.rules):
         words = trigger_words(order)
-        if not trigger_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(order):
+        if not trigger_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(folded(order)):
             number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
             answer = number[0] if number else str(rng.randrange(2, 100))
         elif not trigger_set("letter_case").isdisjoint(words) and (upper := _upper_case(order)) is not None:
@@ -346,7 +346,7 @@ _CASE = lazy_pattern(
     r"|capital letters|block letters)|lower[- ]?case|small letters)\b"
 )
 _NUMBER_ALONE = lazy_pattern(
-    r"(?i)\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
+    r"\b(?:only|just|solely|nothing but)\b[^.,\n]{0,30}\b(?:number|digits?|integer|numeral)\b(?! of)|"
     r"\b(?:numbers?|digits?|integers?) only\b|"
     r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
 )

@@ -230,7 +230,8 @@ _VALUE_ALONE = lazy_pattern(
 
 
 def summed(request: Request, rng: Random) -> str | None:
-    return computed(request.text, bare=request.matches(_BARE_RESULT))
+    result = computed(request.text, bare=True)
+    return result if result is None or request.matches(_BARE_RESULT) else computed(request.text, bare=False)
 
 
 def rated(request: Request, rng: Random) -> str | None:

@@ -179,7 +179,8 @@ def nearness(condition: Condition, call: Call) -> float:
 
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
-_WINDOW = 32_768  # characters given to an automaton at once, which bounds the memory its hits take
+_WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
+_FEW_PIECES = 16  # so many are looked for at once, by instructions for vectors
 
 
 class IndexField(NamedTuple):
@@ -380,14 +381,16 @@ def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
     lens = None if look.lens == PLAIN else look.lens
     match look.how:
         case "whole":
-            return partial(_find_whole, rows, lens)
+            return partial(_find_whole, rows, lens, max(len(str(value)) for value in rows))
         case "element":
             return partial(_find_elements, rows, look.lens)
     return _find_pieces(rows, lens)
 
 
-def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None, value: Json) -> Iterable[Rows]:
+def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None, longest: int, value: Json) -> Iterable[Rows]:
     if isinstance(value, str):
+        if len(value) > longest and (lens is None or not lens.squeeze):  # a folded text is no shorter
+            return ()
         value = value if lens is None else lens(value)
     elif not isinstance(value, int | float):
         return ()
@@ -404,9 +407,12 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
 def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
-    automaton = ahocorasick_rs.BytesAhoCorasick([_bytes(piece) for piece in rows])  # that of str is half as fast
-    found = tuple(rows.values())
-    look, overlap = automaton.find_matches_as_indexes, max(len(_bytes(piece)) for piece in rows) - 1
+    sought, found = [str(piece).encode("utf-8", "replace") for piece in rows], tuple(rows.values())
+    look = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
+    # This one leaves out hits that overlap, but where there are none it is twenty times as fast.
+    first = ahocorasick_rs.BytesAhoCorasick(sought[:_FEW_PIECES], ahocorasick_rs.MatchKind.LeftmostFirst)
+    holds_any = first.find_matches_as_indexes if len(sought) <= _FEW_PIECES else len
+    overlap = max(map(len, sought)) - 1
 
     def find(value: Json) -> Iterable[Rows]:
         if not isinstance(value, str):
@@ -415,16 +421,13 @@ def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
         if len(text) <= _WINDOW:
             hits = look(text, overlapping=True)
         else:
-            hits = [hit for window in _windows(text, overlap) for hit in look(window, overlapping=True)]
+            windows = filter(holds_any, _windows(text, overlap))
+            hits = [hit for window in windows for hit in look(window, overlapping=True)]
         if len(hits) < 2:
             return (found[hits[0][0]],) if hits else ()
         return [found[piece] for piece in {hit[0] for hit in hits}]
 
     return find
-
-
-def _bytes(text: Json) -> bytes:
-    return str(text).encode("utf-8", "replace")
 
 
 def _windows(text: bytes, overlap: int) -> Iterable[bytes]:

@@ -198,8 +198,10 @@ def _contains(expected: Json, lens: Lens) -> Test:
 
 def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
     def build(expected: str, lens: Lens) -> Test:
-        wanted = lens(expected)
-        return lambda actual: isinstance(actual, str) and fits(lens(actual), wanted)
+        wanted, end = lens(expected), slice(None)
+        if lens.fold and not lens.squeeze:  # folding makes no text shorter
+            end = slice(len(wanted)) if fits is str.startswith else slice(-len(wanted), None)
+        return lambda actual: isinstance(actual, str) and fits(lens(actual[end]), wanted)
 
     return build
 

@@ -19,14 +19,14 @@ Schema = dict[str, Any]
 class Model:
     """What a body must be; built when it is first used."""
 
-    def __init__(self, shape: Schema) -> None:
-        self._shape = shape
-        self.fields = frozenset(shape["fields"])
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.fields = frozenset(schema["fields"])
 
     @lazy_property
     def validate(self) -> Callable[[Json], Any]:
         """A function that returns the value as it is read. It raises pydantic's ValidationError."""
-        return SchemaValidator(self._shape).validate_python
+        return SchemaValidator(self.schema).validate_python
 
 
 def schema_of(kind: Type) -> Any:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
 
 from mockserver.dialects import Operation, discover
 from mockserver.dialects._chat import CHAT
 from mockserver.dialects._completions import COMPLETION
 from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, EMBEDDING, MODERATION
+from mockserver.dialects._fields import Model
 from mockserver.dialects._responses_models import RESPONSE
 from mockserver.dialects._stored import UPDATE
 from mockserver.dialects.anthropic.batches import BATCH
@@ -128,7 +129,7 @@ def _moved(schema: Json, name: str) -> Json:
     return kept
 
 
-def body_of(dialect: str, operation: Operation) -> "tuple[Model, ...] | None":
+def body_of(dialect: str, operation: Operation) -> "tuple[AnyModel, ...] | None":
     """The models of an operation's body, which may be split among several; None where it takes none."""
     if operation.method != "POST" or operation.name in ("cancel_response", "cancel_batch"):
         return None
@@ -146,13 +147,10 @@ def _verb(operation: Operation) -> str:
 
 
 class MessageModel:
-    """A message of proto JSON, as pydantic's adapters describe their types."""
+    """A message of proto JSON, described in JSON Schema."""
 
     def __init__(self, message: Message) -> None:
         self._message = message
-
-    def rebuild(self, *, force: bool) -> None:
-        pass
 
     def json_schema(self) -> Json:
         found: dict[str, Json] = {}
@@ -188,15 +186,14 @@ _SCALARS: Mapping[str, Json] = {
     "TYPE_BYTES": {"type": "string", "contentEncoding": "base64"},
     "type.googleapis.com/google.protobuf.Struct": {"type": "object"},
 }
-Model = TypeAdapter[Any] | MessageModel
+AnyModel = Model | MessageModel
 
 
 @cache
-def schema_of(adapters: tuple[Model, ...]) -> Json:
+def schema_of(models: tuple[AnyModel, ...]) -> Json:
     whole: dict[str, Json] = {"type": "object", "properties": {}, "required": [], "$defs": {}}
-    for adapter in adapters:
-        adapter.rebuild(force=True)
-        schema = adapter.json_schema()
+    for model in models:
+        schema = GenerateJsonSchema().generate(model.schema) if isinstance(model, Model) else model.json_schema()
         for key in ("properties", "$defs"):
             whole[key].update(schema.get(key, {}))
         whole["required"] += schema.get("required", [])
@@ -204,7 +201,7 @@ def schema_of(adapters: tuple[Model, ...]) -> Json:
 
 
 # The models of bodies, by operation: those of OpenAI's common family, then what a dialect has for itself.
-BODIES: Mapping[str, Mapping[str, tuple[Model, ...]]] = {
+BODIES: Mapping[str, Mapping[str, tuple[AnyModel, ...]]] = {
     "": {
         "chat": (CHAT,),
         "completions": (COMPLETION,),

@@ -10,7 +10,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import Text, ToolUse
+from mockserver.core.plan import Failure, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.prose.form import Request
@@ -33,6 +33,8 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
     if order is None:
         return None
     asked = {found[1]: found[2] or "str" for found in _ASKED.finditer(order[1])}
+    if not asked:  # the calls of native tools are all that is wanted
+        return None
     rules = excerpt("\n".join(message.text for message in call.messages if message.role != "user"), _MOST_READ)
     said = excerpt(call.last_user, _MOST_READ).removesuffix(order[0])
     given = {name: text.strip() for name, text in _FIELD.findall(said)}
@@ -45,7 +47,12 @@ def answer_in_fields(call: Call, seed: Seed) -> DraftChoice | None:
         values[said_in_words[-1]] = found_so_far
     values = {**_in_words(inner, [name for name in said_in_words if name not in values], seed), **values}
     schema = call.options.schema or _schema(asked, rules)
-    made = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+    try:
+        made = instance(schema, seed.branch("schema"), mentions(excerpt(task)).stating(values))
+    except Failure:
+        if call.options.schema:
+            raise
+        return None  # only the schema of a request is refused
     if call.options.response_format != "text" or "JSON" in order[0][:_OPENING]:
         return DraftChoice((Text(compact(made)),))
     shown = "".join(f"{_MARK}{name} ## ]]\n{_written(made[name])}\n\n" for name in asked)
@@ -109,8 +116,13 @@ def _schema(asked: Mapping[str, str], rules: str) -> Json:
     for name, kind in asked.items():
         stated = re.search(rf"\{{{name}\}}[^\n]{{0,300}}JSON schema: (?=\{{)", rules)
         found = read(rules, stated.end()) if stated else None
-        properties[name] = found[0] if found else of_note(kind) or {"type": "string"}
+        properties[name] = _embedded(found[0], name) if found else of_note(kind) or {"type": "string"}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _embedded(schema: Json, name: str) -> Json:
+    """The schema of a field as part of another, where its references still lead to its own definitions."""
+    return {"$id": f"urn:field:{name}", **schema} if isinstance(schema, Mapping) and "$defs" in schema else schema
 
 
 def _written(value: Json) -> str:

@@ -84,8 +84,13 @@ _Found = tuple[Mapping[str, Json], int, int]  # a schema, and where it starts an
 
 def _schema(text: str) -> _Found | None:
     """The last JSON Schema of a text and its place: earlier ones tend to be examples."""
-    found = [(_unwrapped(value), start, end) for value, start, end in _objects(text) if isinstance(value, Mapping)]
-    return next((each for each in reversed(found) if _is_schema(each[0])), None)
+    for value, start, end in reversed([each for each in _objects(text) if isinstance(each[0], Mapping)]):
+        found = _unwrapped(value)
+        if _is_schema(found):
+            return found, start, end
+        if _are_properties(found) and not _OF_TOOL.search(text[max(0, start - _NEAR) : start]):
+            return _record(found), start, end
+    return None
 
 
 def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -100,6 +105,13 @@ def _is_schema(value: Mapping[str, Json]) -> bool:
     inner = value.get("items", value.get("additionalProperties"))
     refers = isinstance(value.get("$defs"), Mapping) and not value.keys().isdisjoint(("$ref", "anyOf", "oneOf"))
     return refers or (value.get("type") in ("array", "object") and isinstance(inner, Mapping))
+
+
+def _are_properties(value: Mapping[str, Json]) -> bool:
+    """Whether each value is the schema of a property: `{"age": {"type": "integer"}}`."""
+    return bool(value) and all(
+        isinstance(inner, Mapping) and inner.get("type") in _SCHEMA_TYPES for inner in value.values()
+    )
 
 
 def _declared(text: str) -> _Found | None:
@@ -441,6 +453,8 @@ _TYPES: dict[str, dict[str, Json]] = {
     "email": {"type": "string", "format": "email"},
     "url": {"type": "string", "format": "uri"},
 }
+_SCHEMA_TYPES = (*_NAMES_OF_TYPES, "array")
+_OF_TOOL = lazy_pattern(r"(?i)\b(?:arg(?:ument)?s?|inputs?|param(?:eter)?s?|tools?|functions?)\b")
 _WHOLE = vocabulary("age year port count quantity rank index size stock population minutes hours days")
 _FRACTIONS = vocabulary(
     "price amount score rating confidence temperature temp total cost percentage weight height salary"

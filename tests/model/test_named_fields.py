@@ -5,9 +5,10 @@ import re
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from mockserver.core.call import Message
-from mockserver.core.plan import Text
+from mockserver.core.call import Message, Tool, ToolChoice
+from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.auto import auto
 from tests.kit.calls import call
@@ -99,3 +100,31 @@ def test_fields_have_their_types() -> None:
     assert found["tags"] == "[]"
     assert found["sure"] in ("True", "False")
     assert found["mood"] in ("good", "bad")
+
+
+def ordered(schema: str) -> str:
+    rules = f"Your output fields are:\n{{calls}}  # note: adhere to the JSON schema: {schema}"
+    order = "Respond with the corresponding output fields, starting with the field `[[ ## calls ## ]]`."
+    return answer(f"[[ ## text ## ]]\nWhat is the weather in Oslo?\n\n{order}", rules)
+
+
+def test_the_schema_of_a_field_refers_to_its_own_definitions() -> None:
+    schema = (
+        '{"$defs": {"Call": {"enum": ["weather"]}}, "type": "array", "items": {"$ref": "#/$defs/Call"}, "minItems": 1}'
+    )
+    assert set(json.loads(fields(ordered(schema))["calls"])) == {"weather"}
+
+
+@pytest.mark.parametrize("schema", ['{"$ref": "#/$defs/none"}', '{"type": "strange"}', '{"not": {}}'])
+def test_a_field_that_is_impossible_is_no_error(schema: str) -> None:
+    assert ordered(schema)
+
+
+def test_native_tools_are_called_where_no_field_is_left() -> None:
+    order = "Respond with the corresponding output fields, starting with the field , and then ending with the marker."
+    said = f"[[ ## q ## ]]\nWhat is the weather in Oslo?\n\n{order}"
+    tool = Tool("weather", "", {"type": "object", "properties": {"city": {}}, "required": ["city"]})
+    asked = replace(call(said), tools=(tool,), tool_choice=ToolChoice("auto"))
+    (part,) = auto(asked, Seed(1), {}).parts
+    assert isinstance(part, ToolUse)
+    assert part.call.arguments == '{"city":"Oslo"}'

@@ -89,6 +89,17 @@ def test_a_schema_in_the_prompt(text: str) -> None:
     assert (found.schema, found.fenced) == (PERSON, False)
 
 
+def test_the_properties_of_a_schema_in_the_prompt() -> None:
+    properties = json.dumps(PERSON["properties"])
+    found = described(f"Respond in JSON. The properties of each field:\n{properties}")
+    assert found is not None
+    assert found.schema["properties"] == PERSON["properties"]
+    assert found.schema["required"] == ["name", "age"]
+    of_a_tool = described(f'Tools:\nfind, args: {properties}\nRespond in JSON like {{"tool": "..."}}.')
+    assert of_a_tool is not None
+    assert list(of_a_tool.schema["properties"]) == ["tool"]
+
+
 def test_what_else_a_prompt_says_gives_the_values() -> None:
     found = described(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
     assert found is not None

@@ -113,6 +113,7 @@ def _finite(written: str) -> float:
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _MOST_TRIES, _MOST_MEMBERS, _DEEPEST = 48, 200, 24
 _BRACKET = lazy_pattern(r"[\[{]")
+_PLACEHOLDER = lazy_pattern(r"<[^<>]{1,200}>")  # of an example: "<your reason>"
 
 
 def fragments(text: str) -> Iterator[Mention]:
@@ -145,6 +146,7 @@ def members(text: str, fragment: Mention) -> Iterator[Mention]:
             place = text.find(json.dumps(key, ensure_ascii=False), at, fragment.end)
             if place >= 0:
                 at = place + len(key) + 2
+            if place >= 0 and not (isinstance(inner, str) and _PLACEHOLDER.fullmatch(inner)):
                 yield Mention("member", inner, place, at, key=key)
             waiting.append(inner)
 

@@ -64,9 +64,10 @@ _COURTESY = lazy_pattern(
 def dictated(request: Request, rng: Random) -> str | None:
     """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
     of_rules = filter(_is_word_for_word, _ORDER.finditer(request.rules))
-    ordered = next((found for found in of_rules if not _CONDITION.search(_before(request.rules, found))), None)
+    ordered = next((found for found in of_rules if not _is_conditional(request.rules, found)), None)
     if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
-        ordered = next(filter(_is_word_for_word, _ORDER.finditer(request.text)), None)
+        of_text = filter(_is_word_for_word, _ORDER.finditer(request.text))
+        ordered = next((found for found in of_text if not _is_conditional(request.text, found)), None)
     if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
         return None
     if ordered["quoted"] is not None:
@@ -80,8 +81,9 @@ def dictated(request: Request, rng: Random) -> str | None:
     return (what[:-1] if what.endswith(".") and not what.endswith("..") else what) or None
 
 
-def _before(text: str, found: re.Match[str]) -> str:
-    return text[max(0, found.start() - 200) : found.start()]
+def _is_conditional(text: str, found: re.Match[str]) -> bool:
+    before = text[max(0, found.start() - 200) : found.start()]
+    return _CONDITION.search(before) is not None or _IF.match(text, found.end()) is not None
 
 
 def _is_word_for_word(ordered: re.Match[str]) -> bool:
@@ -129,6 +131,7 @@ _WORD_ALONE = lazy_pattern(
 _SEVERAL = lazy_pattern(rf"(?i){NUMBER}[\s-]+[a-z]")
 _DESCRIBED = lazy_pattern(r"(?i)\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)")
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
+_IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
 # How something is to be said, after what is to be said.
 _MANNER = lazy_pattern(
     r"(?i)(?:[\s,]++(?>(?:very |more |as )?(?!(?:fami|rep|app|supp|ju|ita|emi|assemb|butterf|dai|week|month|ug|love|"

@@ -135,7 +135,7 @@ def _name(said: str, call: Call, sentences: Sequence[_Statement]) -> str | None:
 def _unknown(call: Call) -> str | None:
     for message in reversed(call.messages):
         if message.role != "tool" and (found := _NOT_KNOWN.search(excerpt(message.text, _MAX_TEXT))):
-            return str(found["quoted"] or "I don't know.").strip("\"'“”‘’`")
+            return str(found["quoted"] or found["first"] or "I don't know.").strip("\"'“”‘’`")
     return None
 
 
@@ -187,6 +187,9 @@ _NOT_KNOWN = lazy_pattern(
     r"|present|relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return"
     r"|output)\b(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*(?:(?P<quoted>\"[^\"\n]{1,200}\""
     r"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)|you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
+    r"|\b(?:say|reply|respond|answer|return|output)\b(?:\s+(?:with|only|just|exactly|simply)){0,3}\s*[:,]?\s*"
+    r"(?P<first>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)\s(?:if|when|unless)\b[^.\n]{0,80}?"
+    r"\b(?:answer|context|information|documents?|know|sure|found|find|present|mentioned)\b"
 )
 _IDLE = lazy_pattern(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
 _SILENT = vocabulary(

@@ -490,7 +490,7 @@ def _validator(document: SchemaDocument) -> Any:
 
 
 def _readable(schema: Json) -> Json:
-    """The schema as the validator reads it: with references escaped as URIs, and without an unknown `$schema`."""
+    """The schema as the validator reads it: with ids and references escaped as URIs, without an unknown `$schema`."""
     schema = _with_escaped_references(schema)
     stated = schema.get("$schema") if isinstance(schema, Mapping) else None
     if not isinstance(stated, str) or "//json-schema.org/draft" in stated:
@@ -502,7 +502,7 @@ def _with_escaped_references(schema: Json) -> Json:
     if isinstance(schema, Mapping):
         return {
             key: quote(value, safe="/~$#%:?&=+,;@!'()*")
-            if key == "$ref" and isinstance(value, str)
+            if key in ("$ref", "$id") and isinstance(value, str)
             else _with_escaped_references(value)
             for key, value in schema.items()
         }

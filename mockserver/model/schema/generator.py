@@ -413,7 +413,7 @@ class _Array(Struct):
         hints = self.location.hints
         if said is NOTHING or self.location.rejections or not (hints or self._holds_texts()):
             return 0
-        count, self.generation.said = said.counted(hints[0] if hints else "")
+        count, self.generation.said = said.counted(hints[0] if hints and hints[0] != "elements" else "")
         return min(count or 0, _MAX_WANTED)
 
     def _holds_texts(self) -> bool:

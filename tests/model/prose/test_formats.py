@@ -68,6 +68,8 @@ def test_no_text_is_too_odd(piece: str) -> None:
         ("Answer the following questions as best you can.", None),
         ("Answer with one of: a, b", None),
         ("Answer yes or no", None),
+        ('Answer "don\'t know" if it is not in the document.', None),
+        ('If it is not in the document, say "unknown".', None),
         ("Write about cats", None),
         ("What do they say in Rome?", None),
     ],

@@ -69,6 +69,7 @@ def test_what_was_not_said_does_not(turns: tuple[str, ...]) -> None:
     [
         ("Use the context. If you don't know the answer, say that you don't know. Context: it rains.", "I don't know."),
         ('If the answer is not in the text, reply with exactly "NOT FOUND". Text: it rains.', "NOT FOUND"),
+        ('Answer "don\'t know" if it is not present in the document. Document: it rains.', "don't know"),
     ],
 )  # fmt: skip
 def test_what_is_to_be_said_when_nothing_is_known(rules: str, said: str) -> None:

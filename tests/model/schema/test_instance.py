@@ -104,6 +104,12 @@ def made(schema: Any, seed: int = 0) -> Any:
     return instance(schema, Seed(seed).branch("schema"))
 
 
+@pytest.mark.parametrize("draft", [{}, {"$schema": "http://json-schema.org/draft-07/schema#"}], ids=str)
+def test_an_id_may_be_any_text(draft: dict[str, Any]) -> None:
+    schema = {**draft, "$id": "Output Format", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]}
+    assert made({**schema, "type": "object", "$defs": {"a": {"const": 7}}}) == {"a": 7}
+
+
 @pytest.mark.parametrize("schema", SATISFIABLE, ids=str)
 def test_instances_satisfy(schema: Any) -> None:
     validator = jsonschema_rs.validator_for(True if schema is None else schema, validate_formats=True)

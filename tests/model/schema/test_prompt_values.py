@@ -41,6 +41,12 @@ def made(schema: Any, **values: Any) -> Any:
 CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}
 
 
+def test_a_gap_of_an_example_is_no_value() -> None:
+    reason: Any = {"type": "object", "properties": {"reason": {"type": "string"}}, "required": ["reason"]}
+    said = mentions('Judge it. Example JSON:\n{"reason": "<your_reason>"}')
+    assert "your_reason" not in instance(reason, Seed(1), said)["reason"]
+
+
 def test_the_prompt_wins_over_defaults() -> None:
     assert made(CITY, city="Bergen", days=7) == {"city": "Bergen", "days": 7}
     assert made({**CITY, "required": ["days"]}, city="Bergen")["days"] == 3

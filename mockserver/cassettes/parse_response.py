@@ -418,12 +418,7 @@ def _add_to_block(block: dict[str, Json], delta: Table) -> None:
         block["citations"] = [*rows(block.get("citations")), table(delta["citation"])]
 
 
-_STOP_REASONS = {
-    "end_turn": "stop",
-    "max_tokens": "length",
-    "tool_use": "tool_calls",
-    "refusal": "content_filter",
-}
+_STOP_REASONS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
 
 # The texts of a message, in the order of parts, by the fields of the wire.
 _TEXTS = {"reasoning_content": "reasoning", "reasoning": "reasoning", "content": "text", "refusal": "refusal"}

@@ -3,15 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetPydanticSchema,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from mockserver.config.timing import TimingSetting, TimingTable
@@ -130,11 +122,7 @@ def _by_name(table: type[BaseModel]) -> GetPydanticSchema:
     return _json_schema(made)
 
 
-Keys = Annotated[
-    Mapping[str, KeySettings] | None,
-    BeforeValidator(_keys),
-    _by_name(KeySettings),
-]
+Keys = Annotated[Mapping[str, KeySettings] | None, BeforeValidator(_keys), _by_name(KeySettings)]
 
 
 class ModelSettings(BaseModel):
@@ -209,8 +197,5 @@ def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetail
 
 
 Models = Annotated[
-    Mapping[str, ModelSettings] | None,
-    BeforeValidator(_models),
-    AfterValidator(_unique_names),
-    _by_name(ModelSettings),
+    Mapping[str, ModelSettings] | None, BeforeValidator(_models), AfterValidator(_unique_names), _by_name(ModelSettings)
 ]

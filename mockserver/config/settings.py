@@ -68,8 +68,7 @@ class Settings(BaseModel):
         description="The time in answers: frozen, real, Unix seconds or an ISO 8601 time.",
     )
     ids: Literal["stable", "unique"] = Field(
-        "stable",
-        description="stable: equal requests get equal ids; unique: ids never repeat until a reset.",
+        "stable", description="stable: equal requests get equal ids; unique: ids never repeat until a reset."
     )
     tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
         "approx",
@@ -90,8 +89,7 @@ class Settings(BaseModel):
         default_factory=dict, description="Named timings that timing can refer to, in addition to the built-in ones."
     )
     keys: Keys = Field(
-        None,
-        description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none.",
+        None, description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none."
     )
     limits: LimitsSetting = Field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
     strict: bool = Field(False, description="Also reject what only the live provider rejects, beyond its schema.")
@@ -144,8 +142,7 @@ class Settings(BaseModel):
         "names no model.",
     )
     upstream: Upstreams = Field(
-        default_factory=dict,
-        description="The provider's base URL, by dialect: openai=https://api.openai.com/v1.",
+        default_factory=dict, description="The provider's base URL, by dialect: openai=https://api.openai.com/v1."
     )
     upstream_timeout: Duration = Field(
         600,

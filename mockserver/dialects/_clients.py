@@ -51,9 +51,7 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "AZURE_API_VERSION": "2024-10-21",
         },
     ),
-    "crazyrouter": ClientConfig(
-        mounts=("/crazyrouter/v1",),
-    ),
+    "crazyrouter": ClientConfig(mounts=("/crazyrouter/v1",)),
     "fireworks": ClientConfig(
         mounts=("/fireworks/inference/v1", "/fireworks/v1"),
         variables={
@@ -86,14 +84,8 @@ CLIENT_CONFIGS: Mapping[str, ClientConfig] = {
             "OPENAI_API_TYPE": "openai",
         },
     ),
-    "skytells": ClientConfig(
-        mounts=("/skytells/v1",),
-    ),
+    "skytells": ClientConfig(mounts=("/skytells/v1",)),
     "tzafon": ClientConfig(
-        mounts=("/tzafon/v1",),
-        variables={
-            "LIGHTCONE_BASE_URL": "{address}/tzafon",
-            "TZAFON_API_KEY": "{key}",
-        },
+        mounts=("/tzafon/v1",), variables={"LIGHTCONE_BASE_URL": "{address}/tzafon", "TZAFON_API_KEY": "{key}"}
     ),
 }

@@ -347,6 +347,9 @@ class Templates:
         for name in dict.fromkeys(_TEST.findall(code)):
             if self._lacks(f"'' is {name}", "UnknownTest"):
                 yield f'there is no test "{name}" in templates', name
+        for name in dict.fromkeys(_UNBOUNDED.findall(code)):
+            instead = "use the filter replace" if name == "replace" else "join texts with ~"
+            yield f'there is no method "{name}" in templates; {instead}', name
         for tag in dict.fromkeys(_LOADS.findall(source)):
             yield f'"{tag}" has nothing to load: every template stands alone', tag
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
@@ -374,8 +377,8 @@ def _environment() -> Environment:
     )
     environment.remove_global("debug")  # prints the whole context
     environment.remove_global("namespace")  # allows text that doubles in a loop
-    environment.remove_filter("format")  # allows a width of 2,000,000,000
-    environment.remove_filter("indent")  # allows an indent of the same size
+    for name in ("batch", "format", "indent", "slice"):  # they allow sizes of 2,000,000,000
+        environment.remove_filter(name)
     environment.add_filter("replace", _replace)
     environment.add_filter("tojson", _tojson)
     return environment
@@ -447,6 +450,7 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
 _FILTER = re.compile(r"\|\s*([A-Za-z_]\w*)")
 _TEST = re.compile(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
 _FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
+_UNBOUNDED = re.compile(r"\.\s*(format|replace)\s*\(")  # their texts may be of any size
 _LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
 

@@ -162,6 +162,10 @@ BROKEN = {
     "{{ fake.nmae }}": 'there is no "fake.nmae"; did you mean "name"?',
     "{{ fake.name() }}": '"fake.name" is a value, not a function; leave out the parentheses',
     "{{ last_user|uper }}": 'there is no filter "uper" in templates',
+    "{{ [1, 2]|batch(1000000000, 0) }}": 'there is no filter "batch" in templates',
+    "{{ [1, 2]|slice(1000000000) }}": 'there is no filter "slice" in templates',
+    "{{ last_user.replace('a', last_user) }}": 'there is no method "replace" in templates; use the filter replace',
+    "{{ '{:>1000000000}'.format(1) }}": 'there is no method "format" in templates; join texts with ~',
     "{% include last_user %}": '"include" has nothing to load: every template stands alone',
     "{{ '\ud800' }}": "this template holds half of a character (a lone surrogate)",
 }

@@ -104,11 +104,7 @@ def _without_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 _LENIENT = json.JSONDecoder(
-    object_pairs_hook=_without_repeats,
-    parse_float=Verbatim,
-    parse_int=Verbatim,
-    parse_constant=Verbatim,
-    strict=False,
+    object_pairs_hook=_without_repeats, parse_float=Verbatim, parse_int=Verbatim, parse_constant=Verbatim, strict=False
 )
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 

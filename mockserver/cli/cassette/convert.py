@@ -15,15 +15,7 @@ from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, pa
 from mockserver.cassettes.store import CassetteFile
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, rules_file
 from mockserver.cli.cassette.episodes import line
-from mockserver.cli.cassette.folder import (
-    Folder,
-    cassettes_flag,
-    folder,
-    leaks,
-    read_file,
-    redactor,
-    write_output,
-)
+from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, leaks, read_file, redactor, write_output
 from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call

@@ -19,14 +19,7 @@ from mockserver.dialects._fields import Model, Object, closed_shape, list_of, te
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, refuse, validate
-from mockserver.dialects.anthropic.replies import (
-    error_body,
-    headers,
-    look_up,
-    message_options,
-    page,
-    refusal_of,
-)
+from mockserver.dialects.anthropic.replies import error_body, headers, look_up, message_options, page, refusal_of
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
 

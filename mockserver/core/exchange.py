@@ -182,21 +182,21 @@ class Exchange(Struct, eq=False):
             if self.unweighed > UNWEIGHED and self.book is not None:
                 self.book.weigh(self)
 
-    def note(self, data: bytes) -> None:
-        """Note bytes of the answer's body that were sent."""
-        now, size, length = monotonic(), self.size, len(data)
+    def note(self, data: bytes, at: float | None = None) -> None:
+        """Note bytes of the answer's body that were sent, now or `at` a time of the monotonic clock."""
+        now, size, length = at or monotonic(), self.size, len(data)
         if not size:
             self.first = now - self.began
-        self.size = size + length
-        if not self.kept or self.size > MOST_KEPT:
+        self.size = total = size + length
+        if total > MOST_KEPT or not self.kept:
             room = max(MOST_KEPT - size, 0) if self.kept else 0
             self.unkept += count(data[room:])
             data, length = data[:room], room
             if not room:
                 return
         self.sent.append((now, data))
-        self.unweighed += length + PIECE
-        if self.unweighed > UNWEIGHED and self.book is not None:
+        self.unweighed = unweighed = self.unweighed + length + PIECE
+        if unweighed > UNWEIGHED and self.book is not None:
             self.book.weigh(self)
 
     def let_go(self) -> None:

@@ -119,6 +119,14 @@ class Frame(Struct, frozen=True):
     framing: Literal["lf", "crlf", "bare"] = "lf"
 
 
+class Parts(Struct, frozen=True):
+    """When the parts of a body leave, in seconds since the start; where they end; the first lines of their chunks."""
+
+    times: tuple[float, ...] = ()
+    ends: tuple[int, ...] = ()
+    openings: tuple[bytes, ...] = ()
+
+
 class Reply(Struct, frozen=True):
     """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
 
@@ -129,4 +137,4 @@ class Reply(Struct, frozen=True):
     pieces: Iterable[bytes] | None = None  # of a large body, made as they are sent, once; `body` is empty then
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would
     beats: tuple[float, ...] = ()  # seconds since the start at which each frame leaves, or the body, if it was recorded
-    parts: tuple[tuple[float, int], ...] = ()  # of a paced stream: when each part of the body leaves, where it ends
+    parts: Parts = Parts()  # of a paced stream

@@ -2,10 +2,11 @@
 
 import asyncio
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from heapq import heappop, heappush, heapreplace
-from typing import Protocol
+from heapq import heappop, heappush
+from typing import Any, Protocol
 
 from msgspec import Struct
 from starlette.types import Message, Receive, Send
@@ -13,12 +14,12 @@ from starlette.types import Message, Receive, Send
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Headers, Reply
 from mockserver.core.seed import monotonic
-from mockserver.delivery.script import WITHOUT_BODY
+from mockserver.delivery.script import NEVER, WITHOUT_BODY
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 FAST_PATH = "mockserver.short"  # the extension for the fast path; middleware that changes answers removes it
 IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
-Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
+Note = Callable[..., None]  # called with bytes of the body as they are sent, and with the time if that is known
 
 
 class Wire(Protocol):
@@ -130,8 +131,7 @@ class Departed:
 class LoopClock:
     """Monotonic seconds, and the timers of the running event loop."""
 
-    def time(self) -> float:
-        return monotonic()
+    time = staticmethod(monotonic)
 
     def call_at(self, when: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
         """Call back within about a millisecond after this time, or slightly early."""
@@ -143,58 +143,52 @@ class LoopClock:
 class Sink(Protocol):
     """What a paced stream writes to: a chunked body."""
 
-    @property
-    def stalled(self) -> bool:
-        """Return whether the client takes nothing for now."""
+    flow: Any  # whose `write_paused` says that the client takes nothing for now
+    moved: bool  # something was written
 
-    def piece(self, data: bytes) -> bool:
-        """Send a chunk, not the last one."""
-
-    def end(self, data: bytes) -> None:
-        """Send the last chunk."""
+    def end(self, chunk: bytes) -> None:
+        """Write the last chunk, and end the body."""
 
 
 class PacedStream:
     """Sends the parts of a body when due; late ones leave in one chunk. `on_end` is called with the outcome."""
 
-    __slots__ = ("_at", "_began", "_body", "_note", "_on_end", "_parts", "_sent", "over", "sink", "stalled")
+    sink: Sink  # set before it is first woken, as is `write`
+    write: Callable[[bytes], None]
 
     def __init__(self, reply: Reply, began: float, note: Note, on_end: Callable[[str], None]) -> None:
-        self._body, self._parts, self._began = reply.body, reply.parts, began
-        self._note, self._on_end = note, on_end
+        parts = reply.parts
+        self._times, self._ends, self._openings = parts.times, parts.ends, parts.openings
+        self._body, self._began, self._note, self._on_end = reply.body, began, note, on_end
         self._at = self._sent = 0
+        self.due = began + self._times[0]  # when the next part is, in monotonic seconds
         self.over = self.stalled = False
-        self.sink: Sink | None = None
 
-    @property
-    def due(self) -> float:
-        """Return when the next part is, in monotonic seconds."""
-        return self._began + self._parts[self._at][0]
-
-    def wake(self, now: float) -> float | None:
-        """Send what is due; return when the next part is. None: it waits for the client, or has ended."""
-        sink, parts, at, began = self.sink, self._parts, self._at, self._began
-        if self.over or sink is None:
-            return None
-        if sink.stalled:
-            self.stalled = True
-            return None
-        last = len(parts)
-        while at < last and began + parts[at][0] <= now:
+    def wake(self, now: float) -> bool:
+        """Send what is due; return whether more will be. If not, it has ended, or waits for the client."""
+        sink = self.sink
+        self.stalled = sink.flow.write_paused
+        if self.over or self.stalled:
+            return False
+        times, began, first = self._times, self._began, self._at
+        at, last = first + 1, len(times)
+        while at < last and began + times[at] <= now:
             at += 1
-        if at > self._at:
-            end = parts[at - 1][1]
-            data = self._body[self._sent : end]
-            self._at, self._sent = at, end
-            if at == last:
-                self.over = True
-                sink.end(data)
-                self._note(data)
-                self._on_end(COMPLETE)
-                return None
-            sink.piece(data)
-            self._note(data)
-        return began + parts[at][0]
+        end = self._ends[at - 1]
+        data = self._body[self._sent : end]
+        chunk = (self._openings[first] if at == first + 1 else b"%x\r\n" % len(data)) + data + b"\r\n"
+        self._at, self._sent = at, end
+        sink.moved = True
+        if at == last:
+            self.over = True
+            sink.end(chunk)
+            self._note(data, now)
+            self._on_end(COMPLETE)
+            return False
+        self.write(chunk)
+        self._note(data, now)
+        self.due = began + times[at]
+        return True
 
     def stop(self, ended: str) -> None:
         """Send no more: the client has left, or the server stops."""
@@ -208,18 +202,24 @@ class Wheel:
 
     def __init__(self, clock: LoopClock | None = None) -> None:
         self._clock = clock or _CLOCK
-        self._due: list[tuple[float, int, PacedStream]] = []  # a heap
-        self._added = 0
+        self._due = defaultdict[int, list[PacedStream]](list)  # by the tick at which they are
+        self._ticks: list[int] = []  # of these, a heap
         self._timer: asyncio.TimerHandle | None = None
         self._set_for = math.inf
 
     def add(self, stream: PacedStream) -> None:
-        self._added += 1
-        heappush(self._due, (stream.due, self._added, stream))
+        self._enter(stream)
         self._set()
 
+    def _enter(self, stream: PacedStream) -> None:
+        tick = math.ceil(stream.due * TICKS)  # never early
+        due = self._due[tick]
+        if not due:
+            heappush(self._ticks, tick)
+        due.append(stream)
+
     def _set(self) -> None:
-        first = self._due[0][0] if self._due else math.inf
+        first = self._ticks[0] / TICKS if self._ticks else math.inf
         if first < self._set_for:
             if self._timer is not None:
                 self._timer.cancel()
@@ -229,25 +229,27 @@ class Wheel:
     def _turn(self) -> None:
         """Wake what is due by now, the latest first, for a while: then others have their turn."""
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
-        due, time = self._due, self._clock.time
+        ticks, time, enter = self._ticks, self._clock.time, self._enter
         began = now = time()
         try:
-            while due and due[0][0] <= began and now < began + TURN:
-                _, number, stream = due[0]
-                later = stream.wake(now)
-                if later is None:
-                    heappop(due)
-                else:
-                    heapreplace(due, (later, number, stream))
-                now = time()
+            while ticks and ticks[0] <= began * TICKS and now < began + TURN:
+                due = self._due[ticks[0]]
+                while due and now < began + TURN:
+                    stream = due.pop()
+                    if stream.wake(now):
+                        enter(stream)
+                    now = time()
+                if not due:
+                    del self._due[heappop(ticks)]
         except Exception:
-            heappop(due)[2].over = True
+            stream.over = True
             raise  # to the loop, which logs it
         finally:  # the other streams go on
             self._set_for = math.inf
             self._set()
 
 
+TICKS = 4096  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
 
@@ -308,16 +310,15 @@ class Schedule:
             elif isinstance(action, Wait):
                 self._due += action.seconds
                 if self._due > self._clock.time():
-                    return self._rest() if outbox.left() else self._begun()
+                    if outbox.left():
+                        return self._rest()
+                    self._rests = True
+                    return _FLUSH
             elif isinstance(action, Head):
                 outbox.head = action
             else:
                 return action
         return None
-
-    def _begun(self) -> Flush:
-        self._rests = True
-        return _FLUSH
 
     def _rest(self) -> "Departed | Wait":
         if self._watch is None:
@@ -330,7 +331,7 @@ class Schedule:
         return _WAIT
 
     def _set_alarm(self) -> None:
-        if self._alarm is None and self._due < _NEVER:
+        if self._alarm is None and self._due < NEVER:
             self._alarm = self._clock.call_at(self._due, self.wake)
 
     def _depart(self, _: "asyncio.Task[None]") -> None:
@@ -340,7 +341,6 @@ class Schedule:
 
 Handed = Write | Head | Flush | RawWrite | Cut | Departed | None
 _LEFT, _FLUSH, _WAIT = Departed(), Flush(), Wait(0.0)
-_NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
 _CLOCK = LoopClock()
 
 
@@ -390,9 +390,9 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     body = reply.body
     if body:
         note(body)
-    if line.fast_path is None or not _handed(line.fast_path, reply, more):
-        headers = [encoded(header) for header in (*reply.headers, *more)]
-        await line.send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    short, head = line.fast_path, _head(reply, more, length=len(body))
+    if short is None or head is None or not short.whole(reply.status, head, body):
+        await line.send(_start(Head(reply.status, (*reply.headers, *more))))
         await line.send({"type": "http.response.body", "body": body, "more_body": False})
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
@@ -400,7 +400,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
 async def hand_over_paced(reply: Reply, more: Headers, line: Line, note: Note) -> str | None:
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
     short, head = line.fast_path, _head(reply, more, length=None)
-    if short is None or head is None:
+    if short is None or head is None or not reply.parts.times:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -415,11 +415,6 @@ async def hand_over_paced(reply: Reply, more: Headers, line: Line, note: Note) -
         return await ended
     finally:
         stream.over = True
-
-
-def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
-    head = _head(reply, more, length=len(reply.body))
-    return head is not None and short.whole(reply.status, head, reply.body)
 
 
 def _head(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, Headers, Reply
+from mockserver.core.http import Frame, Headers, Parts, Reply
 from mockserver.core.lazy import batches
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
@@ -111,7 +111,7 @@ def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False)
         return (head, Write(b""))
     if reply.beats and not pace.at_once:
         return _beaten(head, reply)
-    if reply.parts and not pace.at_once:
+    if reply.parts.times and not pace.at_once:
         return _parted(head, reply)
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
@@ -138,16 +138,16 @@ def parted(reply: Reply, pace: Pace) -> Reply:
     """Return the reply with its frames joined to a body, of which each part leaves at its time."""
     if reply.frames is None:
         return reply
-    written, parts, size = list[bytes](), list[tuple[float, int]](), 0
+    written, ends, size = list[bytes](), dict[float, int](), 0
     for moment, _, frame in _timed(reply.frames, pace):
         data = sse(frame)
         written.append(data)
         size += len(data)
-        if parts and parts[-1][0] == moment:
-            parts[-1] = (moment, size)
-        elif data:
-            parts.append((moment, size))
-    return replace(reply, frames=None, body=b"".join(written), parts=tuple(parts))
+        if data:
+            ends[min(moment, NEVER)] = size
+    stops = tuple(ends.values())
+    openings = tuple([b"%x\r\n" % (end - start) for start, end in zip((0, *stops), stops, strict=False)])
+    return replace(reply, frames=None, body=b"".join(written), parts=Parts(tuple(ends), stops, openings))
 
 
 def sse(frame: Frame | bytes) -> bytes:
@@ -177,6 +177,7 @@ def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
 
 _BATCH = 1 << 16  # bytes, about a millisecond of work
 WITHOUT_BODY = (204, 304)  # statuses
+NEVER = 2.0**40  # seconds, some 35,000 years: later times never come
 
 
 def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
@@ -207,13 +208,11 @@ def _timed(frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[tuple[float,
 
 def _parted(head: Head, reply: Reply) -> Iterator[Action]:
     yield head
-    now, start = 0.0, 0
-    for moment, end in reply.parts:
-        if moment > now:
-            yield Wait(moment - now)
-            now = moment
+    times, ends = reply.parts.times, reply.parts.ends
+    for before, moment, start, end in zip((0.0, *times), times, (0, *ends), ends, strict=False):
+        if moment > before:
+            yield Wait(moment - before)
         yield Write(reply.body[start:end])
-        start = end
 
 
 def _beaten(head: Head, reply: Reply) -> Iterator[Action]:

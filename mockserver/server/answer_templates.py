@@ -29,8 +29,8 @@ Mark = Callable[[str, str], str]  # what follows from the id of an answer and th
 Fields = tuple[tuple[bytes, bytes], ...]
 
 # What an answer was prepared as, the call if it is known, the row of the journal, the header lines up to the number of
-# the call, the body, and what follows the header lines if it is sent at once.
-Ready = tuple[Prepared, Call | None, Exchange, bytes, bytes, bytes]
+# the call, the body, and what follows the header lines if it is sent at once; None: the body, framed.
+Ready = tuple[Prepared, Call | None, Exchange, bytes, bytes, bytes | None]
 
 
 class KnownAnswer(Struct, eq=False):

@@ -186,7 +186,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             engine.memory.put_later(sample, answer_id, later, size=size)
         row = sized.row(variant.row, body, engine)
         row.reply_headers = headers
-        rest = framed(answer) if variant.chunked else b"\r\n" + answer
+        rest = None if variant.chunked else b"\r\n" + answer
         return template.prepared, call, row, lines, answer, rest
 
     def _generated(
@@ -257,7 +257,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             connection.write_paced(status, head, PacedStream(reply, row.began, row.note, on_end))
             return
         row.note(body)
-        connection.write_whole(status, head, rest)
+        connection.write_whole(status, head, framed(body) if rest is None else rest)
         journal.close(row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
@@ -340,7 +340,7 @@ class SharedFastPath(FastPath):
 def _is_simple(prepared: Prepared) -> bool:
     """Whether a reply is sent at once and as it is, and nothing is counted for it."""
     return (
-        (prepared.pace is AT_ONCE or prepared.reply.parts != ())
+        (prepared.pace is AT_ONCE or prepared.reply.parts.times != ())
         and (prepared.charge is None and not prepared.plan.faults)
         and fits(prepared.reply)
         and header_lines(prepared.reply.headers)[1] in (None, len(prepared.reply.body))

@@ -3,15 +3,27 @@
 import asyncio
 import math
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.http import Reply
+from mockserver.core.http import Parts, Reply
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MAX_WRITE, Line, PacedStream, Wheel, drive, fits, hand_over
+from mockserver.delivery.drive import (
+    CLIENT_LEFT,
+    COMPLETE,
+    MAX_WRITE,
+    TICKS,
+    Line,
+    PacedStream,
+    Wheel,
+    drive,
+    fits,
+    hand_over,
+)
 from mockserver.delivery.script import AT_ONCE, script
 from tests.kit.clock import HandClock
 
@@ -162,22 +174,32 @@ class Chunks:
     """What a paced stream writes to; notes each chunk with its time, and the journal's note of it."""
 
     def __init__(self, clock: HandClock, *, took: float = 0.0) -> None:
-        self.clock, self.took, self.stalled = clock, took, False
+        self.clock, self.took = clock, took
+        self.moved, self.flow = False, SimpleNamespace(write_paused=False)
+        self.failure: Exception | None = None
         self.sent, self.noted, self.ended = list[tuple[float, bytes]](), list[bytes](), list[str]()
 
-    def piece(self, data: bytes) -> bool:
-        self.sent.append((self.clock.now, data))
+    def write(self, chunk: bytes) -> None:
+        size, _, data = chunk.partition(b"\r\n")
+        assert data[int(size, 16) :] in (b"\r\n", b"\r\n$")
+        self.sent.append((self.clock.now, data.replace(b"\r\n", b"")))
         self.clock.now += self.took
-        return True
 
-    def end(self, data: bytes) -> None:
-        self.piece(data + b"$")
+    def end(self, chunk: bytes) -> None:
+        self.write(chunk + b"$")
+
+    def note(self, data: bytes, at: float) -> None:
+        assert at <= self.clock.now
+        if self.failure is not None:
+            raise self.failure
+        self.noted.append(data)
 
     def stream(self, body: bytes, *, each: float = 1.0) -> PacedStream:
         """One byte of the body every so many seconds."""
-        parts = tuple((each * (number + 1), number + 1) for number in range(len(body)))
-        stream = PacedStream(Reply(200, (), body, parts=parts), self.clock.now, self.noted.append, self.ended.append)
-        stream.sink = self
+        numbers = range(1, len(body) + 1)
+        parts = Parts(tuple(each * number for number in numbers), tuple(numbers), (b"1\r\n",) * len(body))
+        stream = PacedStream(Reply(200, (), body, parts=parts), self.clock.now, self.note, self.ended.append)
+        stream.sink, stream.write = self, self.write
         return stream
 
 
@@ -197,6 +219,20 @@ def test_the_parts_of_streams_leave_when_they_are_due() -> None:
     assert (one.noted, one.ended, other.ended) == ([b"a", b"b", b"c"], [COMPLETE], [COMPLETE])
 
 
+def test_parts_leave_within_a_tick_of_their_time_and_never_before() -> None:
+    clock = HandClock()
+    wheel, all_of_them = Wheel(clock), [Chunks(clock) for _ in range(30)]
+    for number, chunks in enumerate(all_of_them):
+        clock.now = number * 0.00013
+        wheel.add(chunks.stream(bytes(range(97, 117)), each=0.0037))
+    turned(clock)
+    for number, chunks in enumerate(all_of_them):
+        late = [at - number * 0.00013 - 0.0037 * (part + 1) for part, (at, _) in enumerate(chunks.sent)]
+        assert len(late) == 20
+        assert -1e-12 < min(late) <= max(late) < 1 / TICKS
+    assert clock.rings < 450  # what is due within a tick leaves together
+
+
 def test_streams_that_are_late_are_evenly_so() -> None:
     clock = HandClock()
     wheel, all_of_them = Wheel(clock), [Chunks(clock, took=0.5) for _ in range(6)]
@@ -214,11 +250,11 @@ def test_streams_that_are_late_are_evenly_so() -> None:
 def test_a_stream_that_fails_stops_no_other() -> None:
     clock = HandClock()
     wheel, one, other = Wheel(clock), Chunks(clock), Chunks(clock)
-    failing = PacedStream(Reply(200, (), b"a", parts=((1.0, 1), (2.0, 1))), 0.0, [].remove, one.ended.append)
-    failing.sink = one
+    failing = one.stream(b"ab")
+    one.failure = ValueError("full")
     wheel.add(failing)
     wheel.add(other.stream(b"xyz"))
-    with pytest.raises(ValueError, match="not in list"):
+    with pytest.raises(ValueError, match="full"):
         turned(clock)
     turned(clock)
     assert (failing.over, other.ended, one.sent) == (True, [COMPLETE], [(1.0, b"a")])
@@ -230,10 +266,10 @@ def test_a_stream_waits_for_a_client_that_does_not_read_and_stops_when_it_leaves
     stream = chunks.stream(b"abcd")
     wheel.add(stream)
     clock.step()
-    chunks.stalled = True
+    chunks.flow.write_paused = True
     clock.step()
     assert (stream.stalled, clock.alarms) == (True, [])
-    clock.now, chunks.stalled = 3.5, False
+    clock.now, chunks.flow.write_paused = 3.5, False
     wheel.add(stream)
     clock.step()
     assert chunks.sent == [(1.0, b"a"), (3.5, b"bc")]

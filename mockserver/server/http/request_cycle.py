@@ -89,7 +89,8 @@ class RequestCycle(RequestResponseCycle):
         """Send the head of a stream, which goes on by itself; False: it is not so simple."""
         if not self._is_simple(status):
             return False
-        self.chunked_encoding, self.stream, stream.sink = True, stream, self
+        self.chunked_encoding, self.stream = True, stream
+        stream.sink, stream.write = self, self.transport.write
         self._begin(status, head, b"transfer-encoding: chunked\r\n\r\n")
         return True
 
@@ -106,14 +107,10 @@ class RequestCycle(RequestResponseCycle):
         date = [b"%b: %b\r\n" % field for field in self.default_headers]
         self.transport.write(b"".join((STATUS_LINE[status], *date, head, rest)))
 
-    @property
-    def stalled(self) -> bool:
-        return self.flow.write_paused
-
-    def end(self, data: bytes) -> None:
-        """Send the last chunk of the body."""
-        self.moved = self.response_complete = True
-        self.transport.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data))
+    def end(self, chunk: bytes) -> None:
+        """Send the last chunk of a stream."""
+        self.response_complete = True
+        self.transport.write(chunk + b"0\r\n\r\n")
         self.message_event.set()
         if not self.keep_alive:
             self.transport.close()

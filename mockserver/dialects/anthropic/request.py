@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile
 
+from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
@@ -138,6 +139,9 @@ def _messages(message: Body, citable: Citable) -> Iterator[Message]:
                 pass
             case _:
                 others.append(_part(block, citable))
+    if results and any(part["type"] == "tool_reference" for part in results[-1].parts):
+        results[-1] = replace(results[-1], text="".join((results[-1].text, *texts)))  # of the client: "Tool loaded."
+        texts = []
     speaks = texts or calls or others or not content
     said = [Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))] if speaks else []
     added = results and texts and not others and all(map(_is_added, texts))

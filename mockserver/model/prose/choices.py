@@ -25,6 +25,8 @@ def decided(text: str, rules: str, found: str | None) -> str | None:
         otherwise = _OTHERWISE.search(order)
         if not outcomes or (len(spoken) < 2 and not otherwise):
             continue
+        if outcomes[-1].end() - outcomes[0].start() > _LONGEST_ORDER:  # words of a manual, not the cases of one order
+            continue
         cut = max(order.rfind(sign, 0, outcomes[0].start()) for sign in ".!?\n") + 1
         material = found or (text if order is rules else f"{order[:cut]} {order[outcomes[-1].end() :]}")
         heard, conditions = _telling_words(material), {}
@@ -55,6 +57,7 @@ _APPROVED = lazy_pattern(
     r"(?i)\b(?:good|complete|correct|right|fine|harmless|ok|okay|acceptable|satisf\w+|ready|approved?|passes|clean"
     r"|yes|accurate|no (?:more |further )?(?:changes?|comments?|issues?|problems?|improvements?))\b"
 )
+_LONGEST_ORDER = 2_000  # characters
 _OUTCOME = lazy_pattern(
     r"(?:\b(?i:reply|respond|say|answer|return|output|print|write|flag|use|give)\b(?i:\s+(?:with|only|just|exactly"
     r"|simply|the|word|back|a|single)\b){0,5}\s*:?\s*|(?:[,;.]|\b(?i:else|otherwise|and|or))\s+)(?:[\"'`“](?P<quoted>["

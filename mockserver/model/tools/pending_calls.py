@@ -126,7 +126,9 @@ class _NamedTools:
     def _place(self, at: int, sentence: str, heard: Keys) -> int | None:
         name = self._tools[at].name
         written = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sentence, re.IGNORECASE)
-        if written and (not name.isalpha() or _CALLING.search(sentence)):
+        if written and (
+            not name.isalpha() or (_CALLING.search(sentence) and (name[0].islower() or written[0][0].isupper()))
+        ):
             return written.start()
         if len(self._alike[at]) < 2 or any(own.isdisjoint(heard) for own in self._alike[at]):
             return None
@@ -158,7 +160,8 @@ _HANDING_OVER = lazy_pattern(
     r"(?i)\b(?:hand|transfer|delegate|escalate|pass|return|report|go|switch)\w*\b[^.]{0,40}?\b(?:to|back)\b"
 )
 _OBLIGATION = lazy_pattern(
-    r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|every|step\s*\d|shall)\b",
+    r"\b(?:always|must|first|before|begin|start|make\s+sure|need\s+to|have\s+to|required|step\s*\d|shall"
+    r"|every\s+(?:single\s+)?(?:answer|call|conversation|item|message|reply|response|step|task|time|turn|user))\b",
     re.IGNORECASE,
 )
 _CALLING = lazy_pattern(
@@ -205,8 +208,9 @@ def _says_so(tool: Tool) -> bool:
 
 _LONGEST = 900  # characters of a description
 _ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
+_NAMES = "respond answer submit reply output done complete_task task_done structured_output"
 _WHOLE = frozenset(
-    {("respond",), ("answer",), ("submit",), ("reply",), ("output",), ("done",), ("complete", "task"), ("task", "done")}
+    {tuple(name.split("_")) for name in _NAMES.split()}
     | {(verb, what) for verb in ("submit", "give", "return") for what in ("answer", "result", "output", "response")}
 )
 _ENDS = lazy_pattern(

@@ -126,6 +126,27 @@ def test_what_clients_add_to_results_does_not_hide_them() -> None:
     assert ruled.ask(PATH, request("text", messages=turns)).json["content"][0]["text"] == "Welcome"
 
 
+def test_what_a_client_says_of_tools_that_it_loaded_is_part_of_the_result() -> None:
+    search = {"name": "ToolSearch", "description": "Find tools.", "input_schema": {"type": "object"}}
+    loaded = [{"type": "tool_reference", "tool_name": TOOLS["tools"][0]["name"]}]
+    turns = [
+        TOLD[0],
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "ToolSearch", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": loaded},
+                {"type": "text", "text": "Tool loaded."},
+            ],
+        },
+    ]
+    asked = request("generated", messages=turns, tools=[search, *TOOLS["tools"]])
+    (use,) = check_message(server().ask(PATH, asked).body)["content"]
+    assert use["name"] == TOOLS["tools"][0]["name"]
+    ruled = app('rules: [{when: {tool_result: {text: "Tool loaded."}}, then: {text: Good}}]')
+    assert ruled.ask(PATH, asked).json["content"][0]["text"] == "Good"
+
+
 def test_calls_of_a_toolset_name_it() -> None:
     calls = [{"name": "screenshot", "arguments": {}}, {"name": "get_time", "arguments": {}}]
     told = app(json.dumps({"rules": [{"then": {"tool_calls": calls}}]}))

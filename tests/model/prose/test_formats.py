@@ -8,6 +8,7 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.prose import form, formats
+from mockserver.model.prose.choices import decided
 from mockserver.model.prose.form import Request, finished, shaped
 from mockserver.model.prose.formats import computed, in_format
 from mockserver.model.prose.topic import topic
@@ -257,3 +258,9 @@ def test_computed(text: str, answer: str) -> None:
 )
 def test_what_is_no_sum(text: str) -> None:
     assert computed(text, bare=False) is None
+
+
+def test_the_words_of_a_manual_are_no_cases() -> None:
+    rules = 'If it rains, reply "WET".{} Otherwise, if it is dry, reply "DRY".'
+    assert decided("It rains.", rules.format(""), None) == "WET"
+    assert decided("It rains.", rules.format(" Keep it clean." * 200), None) is None

@@ -89,7 +89,7 @@ def test_a_call_is_known_that_was_made_in_any_turn() -> None:
     assert not earlier_call(later, PendingCall(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
 
 
-TOOLS = (Tool("lookup_policy"), Tool("send_reply"), Tool("search"))
+TOOLS = (*map(Tool, ("lookup_policy", "send_reply", "search", "Read", "ReportFindings")),)
 
 
 def said(text: str) -> Instructions:
@@ -106,6 +106,10 @@ def said(text: str) -> Instructions:
         ("Call lookup_policy when the user asks about holidays.", []),
         ("You have lookup_policy.", []),
         ("Always be kind.", []),
+        ("Before you run a command, read the manual.", []),
+        ("First call Read.", ["Read"]),
+        ("Use --max-findings all to report every finding.", []),
+        ("Call the search tool in every turn.", ["search"]),
         ("I always search my soul before talking to `nobody`", ["search"]),
     ],
 )

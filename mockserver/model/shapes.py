@@ -330,7 +330,7 @@ def _of_type(word: str) -> dict[str, Json]:
 
 def _options(text: str) -> dict[str, Json]:
     """The words to choose from: quoted ones, or those after "one of", or single ones between `|`, `/` and "or"."""
-    text = text[:500]
+    text = text[:500].strip("<>()[] ")
     words = [word.strip() for word in _QUOTED_OPTION.findall(text)]
     chosen = _ONE_OF.search(text)
     if len(words) < 2:

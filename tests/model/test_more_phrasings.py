@@ -219,6 +219,8 @@ PHRASINGS["transformed text"] = [
     ("Sort descending, comma separated: 2, 10, 7", matches("10, ?7, ?2")),
     ("Lowercase this text: ABC Def", matches("abc def")),
     ("Count down from 3 to 1, separated by commas", matches("3, ?2, ?1")),
+    ("Please count to 3.", matches("1\n2\n3")),
+    ("I count to 3 and go. What now?", matches("(?!1\n).+")),
     ("Slugify this title: Hello New World", matches("hello-new-world")),
 ]
 PHRASINGS["forms"] = [

@@ -174,7 +174,7 @@ def _last_question(found: re.Match[str]) -> str:
 
 
 def _counted_off(found: re.Match[str]) -> str:
-    first, last = int(found[1]), int(found[2])
+    first, last = int(found[1] or 1), int(found[2])
     step = 1 if first <= last else -1
     between = ", " if "comma" in found.string else "\n"
     return between.join(map(str, islice(range(first, last + step, step), 200)))
@@ -207,7 +207,7 @@ _CHANGES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...
     (lazy_pattern(r"(?i)\bslugif|\bslug\b"), lambda said, _: "-".join(words(said))),
     (lazy_pattern(r"(?i)\bcount the words\b"), lambda said, _: f"{len(said.split())} words" if said else ""),
     (
-        lazy_pattern(r"(?i)\bcount (?:down |up )?from (\d{1,4}) (?:down |up )?to (\d{1,4})\b"),
+        lazy_pattern(r"(?i)(?:\bcount (?:down |up )?from (\d{1,4}) (?:down |up )?|\A(?:please )?count )to (\d{1,4})\b"),
         lambda _, found: _counted_off(found),
     ),
 )

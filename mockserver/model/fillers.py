@@ -83,9 +83,10 @@ def some_aspects(rng: Random) -> list[str]:
 
 
 def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
-    at = int(rng.random() * (len(aspects) - 1))
-    first, second = aspects[at], aspects[at + 1 + int(rng.random() * (len(aspects) - 1 - at))]
-    return (second, first) if rng.random() < 0.5 else (first, second)
+    random, last = rng.random, len(aspects) - 1
+    at = int(random() * last)
+    other = at + 1 + int(random() * (last - at))
+    return (aspects[other], aspects[at]) if random() < 0.5 else (aspects[at], aspects[other])
 
 
 def capitalized(text: str) -> str:

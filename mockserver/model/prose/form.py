@@ -16,7 +16,7 @@ from mockserver.model.arguments import mentions
 from mockserver.model.fillers import capitalized, english, note, pick, word_lists
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.lists import items, material_of, separated, written
-from mockserver.model.prose.topic import SENTENCE, Topic
+from mockserver.model.prose.topic import LETTERS_ALONE, SENTENCE, Topic
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
@@ -30,10 +30,12 @@ def trigger_set(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def trigger_words(text: str) -> frozenset[str]:
-    return frozenset(_TRIGGER.findall(text.lower()))
+    lowered = text.lower()
+    words = lowered.encode("ascii", "replace").translate(LETTERS_ALONE).decode().split()
+    return frozenset(words).union(_TRIGGER.findall(lowered))
 
 
-_TRIGGER = lazy_pattern(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])|%")
+_TRIGGER = lazy_pattern(r"[-+*/=÷×%0-9](?:(?<=[%0-9])|(?= ?[0-9(]))")
 
 
 class Request(Struct, frozen=True):
@@ -51,8 +53,10 @@ class Request(Struct, frozen=True):
 
 def plain_orders(text: str) -> str:
     """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
-    for unusual, plain in _plain_orders() if any(map(text.lower().__contains__, _UNUSUAL)) else ():
-        text = unusual.sub(plain, text)
+    lowered = text.lower()
+    if any(words in lowered for words in _UNUSUAL):
+        for unusual, plain in _plain_orders():
+            text = unusual.sub(plain, text)
     return text
 
 

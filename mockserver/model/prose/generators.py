@@ -4,10 +4,10 @@ English sentences come from templates, those of other languages are random words
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from itertools import accumulate, cycle, islice, takewhile
-from string import Formatter
+from functools import cache, lru_cache
+from itertools import accumulate, cycle, islice, repeat, takewhile
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -22,6 +22,8 @@ from mockserver.model.fillers import capitalized, english, note, pick, sentence,
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 from mockserver.model.vocabulary import RULING
 
+Piece = tuple[str, int]  # of a text, with its tokens
+
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
@@ -31,7 +33,7 @@ def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
-    latin, tokens = (sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), _length(call, rng, options)
+    latin, tokens = ((sentence(rng, "la"), 0) for _ in range(MAX_TEXT_TOKENS)), _length(call, rng, options)
     pieces = _paragraphs(latin, rng, " ", tokens)
     return _draft(separator_after_prompt(call) + _limited(pieces, call, options))
 
@@ -97,8 +99,8 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     continues = bool(call.prompts) and about.kind == "state"
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
     has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
-    said = speaker.ended() if has_begun else speaker.sentences(opened=not continues)
-    return _limited(_paragraphs(said, rng, blank(about), wanted), call, options)
+    counted = speaker.counted(opened=not continues, begun=has_begun)
+    return _limited(_paragraphs(counted, rng, blank(about), wanted), call, options)
 
 
 def separator_after_prompt(call: Call) -> str:
@@ -106,13 +108,13 @@ def separator_after_prompt(call: Call) -> str:
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
-def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
+def _limited(pieces: list[Piece], call: Call, options: Mapping[str, Json]) -> str:
     """The pieces that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
-    if "tokens" in options or most is None or call.options.ignore_eos:
-        return "".join(pieces)
-    fitting = takewhile(lambda total: total <= most, accumulate(map(_weight, pieces)))
-    return "".join(pieces[: max(1, sum(1 for _ in fitting))])
+    if "tokens" not in options and most is not None and not call.options.ignore_eos:
+        fitting = takewhile(lambda total: total <= most, accumulate([tokens for _, tokens in pieces]))
+        pieces = pieces[: max(1, sum(1 for _ in fitting))]
+    return "".join([text for text, _ in pieces])
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
@@ -130,27 +132,27 @@ def _up_to(pieces: Iterator[str], tokens: int) -> list[str]:
     taken: list[str] = []
     while tokens > 0:
         taken.append(next(pieces))
-        tokens -= _weight(taken[-1])
+        tokens -= count(taken[-1])
     return taken
 
 
-def _weight(piece: str) -> int:
-    return count(piece.lstrip("\n"))  # the blank line is part of the full stop's token
-
-
-def _paragraphs(made: Iterator[str], rng: Random, between: str, tokens: int) -> list[str]:
+def _paragraphs(counted: Iterator[Piece], rng: Random, between: str, tokens: int) -> list[Piece]:
     """Return sentences of about so many tokens, each with what separates it from the one before."""
-    taken = [next(made)]
-    tokens -= _weight(taken[0])
-    while tokens > 0:
-        for _ in range(rng.randrange(3, 7)):
-            taken.append(between + next(made))
-            tokens -= _weight(taken[-1])
-            if tokens <= 0:
-                return taken
-        taken.append("\n\n" + next(made))
-        tokens -= _weight(taken[-1])
+    taken = list[Piece]()
+    for before, (text, known) in zip(_separators(rng, between), counted, strict=False):
+        weight = known or count((before + text).lstrip("\n"))  # the blank line is part of the full stop's token
+        taken.append((before + text, weight))
+        tokens -= weight
+        if tokens <= 0:
+            break
     return taken
+
+
+def _separators(rng: Random, between: str) -> Iterator[str]:
+    yield ""
+    while True:
+        yield from repeat(between, rng.randrange(3, 7))
+        yield "\n\n"
 
 
 def _thought(call: Call, seed: Seed, most: int) -> str:
@@ -197,50 +199,76 @@ def blank(topic: Topic) -> str:
     return "" if topic.language in UNSPACED else " "
 
 
+class Template(Struct, frozen=True):
+    """A sentence with gaps: `tokens` counts those of its words without any, `others` counts each other word by its gap.
+
+    That adds up, as a blank between two words always begins a token.
+    """
+
+    text: str  # with `%(topic)s` for the gap `topic`
+    gaps: frozenset[str]
+    tokens: int
+    others: tuple[tuple[str, Callable[[str], int]], ...]
+
+
+def _template(source: str) -> Template:
+    first, *words = source.split(" ")
+    split = [_GAP.split(first), *[_GAP.split(f" {word}") for word in words]]
+    tokens = sum([count(word[0]) for word in split if len(word) == 1])
+    others = [(gap, _counter(before, after)) for before, gap, after in (word for word in split if len(word) > 1)]
+    text = _GAP.sub(r"%(\1)s", source.replace("%", "%%"))
+    return Template(text, frozenset([gap for gap, _ in others]), tokens, tuple(others))
+
+
+def _counter(before: str, after: str) -> Callable[[str], int]:
+    return lru_cache(maxsize=64)(lambda filling: count(f"{before}{filling}{after}"))
+
+
 class Speaker:
-    __slots__ = ("_aspects", "_filled", "_gaps", "_rng", "_topic")
+    __slots__ = ("_aspects", "_fillings", "_gaps", "_is_exact", "_rng", "_topic", "_words")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
-        self._topic, self._rng = topic, rng
+        self._topic, self._rng, self._words = topic, rng, topic.words or ("this",)
         self._aspects = some_aspects(rng)
-        filled = {"topic": topic.subject, "said": topic.said, "act": topic.act}
-        filled |= {"Topic": capitalized(topic.subject), "Said": capitalized(topic.said)}
-        self._gaps = frozenset([gap for gap, text in filled.items() if text])
-        self._filled = filled
+        known = {"topic": topic.subject, "said": topic.said, "act": topic.act, "Said": capitalized(topic.said)}
+        self._fillings = {gap: text for gap, text in known.items() if text}
+        self._gaps = frozenset(self._fillings)
+        edges = (topic.subject, topic.said, topic.act, self._words[0])
+        self._is_exact = [*map(str.strip, edges)] == [*edges]  # or a blank would go with another token
 
     def sentences(self, *, opened: bool = True) -> Iterator[str]:
+        return (text for text, _ in self.counted(opened=opened))
+
+    def counted(self, *, opened: bool = True, begun: bool = False) -> Iterator[Piece]:
+        """Yield sentences without end, with their tokens (0 if nobody counted them); `begun`: the first has begun."""
         if self._topic.language != ENGLISH:
-            yield from self._foreign(opened=opened)
+            yield from zip(self._foreign(opened=opened), repeat(0), strict=False)
+        if begun:
+            yield self._filled(pick(self._sayable("endings"), self._rng))
         if opened:
-            yield self.opener()
+            openers = self._sayable(self._topic.kind, "openers") or self._sayable("any", "openers")
+            yield self._filled(pick(openers, self._rng))
         while True:
             left = [*self._sayable("middles")]
             while left:
-                yield self.filled(left.pop(int(self._rng.random() * len(left))))
-
-    def ended(self) -> Iterator[str]:
-        """Yield the end of a sentence that has begun, then sentences without end."""
-        if self._topic.language == ENGLISH:
-            yield self.filled(pick(english("endings"), self._rng))
-        yield from self.sentences(opened=False)
+                yield self._filled(left.pop(int(self._rng.random() * len(left))))
 
     def thoughts(self) -> Iterator[str]:
         if self._topic.language != ENGLISH:
             yield from self.sentences()
         while True:
-            yield from map(self.filled, self._sayable("thoughts"))
+            for text, _ in map(self._filled, self._sayable("thoughts")):
+                yield text
 
-    def opener(self) -> str:
-        openers = self._sayable(self._topic.kind, "openers") or english("any", "openers")
-        return self.filled(pick(openers, self._rng))
+    def _filled(self, template: Template) -> Piece:
+        fillings, rng, tokens = self._fillings, self._rng, template.tokens
+        fillings["a"], fillings["b"] = two_of(self._aspects, rng)
+        fillings["A"], fillings["word"] = fillings["a"].capitalize(), pick(self._words, rng)
+        for gap, tokens_of in template.others:
+            tokens += tokens_of(fillings[gap])
+        return template.text % fillings, tokens * self._is_exact
 
-    def filled(self, template: str) -> str:
-        filled, rng = self._filled, self._rng
-        filled["a"], filled["b"] = two_of(self._aspects, rng)
-        filled["A"], filled["word"] = capitalized(filled["a"]), pick(self._topic.words or ("this",), rng)
-        return template.format_map(filled)
-
-    def _sayable(self, name: str, group: str = "") -> tuple[str, ...]:
+    def _sayable(self, name: str, group: str = "") -> tuple[Template, ...]:
         return _sayable(name, group, self._gaps)
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
@@ -254,13 +282,10 @@ class Speaker:
 
 
 @cache
-def _sayable(name: str, group: str, filled: frozenset[str]) -> tuple[str, ...]:
+def _sayable(name: str, group: str, gaps: frozenset[str]) -> tuple[Template, ...]:
     """Return the sentences of a list whose gaps can be filled."""
-    return tuple(template for template in english(name, group) if _gaps(template) <= filled | _ALWAYS)
-
-
-def _gaps(template: str) -> frozenset[str]:
-    return frozenset(gap for _, gap, _, _ in Formatter().parse(template) if gap)
+    listed = map(_template, english(name, group))
+    return tuple([template for template in listed if template.gaps <= gaps | _ALWAYS])
 
 
 _ALWAYS = frozenset({"a", "b", "A", "word"})

@@ -4,8 +4,10 @@ A language is detected by script, then by stop words; English by default.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import repeat
+from string import ascii_letters
 
 from msgspec import Struct
 
@@ -51,7 +53,9 @@ def _topic(text: str, rules: str) -> Topic:
 
 def question(request: str) -> tuple[str, str, str]:
     """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
-    plain = _POLITE.sub("", request.translate(_UNQUOTED).strip(), count=1)
+    plain = _QUOTES.sub("", request).strip()
+    if (polite := _POLITE.match(plain)) is not None:
+        plain = plain[polite.end() :]
     found = _INTERROGATIVE.match(plain)
     if found is None:
         return _ordered(plain)
@@ -82,8 +86,15 @@ def content_words(text: str, language: str) -> tuple[str, ...]:
     if language in UNSPACED:
         return (text,) if text else ()
     silent = stop_words(language)
-    found = (word for word in _WORD.findall(text) if 2 < len(word) <= _MAX_WORD and word.lower() not in silent)
+    found = [word for word in _found(_WORD, text) if 2 < len(word) <= _MAX_WORD and word.lower() not in silent]
     return tuple(dict.fromkeys(found))[:8]
+
+
+def _found(words: re.Pattern[str], text: str) -> list[str]:
+    """Find all words of a text. Most texts have no letters besides ASCII's, and no signs within words."""
+    if text.isascii() and "'" not in text and "-" not in text:
+        return text.encode().translate(LETTERS_ALONE).decode().split()
+    return words.findall(text)
 
 
 def _request(text: str) -> str:
@@ -115,42 +126,60 @@ def _phrase(rest: str) -> str:
     return " ".join(words).strip(SIGNS)
 
 
-@cache
-def _order() -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
+class _Opening:
+    """A pattern of how texts begin; if with a word, then with one of those in the pattern, which is tested first."""
+
+    def __init__(self, source: str) -> None:
+        self._pattern, self._words = lazy_pattern(source), frozenset(re.findall("[a-z]+", source))
+
+    def match(self, text: str) -> re.Match[str] | None:
+        return self._pattern.match(text) if self._may_match(text) else None
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        return self._pattern.fullmatch(text) if self._may_match(text) else None
+
+    def _may_match(self, text: str) -> bool:
+        word = text.partition(" ")[0]
+        return not (word.isalpha() and word.isascii()) or word.lower() in self._words
 
 
 @cache
-def _telling() -> re.Pattern[str]:
+def _order() -> _Opening:
+    return _Opening(rf"(?i)(?:please\s+)?(?:{'|'.join(english('verbs', 'orders'))})\b")
+
+
+@cache
+def _telling() -> _Opening:
     verbs = "|".join(english("telling", "orders"))
-    return re.compile(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+)?")
+    return _Opening(rf"(?i)(?:{verbs})\b\s*(?:[^.,:;?!\n]{{0,60}}?\babout\s+|(?:me|us|to me)\s+)?")
 
 
 QUESTION_SIGNS = ("?", "？", "؟")
-SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
+SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
 _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
 _WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
-_UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
-_EMPTY = lazy_pattern(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
+LETTERS_ALONE = bytes(at if chr(at) in ascii_letters else 32 for at in range(256))
+_QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
+_EMPTY = _Opening(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
 _CLAUSE = lazy_pattern(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
 )
-_POLITE = lazy_pattern(
-    r"""(?ix)\A(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
+_POLITE = _Opening(
+    r"""(?ix)(?:(?:please|now|hi|hello|hey|so|and|also|then|in\ (?:exactly\ )?\w+\ (?:words?|sentences?)(?=,)|
     (?:can|could|would|will)\ you(?:\ please)?|i(?:'d|\ would)?\ (?:want|need|like)\ (?:you\ )?to(?:\ know)?|
     do\ you\ know|let's|help\ me(?:\ to|\ with)?|tell\ me(?=\ (?:what|how|why|when|where|who|which|if|whether)\b)|
     (?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|
     (?:context|user|question|q|task|query|input|human):)(?:[\s,!:.]+|\Z)){1,6}"""
 )
-_INTERROGATIVE = lazy_pattern(
+_INTERROGATIVE = _Opening(
     r"""(?ix)(?:
     (?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) |
     (?P<how>how\s+(?:do|can|could|should|would|to|might|did)\b\s*(?:(?:i|you|we|one|they)\b)?) |
     (?P<what>(?:what|which|how)\b) | (?P<why>why\b) | (?P<when>when\b|at\ what\ time\b) | (?P<where>where\b) |
-    (?P<who>who(?:m|se)?\b) |
+    (?P<who>(?:who|whom|whose)\b) |
     (?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)
     )\s*"""
 )
@@ -180,19 +209,23 @@ def language_of(text: str) -> str:
     sample = text[:_READ]
     if not sample.isascii() and (code := _by_script(sample)):
         return code
-    return _by_stop_words(_SPOKEN_WORD.findall(sample.lower())[:_MAX_WORDS])
+    return _by_stop_words(_spoken_words(sample)[:_MAX_WORDS])
 
 
 def requested_language(text: str) -> str | None:
     """Return the code of the language that a text names for its answer, or None."""
-    lowered = text.lower()
-    if _codes_by_name().keys().isdisjoint(_SPOKEN_WORD.findall(lowered)):
+    if _codes_by_name().keys().isdisjoint(_spoken_words(text)):
         return None
-    found = _language_request().search(lowered)
+    found = _language_request().search(text.lower())
     return None if found is None else _codes_by_name()[found[1]]
 
 
 _requested_by_rules = lru_cache(maxsize=64)(requested_language)
+
+
+@lru_cache(maxsize=16)
+def _spoken_words(text: str) -> Sequence[str]:
+    return _found(_SPOKEN_WORD, text.lower())
 
 
 def _by_script(sample: str) -> str | None:
@@ -204,17 +237,24 @@ def _by_script(sample: str) -> str | None:
     return None
 
 
-def _by_stop_words(words: list[str]) -> str:
+def _by_stop_words(words: Sequence[str]) -> str:
+    if sum(map(_leanings().get, words, repeat(0))) >= 0:  # no other language has more than English
+        return ENGLISH
     votes: dict[str, int] = {}
     for word in words:
         for code in _codes_by_stop_word().get(word, ()):
             votes[code] = votes.get(code, 0) + 1
-    if not votes:
-        return ENGLISH
-    best = max(votes, key=lambda code: (votes[code], code == ENGLISH))  # the first of equals
+    best = max(votes, key=votes.__getitem__)  # the first of equals
     english = votes.get(ENGLISH, 0)
     is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
     return best if is_clear and votes[best] * 6 >= len(words) else ENGLISH
+
+
+@cache
+def _leanings() -> dict[str, int]:
+    """For each stop word, 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
+    codes = _codes_by_stop_word().items()
+    return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import cache
+from math import floor
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -37,7 +38,7 @@ def lexicon(locale: str) -> tuple[str, ...]:
 
 
 def pick(choices: Sequence[T], rng: Random) -> T:
-    return choices[int(rng.random() * len(choices))]  # `randrange` takes five times as long
+    return choices[floor(rng.random() * len(choices))]  # `randrange` takes five times as long
 
 
 def word(rng: Random, locale: str = "en_US") -> str:
@@ -78,14 +79,14 @@ def remark(rng: Random) -> str:
 
 def some_aspects(rng: Random) -> list[str]:
     """Five aspects that a text keeps to."""
-    left = list(english("aspects"))
-    return [left.pop(int(rng.random() * len(left))) for _ in range(5)]
+    random, left = rng.random, list(english("aspects"))
+    return [left.pop(floor(random() * size)) for size in range(len(left), len(left) - 5, -1)]
 
 
 def two_of(aspects: Sequence[str], rng: Random) -> tuple[str, str]:
     random, last = rng.random, len(aspects) - 1
-    at = int(random() * last)
-    other = at + 1 + int(random() * (last - at))
+    at = floor(random() * last)
+    other = at + 1 + floor(random() * (last - at))
     return (aspects[other], aspects[at]) if random() < 0.5 else (aspects[at], aspects[other])
 
 

@@ -148,10 +148,10 @@ _NOTHING_ELSE = lazy_pattern(
 def transformed(request: Request, rng: Random) -> str | None:
     """A text of the prompt in capitals, sorted, reversed, split, or as numbers that are counted."""
     for order, change in _CHANGES:
-        found = order.search(request.text)
-        rest = request.text[found.end() :] if found else ""
-        said = material_of(rest) or material_of(request.text)
-        if found and (made := change(said, found)):
+        if (found := order.search(request.text)) is None:
+            continue
+        said = material_of(request.text[found.end() :]) or material_of(request.text)
+        if made := change(said, found):
             return made
     return None
 

@@ -6,6 +6,7 @@ English sentences come from templates, those of other languages are random words
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
+from math import floor
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -211,7 +212,7 @@ class Template(Struct, frozen=True):
     others: tuple[tuple[str, Callable[[str], int]], ...]
 
 
-def _template(source: str) -> Template:
+def template_of(source: str) -> Template:
     first, *words = source.split(" ")
     split = [_GAP.split(first), *[_GAP.split(f" {word}") for word in words]]
     tokens = sum([count(word[0]) for word in split if len(word) == 1])
@@ -244,23 +245,23 @@ class Speaker:
         if self._topic.language != ENGLISH:
             yield from zip(self._foreign(opened=opened), repeat(0), strict=False)
         if begun:
-            yield self._filled(pick(self._sayable("endings"), self._rng))
+            yield self.filled(pick(self._sayable("endings"), self._rng))
         if opened:
             openers = self._sayable(self._topic.kind, "openers") or self._sayable("any", "openers")
-            yield self._filled(pick(openers, self._rng))
+            yield self.filled(pick(openers, self._rng))
         while True:
             left = [*self._sayable("middles")]
             while left:
-                yield self._filled(left.pop(int(self._rng.random() * len(left))))
+                yield self.filled(left.pop(floor(self._rng.random() * len(left))))
 
     def thoughts(self) -> Iterator[str]:
         if self._topic.language != ENGLISH:
             yield from self.sentences()
         while True:
-            for text, _ in map(self._filled, self._sayable("thoughts")):
+            for text, _ in map(self.filled, self._sayable("thoughts")):
                 yield text
 
-    def _filled(self, template: Template) -> Piece:
+    def filled(self, template: Template) -> Piece:
         fillings, rng, tokens = self._fillings, self._rng, template.tokens
         fillings["a"], fillings["b"] = two_of(self._aspects, rng)
         fillings["A"], fillings["word"] = fillings["a"].capitalize(), pick(self._words, rng)
@@ -284,7 +285,7 @@ class Speaker:
 @cache
 def _sayable(name: str, group: str, gaps: frozenset[str]) -> tuple[Template, ...]:
     """Return the sentences of a list whose gaps can be filled."""
-    listed = map(_template, english(name, group))
+    listed = map(template_of, english(name, group))
     return tuple([template for template in listed if template.gaps <= gaps | _ALWAYS])
 
 

@@ -22,6 +22,7 @@ from mockserver.model.prose.generators import (
     reasoning,
     sentences,
     system,
+    template_of,
     topic_of,
     words,
 )
@@ -203,9 +204,19 @@ def said(text: str, number: int, seed: int = 0) -> list[str]:
 def test_every_sentence_can_be_said(kind: str) -> None:
     speaker = Speaker(Topic("x", "en", kind, "boats", "row", "why do boats float", ("boats",)), Seed(0).stream(kind))
     for sentence in (*english(kind, "openers"), *english("middles"), *english("thoughts")):
-        made = speaker.filled(sentence)
-        assert "{" not in made
+        made, tokens = speaker.filled(template_of(sentence))
+        assert "%" not in made
         assert made[0].isupper()
+        assert tokens == count(made) == count(f" {made}")
+
+
+@pytest.mark.parametrize(
+    "subject", ["two  blanks", "a line\nand another", "tabs\tand C++", " at its edge", "東京 tower"]
+)
+def test_the_tokens_of_sentences_are_those_of_the_whole(subject: str) -> None:
+    speaker = Speaker(Topic("x", "en", "tell", subject, words=(subject,)), Seed(0).stream(subject))
+    for text, tokens in islice(speaker.counted(), 40):
+        assert tokens in (0, count(text))
 
 
 @pytest.mark.parametrize("code", sorted(set(languages()) - {"en"}))

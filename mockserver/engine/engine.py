@@ -324,8 +324,8 @@ def takes_text(engine: Engine, call: Call) -> bool:
     return for_generator(within_limits(call, engine.policy.models)).options == options
 
 
-def generated_text(engine: Engine, call: Call) -> str | None:
-    """Return what the generator writes for such a call; None if it is more than a text."""
+def generated_text(engine: Engine, call: Call) -> tuple[str, int] | None:
+    """Return what the generator writes for such a call, and its tokens; None if it is more than a text."""
     if not generates(engine, call):
         return None
     REQUEST_WORK.set(RequestWork())
@@ -334,7 +334,10 @@ def generated_text(engine: Engine, call: Call) -> str | None:
     except Failure:
         return None
     text = choice.parts[0].text if choice.parts and isinstance(choice.parts[0], Text) else ""
-    return text if text and choice == DraftChoice((Text(text),)) else None
+    if not text or choice != DraftChoice((Text(text),), tokens=choice.tokens):
+        return None
+    tokens = choice.tokens if call.tokenizer is APPROX else None
+    return text, call.tokenizer.count(text) if tokens is None else tokens
 
 
 def generated(engine: Engine, call: Call) -> Plan | None:

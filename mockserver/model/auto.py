@@ -48,6 +48,8 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """
     if _is_plain(call):
         plain = reply(call, seed, options)
+        if not call.options.prefill:
+            return plain
         return DraftChoice(tuple([_continued(part, call.options.prefill) for part in plain.parts]))
     call = without_reminders(call)
     if (fields := answer_in_fields(call, seed)) is not None:
@@ -93,7 +95,10 @@ def _of_agent(agent: TextAgent, seed: Seed, options: Mapping[str, Json]) -> str:
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
     if not options and _orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
-        return DraftChoice((Text(passage(call, about) or text_on(about, call, seed.stream("prose"), options)),))
+        if found := passage(call, about):
+            return DraftChoice((Text(found),))
+        text, tokens = text_on(about, call, seed.stream("prose"), options)
+        return DraftChoice((Text(text),), tokens=tokens)
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
     if (speaker := next_speaker(call)) is not None:
@@ -117,13 +122,13 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     about, rng = topic_of(call), seed.stream("prose")
     results = results_text(call)
     if "tokens" in options or call.options.ignore_eos:
-        return results or separator_after_prompt(call) + text_on(about, call, rng, options)
+        return results or separator_after_prompt(call) + text_on(about, call, rng, options)[0]
     known = facts(call) if results else ()
     asked = Request(plain_orders(about.text), plain_orders(excerpt(system(call))), about, known, results or "")
     answer = in_format(asked, rng)
     if answer is None and results is None and (results := passage(call, about)) is not None:
         asked = replace(asked, found=results)
-    answer = answer or shaped(asked, rng) or results or text_on(about, call, rng, options)
+    answer = answer or shaped(asked, rng) or results or text_on(about, call, rng, options)[0]
     return separator_after_prompt(call) + finished(answer, asked, rng)
 
 

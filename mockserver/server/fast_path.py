@@ -209,9 +209,9 @@ class FastPath:  # size: it answers from what it learns, all in one memory
     def _written(self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Template, Call]) -> KnownAnswer | None:
         """Return the same, with the text that is generated in a template; None if it needs more than that."""
         template, call = asked
-        text, tokens, most = generated_text(engine, call), call.prompt_tokens, call.options.max_tokens
-        count = 0 if text is None else call.tokenizer.count(text)
-        if text is None or len(text) > MAX_TEXT or (most is not None and count > most):
+        text, count = generated_text(engine, call) or ("", 0)
+        tokens, most = call.prompt_tokens, call.options.max_tokens
+        if not text or len(text) > MAX_TEXT or (most is not None and count > most):
             return None
         variant = self._variant(template, tokens, sized.lane)
         if variant is None:
@@ -395,8 +395,7 @@ def saying(answer: Answer) -> Answer | None:
 
 
 def _said_to(engine: Engine, call: Call) -> list[bytes]:
-    text = generated_text(engine, call) or ""
-    count = call.tokenizer.count(text)
+    text, count = generated_text(engine, call) or ("", 0)
     return said_in(text, count, call.prompt_tokens + count)
 
 

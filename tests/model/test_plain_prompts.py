@@ -8,6 +8,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
+from mockserver.core.tokens import count
 from mockserver.model import auto
 from mockserver.model.prose.form import may_order
 from tests.determinism.unruled import PROMPTS
@@ -30,7 +31,10 @@ SYSTEMS = ("You are a helpful assistant.", "You are Max, who helps people with b
 
 def said(*messages: Message) -> str:
     call = Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages)
-    return "".join(part.text for part in auto.auto(call, Seed(7), {}).parts if isinstance(part, Text))
+    choice = auto.auto(call, Seed(7), {})
+    text = "".join(part.text for part in choice.parts if isinstance(part, Text))
+    assert choice.tokens in (None, count(text))
+    return text
 
 
 def answers(text: str) -> list[str]:

@@ -28,7 +28,8 @@ Piece = tuple[str, int]  # of a text, with its tokens
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
-    return _draft(separator_after_prompt(call) + text_on(topic_of(call), call, seed.stream("prose"), options))
+    text, _ = text_on(topic_of(call), call, seed.stream("prose"), options)
+    return _draft(separator_after_prompt(call) + text)
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -36,7 +37,7 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     rng = seed.stream("lorem")
     latin, tokens = ((sentence(rng, "la"), 0) for _ in range(MAX_TEXT_TOKENS)), _length(call, rng, options)
     pieces = _paragraphs(latin, rng, " ", tokens)
-    return _draft(separator_after_prompt(call) + _limited(pieces, call, options))
+    return _draft(separator_after_prompt(call) + _limited(pieces, call, options)[0])
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -95,7 +96,7 @@ def system(call: Call) -> str:
     return "\n".join([message.text for message in call.messages if message.role in RULING])
 
 
-def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
+def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> Piece:
     wanted = _length(call, rng, options)
     continues = bool(call.prompts) and about.kind == "state"
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
@@ -109,13 +110,13 @@ def separator_after_prompt(call: Call) -> str:
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
-def _limited(pieces: list[Piece], call: Call, options: Mapping[str, Json]) -> str:
+def _limited(pieces: list[Piece], call: Call, options: Mapping[str, Json]) -> Piece:
     """The pieces that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
     if "tokens" not in options and most is not None and not call.options.ignore_eos:
         fitting = takewhile(lambda total: total <= most, accumulate([tokens for _, tokens in pieces]))
         pieces = pieces[: max(1, sum(1 for _ in fitting))]
-    return "".join([text for text, _ in pieces])
+    return "".join([text for text, _ in pieces]), sum([tokens for _, tokens in pieces])
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:

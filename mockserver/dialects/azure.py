@@ -27,12 +27,7 @@ from mockserver.dialects._chat import (
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings_moderations import (
-    AZURE_EMBEDDING,
-    embeddings,
-    embeddings_call,
-    encoding_format,
-)
+from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call, encoding_format
 from mockserver.dialects._errors import (
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,

@@ -23,13 +23,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._parse import bearer, read_object
-from mockserver.dialects._reply import (
-    json_reply,
-    merge_headers,
-    model_operations,
-    request_hex,
-    request_id_header,
-)
+from mockserver.dialects._reply import json_reply, merge_headers, model_operations, request_hex, request_id_header
 from mockserver.wire.chat import ChatLayout, prompt_filter
 
 NAME = "skytells"

@@ -26,18 +26,7 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.plan import (
-    DOCUMENT_OPERATIONS,
-    Answer,
-    Failure,
-    Forward,
-    Models,
-    Outcome,
-    Plan,
-    Raw,
-    Text,
-    Timing,
-)
+from mockserver.core.plan import DOCUMENT_OPERATIONS, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Text, Timing
 from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer

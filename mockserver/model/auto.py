@@ -95,9 +95,8 @@ def _of_agent(agent: TextAgent, seed: Seed, options: Mapping[str, Json]) -> str:
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
     if not options and _orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
-        if found := passage(call, about):
-            return DraftChoice((Text(found),))
-        text, tokens = text_on(about, call, seed.stream("prose"), options)
+        found = passage(call, about)
+        text, tokens = (found, None) if found else text_on(about, call, seed.stream("prose"), options)
         return DraftChoice((Text(text),), tokens=tokens)
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json

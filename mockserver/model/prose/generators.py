@@ -3,12 +3,11 @@
 English sentences come from templates, those of other languages are random words.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, cycle, islice, repeat, takewhile
 from math import floor
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
@@ -24,6 +23,8 @@ from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, le
 from mockserver.model.vocabulary import RULING
 
 Piece = tuple[str, int]  # of a text, with its tokens
+# A sentence with `%(topic)s` for the gap `topic`; its tokens but for words with gaps, and what counts these, by gap.
+Sentence = tuple[str, int, Sequence[tuple[str, Callable[[str], int]]]]
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -43,8 +44,11 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
-    pieces = (" " * bool(at) + word(rng) for at in range(MAX_TEXT_TOKENS))
-    return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
+    text, tokens = "", _length(call, rng, options)
+    while tokens > 0:
+        piece = " " * bool(text) + word(rng)
+        text, tokens = text + piece, tokens - count(piece)
+    return _draft(text)
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -58,7 +62,7 @@ def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice
     wanted = _length(call, rng, {"tokens": 200, **options})
     title = about.subject or "a short document"
     text = f"# {title[:1].upper()}{title[1:]}"
-    said = Speaker(about, rng).sentences()
+    said = sentences(about, rng)
     for block in cycle(_BLOCKS):
         if count(text) >= wanted:
             break
@@ -130,14 +134,6 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     return tokens
 
 
-def _up_to(pieces: Iterator[str], tokens: int) -> list[str]:
-    taken: list[str] = []
-    while tokens > 0:
-        taken.append(next(pieces))
-        tokens -= count(taken[-1])
-    return taken
-
-
 def _paragraphs(counted: Iterator[Piece], rng: Random, between: str, tokens: int) -> list[Piece]:
     """Return sentences of about so many tokens, each with what separates it from the one before."""
     taken = list[Piece]()
@@ -194,32 +190,19 @@ _BLOCKS = (
 
 
 def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
-    return Speaker(topic, rng).sentences(opened=opened)
+    return (text for text, _ in Speaker(topic, rng).counted(opened=opened))
 
 
 def blank(topic: Topic) -> str:
     return "" if topic.language in UNSPACED else " "
 
 
-class Template(Struct, frozen=True):
-    """A sentence with gaps: `tokens` counts those of its words without any, `others` counts each other word by its gap.
-
-    That adds up, as a blank between two words always begins a token.
-    """
-
-    text: str  # with `%(topic)s` for the gap `topic`
-    gaps: frozenset[str]
-    tokens: int
-    others: tuple[tuple[str, Callable[[str], int]], ...]
-
-
-def template_of(source: str) -> Template:
+def sentence_of(source: str) -> Sentence:
     first, *words = source.split(" ")
     split = [_GAP.split(first), *[_GAP.split(f" {word}") for word in words]]
-    tokens = sum([count(word[0]) for word in split if len(word) == 1])
     others = [(gap, _counter(before, after)) for before, gap, after in (word for word in split if len(word) > 1)]
-    text = _GAP.sub(r"%(\1)s", source.replace("%", "%%"))
-    return Template(text, frozenset([gap for gap, _ in others]), tokens, tuple(others))
+    tokens = sum([count(word[0]) for word in split if len(word) == 1])
+    return _GAP.sub(r"%(\1)s", source.replace("%", "%%")), tokens, others
 
 
 def _counter(before: str, after: str) -> Callable[[str], int]:
@@ -238,9 +221,6 @@ class Speaker:
         edges = (topic.subject, topic.said, topic.act, self._words[0])
         self._is_exact = [*map(str.strip, edges)] == [*edges]  # or a blank would go with another token
 
-    def sentences(self, *, opened: bool = True) -> Iterator[str]:
-        return (text for text, _ in self.counted(opened=opened))
-
     def counted(self, *, opened: bool = True, begun: bool = False) -> Iterator[Piece]:
         """Yield sentences without end, with their tokens (0 if nobody counted them); `begun`: the first has begun."""
         if self._topic.language != ENGLISH:
@@ -257,20 +237,19 @@ class Speaker:
 
     def thoughts(self) -> Iterator[str]:
         if self._topic.language != ENGLISH:
-            yield from self.sentences()
+            yield from (text for text, _ in self.counted())
         while True:
-            for text, _ in map(self.filled, self._sayable("thoughts")):
-                yield text
+            yield from (self.filled(each)[0] for each in self._sayable("thoughts"))
 
-    def filled(self, template: Template) -> Piece:
-        fillings, rng, tokens = self._fillings, self._rng, template.tokens
+    def filled(self, made_of: Sentence) -> Piece:
+        fillings, rng, (text, tokens, others) = self._fillings, self._rng, made_of
         fillings["a"], fillings["b"] = two_of(self._aspects, rng)
         fillings["A"], fillings["word"] = fillings["a"].capitalize(), pick(self._words, rng)
-        for gap, tokens_of in template.others:
+        for gap, tokens_of in others:
             tokens += tokens_of(fillings[gap])
-        return template.text % fillings, tokens * self._is_exact
+        return text % fillings, tokens * self._is_exact
 
-    def _sayable(self, name: str, group: str = "") -> tuple[Template, ...]:
+    def _sayable(self, name: str, group: str = "") -> tuple[Sentence, ...]:
         return _sayable(name, group, self._gaps)
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
@@ -284,10 +263,10 @@ class Speaker:
 
 
 @cache
-def _sayable(name: str, group: str, gaps: frozenset[str]) -> tuple[Template, ...]:
+def _sayable(name: str, group: str, gaps: frozenset[str]) -> tuple[Sentence, ...]:
     """Return the sentences of a list whose gaps can be filled."""
-    listed = map(template_of, english(name, group))
-    return tuple([template for template in listed if template.gaps <= gaps | _ALWAYS])
+    listed = map(sentence_of, english(name, group))
+    return tuple([each for each in listed if {gap for gap, _ in each[2]} <= gaps | _ALWAYS])
 
 
 _ALWAYS = frozenset({"a", "b", "A", "word"})

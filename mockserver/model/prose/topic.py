@@ -45,7 +45,7 @@ def topic(text: str, rules: str = "") -> Topic:
 @lru_cache(maxsize=256)
 def _topic(text: str, rules: str) -> Topic:
     request, spoken = _request(text), language_of(text)
-    language = requested_language(text) or _requested_by_rules(rules) or spoken
+    language = requested_language(text) or requested_language(rules) or spoken
     kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
     words = content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
@@ -91,7 +91,7 @@ def content_words(text: str, language: str) -> tuple[str, ...]:
 
 
 def _found(words: re.Pattern[str], text: str) -> list[str]:
-    """Find all words of a text. Most texts have no letters besides ASCII's, and no signs within words."""
+    """Find all words of a text; of most texts these are just runs of ASCII letters."""
     if text.isascii() and "'" not in text and "-" not in text:
         return text.encode().translate(LETTERS_ALONE).decode().split()
     return words.findall(text)
@@ -100,7 +100,7 @@ def _found(words: re.Pattern[str], text: str) -> list[str]:
 def _request(text: str) -> str:
     """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
     sentences: list[str] = [found.strip() for found in SENTENCE.findall(text)]
-    telling = [found for found in sentences if len(found) > 1 and not _EMPTY.fullmatch(found)]
+    telling = [found for found in sentences if len(found) > 1 and not _EMPTY.match(found)]
     if len(telling) < 2:
         return telling[0] if telling else ""
     questions = (found for found in reversed(telling) if found.endswith(QUESTION_SIGNS))
@@ -133,14 +133,9 @@ class _Opening:
         self._pattern, self._words = lazy_pattern(source), frozenset(re.findall("[a-z]+", source))
 
     def match(self, text: str) -> re.Match[str] | None:
-        return self._pattern.match(text) if self._may_match(text) else None
-
-    def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self._pattern.fullmatch(text) if self._may_match(text) else None
-
-    def _may_match(self, text: str) -> bool:
         word = text.partition(" ")[0]
-        return not (word.isalpha() and word.isascii()) or word.lower() in self._words
+        is_other = word.isascii() and word.isalpha() and word.lower() not in self._words
+        return None if is_other else self._pattern.match(text)
 
 
 @cache
@@ -162,7 +157,7 @@ _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud
 _WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
 LETTERS_ALONE = bytes(at if chr(at) in ascii_letters else 32 for at in range(256))
 _QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
-_EMPTY = _Opening(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
+_EMPTY = _Opening(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
 _CLAUSE = lazy_pattern(
     r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s|"
     r"\s(?:because|since|so that|please|(?:in|using|with) (?:[a-z]+ ){0,3}\w+ (?:word|sentence)s?)\b"
@@ -212,15 +207,13 @@ def language_of(text: str) -> str:
     return _by_stop_words(_spoken_words(sample)[:_MAX_WORDS])
 
 
+@lru_cache(maxsize=64)
 def requested_language(text: str) -> str | None:
     """Return the code of the language that a text names for its answer, or None."""
     if _codes_by_name().keys().isdisjoint(_spoken_words(text)):
         return None
     found = _language_request().search(text.lower())
     return None if found is None else _codes_by_name()[found[1]]
-
-
-_requested_by_rules = lru_cache(maxsize=64)(requested_language)
 
 
 @lru_cache(maxsize=16)

@@ -30,14 +30,7 @@ from mockserver.rules.answer.content import (
     verdicts,
 )
 from mockserver.rules.answer.faults import compile_faults, order_dependent
-from mockserver.rules.schema import (
-    BranchSpec,
-    ChoiceSpec,
-    GenerateSpec,
-    ThenSpec,
-    TimingSpec,
-    UsageSpec,
-)
+from mockserver.rules.schema import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
 from mockserver.rules.templates import CompileContext, Compiled, combined, constant, gathered
 
 

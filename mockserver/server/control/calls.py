@@ -21,14 +21,7 @@ from mockserver.core.json import Json
 from mockserver.core.text import shared_ends
 from mockserver.engine.offload import on_thread
 from mockserver.server.control.detail import answer, bodies, call_of, detail, engine_of, reached_by
-from mockserver.server.control.requests import (
-    ControlRequest,
-    RefusedError,
-    json_response,
-    kept,
-    list_response,
-    number,
-)
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept, list_response, number
 from mockserver.server.control.rows import Digest, Rows, digest, encode
 from mockserver.server.explain import (
     Explanation,

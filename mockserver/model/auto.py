@@ -47,10 +47,7 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
     if _is_plain(call):
-        plain = reply(call, seed, options)
-        if not call.options.prefill:
-            return plain
-        return DraftChoice(tuple([_continued(part, call.options.prefill) for part in plain.parts]))
+        return reply(call, seed, options)
     call = without_reminders(call)
     if (fields := answer_in_fields(call, seed)) is not None:
         return fields
@@ -70,7 +67,8 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 def _is_plain(call: Call) -> bool:
     """Whether a call can get a reply only, as it has no tools and no text that any agent would write."""
-    if call.tools or call.prompts or call.options.effort is not None or call.options.response_format != "text":
+    asked = call.options
+    if call.tools or call.prompts or asked.prefill or asked.effort is not None or asked.response_format != "text":
         return False
     for message in call.messages:
         text = message.text

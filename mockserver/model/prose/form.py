@@ -53,10 +53,8 @@ class Request(Struct, frozen=True):
 
 def plain_orders(text: str) -> str:
     """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
-    lowered = text.lower()
-    if any(words in lowered for words in _UNUSUAL):
-        for unusual, plain in _plain_orders():
-            text = unusual.sub(plain, text)
+    for unusual, plain in _plain_orders() if any(map(text.lower().__contains__, _UNUSUAL)) else ():
+        text = unusual.sub(plain, text)
     return text
 
 

@@ -4,7 +4,7 @@ English sentences come from templates, those of other languages are random words
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate, cycle, islice, repeat, takewhile
 from math import floor
 
@@ -210,14 +210,13 @@ def _counter(before: str, after: str) -> Callable[[str], int]:
 
 
 class Speaker:
-    __slots__ = ("_aspects", "_fillings", "_gaps", "_is_exact", "_rng", "_topic", "_words")
+    __slots__ = ("_aspects", "_fillings", "_is_exact", "_rng", "_sayable", "_topic", "_words")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
-        self._topic, self._rng, self._words = topic, rng, topic.words or ("this",)
-        self._aspects = some_aspects(rng)
+        self._topic, self._rng, self._aspects, self._words = topic, rng, some_aspects(rng), topic.words or ("this",)
         known = {"topic": topic.subject, "said": topic.said, "act": topic.act, "Said": capitalized(topic.said)}
         self._fillings = {gap: text for gap, text in known.items() if text}
-        self._gaps = frozenset(self._fillings)
+        self._sayable = partial(_sayable, frozenset(self._fillings))
         edges = (topic.subject, topic.said, topic.act, self._words[0])
         self._is_exact = [*map(str.strip, edges)] == [*edges]  # or a blank would go with another token
 
@@ -249,9 +248,6 @@ class Speaker:
             tokens += tokens_of(fillings[gap])
         return text % fillings, tokens * self._is_exact
 
-    def _sayable(self, name: str, group: str = "") -> tuple[Sentence, ...]:
-        return _sayable(name, group, self._gaps)
-
     def _foreign(self, *, opened: bool) -> Iterator[str]:
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)
         while True:
@@ -263,10 +259,7 @@ class Speaker:
 
 
 @cache
-def _sayable(name: str, group: str, gaps: frozenset[str]) -> tuple[Sentence, ...]:
+def _sayable(gaps: frozenset[str], name: str, group: str = "") -> tuple[Sentence, ...]:
     """Return the sentences of a list whose gaps can be filled."""
     listed = map(sentence_of, english(name, group))
-    return tuple([each for each in listed if {gap for gap, _ in each[2]} <= gaps | _ALWAYS])
-
-
-_ALWAYS = frozenset({"a", "b", "A", "word"})
+    return tuple([each for each in listed if {gap for gap, _ in each[2]} <= gaps | {"a", "b", "A", "word"}])

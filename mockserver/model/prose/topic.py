@@ -4,10 +4,10 @@ A language is detected by script, then by stop words; English by default.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import repeat
-from string import ascii_letters
 
 from msgspec import Struct
 
@@ -54,8 +54,7 @@ def _topic(text: str, rules: str) -> Topic:
 def question(request: str) -> tuple[str, str, str]:
     """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
     plain = _QUOTES.sub("", request).strip()
-    if (polite := _POLITE.match(plain)) is not None:
-        plain = plain[polite.end() :]
+    plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
     found = _INTERROGATIVE.match(plain)
     if found is None:
         return _ordered(plain)
@@ -155,7 +154,7 @@ _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
 _WORD = lazy_pattern(f"[{_LETTERS}]+(?:[-'’][{_LETTERS}]+)*")
-LETTERS_ALONE = bytes(at if chr(at) in ascii_letters else 32 for at in range(256))
+LETTERS_ALONE = bytes(at if at < 128 and chr(at).isalpha() else 32 for at in range(256))
 _QUOTES = lazy_pattern(r'["“”„«»`*#\[\]{}<>]')
 _EMPTY = _Opening(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*\Z")
 _CLAUSE = lazy_pattern(
@@ -233,12 +232,9 @@ def _by_script(sample: str) -> str | None:
 def _by_stop_words(words: Sequence[str]) -> str:
     if sum(map(_leanings().get, words, repeat(0))) >= 0:  # no other language has more than English
         return ENGLISH
-    votes: dict[str, int] = {}
-    for word in words:
-        for code in _codes_by_stop_word().get(word, ()):
-            votes[code] = votes.get(code, 0) + 1
+    votes = Counter([code for word in words for code in _codes_by_stop_word().get(word, ())])
     best = max(votes, key=votes.__getitem__)  # the first of equals
-    english = votes.get(ENGLISH, 0)
+    english = votes[ENGLISH]
     is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
     return best if is_clear and votes[best] * 6 >= len(words) else ENGLISH
 

@@ -20,9 +20,9 @@ from mockserver.model.prose.generators import (
     markdown,
     prose,
     reasoning,
+    sentence_of,
     sentences,
     system,
-    sentence_of,
     topic_of,
     words,
 )

@@ -46,7 +46,8 @@ def _with_steps(call: Call, request: str, tools: Sequence[Tool], steps: Iterable
     known = {tool.name: tool for tool in tools}
     messages = [Message("user", request.strip())]
     for at, (name, given, seen) in enumerate(steps):
-        value = parsed(given)
+        loose = read(given, given.find("{")) if given.lstrip().startswith("{") else None
+        value = parsed(given, loose[0] if loose else None)
         only = next(iter(known[name].parameters["properties"]), "input") if name in known else "input"
         arguments = compact(value) if isinstance(value, Mapping) else compact({only: given.strip(" \"'")})
         made = ToolCall(f"step_{at}", name, arguments)

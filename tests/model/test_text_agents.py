@@ -87,6 +87,8 @@ def test_arguments_are_an_object_where_the_prompt_wants_one() -> None:
     tools = f"Tool Name: book\nTool Arguments: {arguments}\nTool Description: Book a table"
     prompt = react("Book a table for 4 guests in Oslo.", tools=tools, names="book")
     assert 'Action: book\nAction Input: {"city":"Oslo","guests":4}' in said(prompt)
+    told = " I book.\nAction: book\nAction Input: {'city': 'Oslo', 'guests': 4}\nObservation: done\nThought:"
+    assert said(prompt + told).endswith("Final Answer: Book (Oslo, 4): done.")  # as LlamaIndex repeats arguments
 
 
 def test_steps_as_messages() -> None:

@@ -11,7 +11,7 @@ from jiter import from_json
 from msgspec import Struct
 from pydantic_core import ErrorDetails, ValidationError, to_json
 
-from mockserver.core.call import Call
+from mockserver.core.call import Call, Page
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -32,6 +32,7 @@ def parse_json(body: bytes) -> Json:
 
 
 MAX_DEPTH = 100
+WHOLE = Page(limit=1 << 30, backwards=True)  # of a list that the reply cuts
 Path = tuple[str | int, ...]
 Body = Mapping[str, Json]
 
@@ -107,7 +108,7 @@ def validated(model: Model, body: Json, refuse: Refuse) -> Any:
 def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
     """Return the first complaint, or where steps from `start` on have a label, that of the member that was meant."""
     first = errors[0]
-    labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and _is_label(step)), None)
+    labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and is_label(step)), None)
     if labelled is None:
         return _single(first, body)
     union = first["loc"][:labelled]
@@ -124,6 +125,16 @@ def parse_models(dialect: str, http: HttpRequest, strict: bool) -> Call:
     """The Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
     return Call(dialect, "model" if model else "models", model, http, {"model": model})
+
+
+def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) -> Parse:
+    """Return the `parse` of an operation on what is stored: the path names it, unless it is a list."""
+
+    def parse(http: HttpRequest, strict: bool) -> Call:
+        wanted = http.path_params.get(name, "")
+        return Call(dialect, operation, "", http, {"id": wanted}, id=wanted, page=page)
+
+    return parse
 
 
 def json_type(value: Json) -> str:
@@ -227,12 +238,12 @@ def _deeper_than(limit: int, body: bytes) -> bool:
     return True
 
 
-def _is_label(step: str | int) -> bool:
+def is_label(step: str | int) -> bool:
     return isinstance(step, str) and step.startswith("<")
 
 
 def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
-    if not all(_is_label(step) for step in error["loc"][labelled + 1 :]):
+    if not all(is_label(step) for step in error["loc"][labelled + 1 :]):
         return False
     literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
     return error["type"] in _TYPES or literal_of_other_type
@@ -259,9 +270,9 @@ def _readings(loc: Sequence[str | int], at: Json) -> Iterator[Path]:
         yield ()
         return
     step, rest = loc[0], loc[1:]
-    if _is_label(step) or step == "[key]" or (isinstance(at, dict) and step in (at.get("role"), at.get("type"))):
+    if is_label(step) or step == "[key]" or (isinstance(at, dict) and step in (at.get("role"), at.get("type"))):
         yield from _readings(rest, at)
-    if not _is_label(step):
+    if not is_label(step):
         inner = _at(at, (step,))
         yield from ((step, *path) for path in _readings(rest, inner))
 

@@ -14,7 +14,17 @@ from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, nullable, shape
-from mockserver.dialects._parse import Body, Complaint, Parse, Refuse, clip, custom_complaint, read_object, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    Parse,
+    Refuse,
+    clip,
+    custom_complaint,
+    look_up,
+    read_object,
+    validated,
+)
 from mockserver.dialects._reply import json_reply, with_headers
 from mockserver.dialects._responses import error_event, item_type, responses_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
@@ -74,17 +84,17 @@ def stored_chats(
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
         return Call(dialect, "stored_chats", model, http, {}, {"metadata": map_parameter(http, "metadata")}, page=page)
 
-    def look_up(operation: str) -> Parse:
-        return _look_up(dialect, operation, "completion_id")
+    def one_of(operation: str) -> Parse:
+        return look_up(dialect, operation, "completion_id", FIRST_PAGE)
 
     def parse_update(http: HttpRequest, strict: bool) -> Call:
         update = read_object(http)
         validated(UPDATE, update, refuse)
-        return replace(look_up("update_chat")(http, strict), raw=update)
+        return replace(one_of("update_chat")(http, strict), raw=update)
 
     def parse_messages(http: HttpRequest, strict: bool) -> Call:
         page = page_parameter(http, refuse, order="asc")
-        return replace(look_up("chat_messages")(http, strict), page=page)
+        return replace(one_of("chat_messages")(http, strict), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
         return json_reply(200, _stored_chat_body(call, outcome, completion), headers(call))
@@ -92,20 +102,11 @@ def stored_chats(
     one = "/chat/completions/{completion_id}"
     return (
         Operation("stored_chats", "GET", "/chat/completions", parse_list, render),
-        Operation("stored_chat", "GET", one, look_up("stored_chat"), render),
+        Operation("stored_chat", "GET", one, one_of("stored_chat"), render),
         Operation("update_chat", "POST", one, parse_update, render),
-        Operation("delete_chat", "DELETE", one, look_up("delete_chat"), render),
+        Operation("delete_chat", "DELETE", one, one_of("delete_chat"), render),
         Operation("chat_messages", "GET", f"{one}/messages", parse_messages, render),
     )
-
-
-def _look_up(dialect: str, operation: str, name: str) -> Parse:
-
-    def parse(http: HttpRequest, strict: bool) -> Call:
-        wanted = http.path_params.get(name, "")
-        return Call(dialect, operation, "", http, {"id": wanted}, id=wanted, page=FIRST_PAGE)
-
-    return parse
 
 
 def _stored_chat_body(call: Call, outcome: Stored | Listing, completion: Render) -> dict[str, Json]:
@@ -179,7 +180,7 @@ class StoredResponses(Struct, frozen=True):
         )
 
     def _look_up(self, operation: str) -> Parse:
-        return _look_up(self.dialect, operation, "response_id")
+        return look_up(self.dialect, operation, "response_id", FIRST_PAGE)
 
     def _parse_response(self, http: HttpRequest, strict: bool) -> Call:
         integer_parameter(http, "starting_after", self.refuse)

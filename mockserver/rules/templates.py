@@ -114,10 +114,6 @@ def _message(message: Message) -> Json:
     return {"role": message.role, "text": message.text, "name": message.name or "", "tool_calls": calls}
 
 
-def _system(call: Call) -> str:
-    return "\n".join(message.text for message in call.messages if message.role in ("system", "developer"))
-
-
 def _tools(call: Call) -> Json:
     return [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in call.tools]
 
@@ -147,7 +143,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "call": lambda scope: {name: read(scope.call) for name, read in CALL.items()},
     "last_user": lambda scope: scope.call.last_user,
     "last_message": lambda scope: scope.call.messages[-1].text if scope.call.messages else "",
-    "system": lambda scope: _system(scope.call),
+    "system": lambda scope: scope.call.system,
     "messages": lambda scope: [_message(message) for message in scope.call.messages],
     "tool_result": lambda scope: last_tool_result(scope.call),
     "tool_results": lambda scope: tool_results(scope.call),

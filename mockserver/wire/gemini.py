@@ -83,9 +83,8 @@ def _response(said: Object, usage: Object, answer: Answer, options: GeminiOption
     return {**said, "usageMetadata": usage, "modelVersion": answer.model, "responseId": answer.id}
 
 
-def usage_metadata(usage: Usage, options: GeminiOptions, *, visible: int | None = None) -> Object:
-    """The counts; `visible`: so many tokens of the candidates so far."""
-    visible = max(usage.completion - usage.reasoning, 0) if visible is None else visible
+def usage_metadata(usage: Usage, options: GeminiOptions) -> Object:
+    visible = max(usage.completion - usage.reasoning, 0)
     counts: Object = {
         "promptTokenCount": usage.prompt,
         "candidatesTokenCount": visible,

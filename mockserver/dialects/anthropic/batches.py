@@ -16,10 +16,10 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
-from mockserver.dialects._parse import read_object
+from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, refuse, validate
-from mockserver.dialects.anthropic.replies import error_body, headers, look_up, message_options, page, refusal_of
+from mockserver.dialects.anthropic.replies import error_body, headers, message_options, page, refusal_of
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
 
@@ -38,11 +38,11 @@ def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     return (
         Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls),
-        Operation("batches", "GET", _PATH, look_up("batches"), _render_list, own_urls=_own_urls),
-        Operation("batch", "GET", one, look_up("batch"), _render, own_urls=_own_urls),
-        Operation("delete_batch", "DELETE", one, look_up("delete_batch"), _render_deletion),
-        Operation("cancel_batch", "POST", f"{one}/cancel", look_up("cancel_batch"), _render, own_urls=_own_urls),
-        Operation("batch_results", "GET", f"{one}/results", look_up("batch_results"), _render_results),
+        Operation("batches", "GET", _PATH, look_up(NAME, "batches"), _render_list, own_urls=_own_urls),
+        Operation("batch", "GET", one, look_up(NAME, "batch"), _render, own_urls=_own_urls),
+        Operation("delete_batch", "DELETE", one, look_up(NAME, "delete_batch"), _render_deletion),
+        Operation("cancel_batch", "POST", f"{one}/cancel", look_up(NAME, "cancel_batch"), _render, own_urls=_own_urls),
+        Operation("batch_results", "GET", f"{one}/results", look_up(NAME, "batch_results"), _render_results),
     )
 
 

@@ -11,9 +11,10 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Listing, Stored
 from mockserver.dialects import Operation
+from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, refuse
-from mockserver.dialects.anthropic.replies import headers, integer_in, look_up, page
+from mockserver.dialects.anthropic.replies import headers, integer_in, page
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
 _BETA = b"files-api-2025-04-14"  # has another shape of lists
@@ -24,10 +25,10 @@ def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     return (
         Operation("create_file", "POST", _PATH, _parse, _render),
-        Operation("files", "GET", _PATH, look_up("files"), _render_list),
-        Operation("file", "GET", one, look_up("file"), _render),
-        Operation("delete_file", "DELETE", one, look_up("delete_file"), _render_deletion),
-        Operation("file_content", "GET", f"{one}/content", look_up("file_content"), _render_content),
+        Operation("files", "GET", _PATH, look_up(NAME, "files"), _render_list),
+        Operation("file", "GET", one, look_up(NAME, "file"), _render),
+        Operation("delete_file", "DELETE", one, look_up(NAME, "delete_file"), _render_deletion),
+        Operation("file_content", "GET", f"{one}/content", look_up(NAME, "file_content"), _render_content),
     )
 
 

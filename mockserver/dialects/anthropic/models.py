@@ -27,7 +27,7 @@ from mockserver.dialects._fields import (
     text,
     union_by,
 )
-from mockserver.dialects._parse import Body, clip
+from mockserver.dialects._parse import Body, clip, is_label
 
 NAME = "anthropic"
 
@@ -54,7 +54,7 @@ def _refusal(error: ErrorDetails, body: Body) -> Failure:
             steps.append("type")
         case "union_tag_invalid":
             tags = error["ctx"]["expected_tags"].split(", ")
-            expected = ", ".join(tag for tag in tags if not _is_label(tag.strip("'")))
+            expected = ", ".join(tag for tag in tags if not is_label(tag.strip("'")))
             message = message.format(tag=clip(str(error["ctx"]["tag"])), expected=expected)
         case "literal_error" if steps[-1] == "role":
             message = "Input should be 'user' or 'assistant'"  # of late, it may be 'system', too
@@ -66,12 +66,8 @@ def _refusal(error: ErrorDetails, body: Body) -> Failure:
 def _steps(error: ErrorDetails) -> list[str | int]:
     """The path without the labels of unions; the name of an unknown key may look like one."""
     *path, last = error["loc"]
-    labelled = _is_label(last) and error["type"] != "extra_forbidden"
-    return [step for step in path if not _is_label(step)] + ([] if labelled else [last])
-
-
-def _is_label(step: str | int) -> bool:
-    return isinstance(step, str) and step.startswith("<")
+    labelled = is_label(last) and error["type"] != "extra_forbidden"
+    return [step for step in path if not is_label(step)] + ([] if labelled else [last])
 
 
 _MESSAGES: Mapping[str, str] = {

@@ -1,11 +1,11 @@
 """Replies of the Messages API: messages, token counts, models in pages, errors, and the headers of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Page
+from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Failure, Models, Stored, Usage
@@ -22,7 +22,7 @@ from mockserver.dialects._errors import (
 from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
 from mockserver.dialects._reply import json_reply, merge_headers, moment, request_hex, with_headers
-from mockserver.dialects.anthropic.models import NAME, refuse
+from mockserver.dialects.anthropic.models import refuse
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
 
@@ -74,16 +74,6 @@ def _container(stated: Json, call: Call) -> Body:
     made = f"container_01{Seed().base58(22, 'container', call.fingerprint)}"
     skills = [{"version": "latest", **skill} for skill in table.get("skills") or ()] or None
     return {"id": table.get("id") or made, "expires_at": "2027-01-01T00:00:00Z", "skills": skills}
-
-
-def look_up(operation: str) -> Callable[[HttpRequest, bool], Call]:
-    """Return the `parse` of an operation on what is stored."""
-
-    def parse(http: HttpRequest, strict: bool) -> Call:
-        name = http.path_params.get("id", "")
-        return Call(NAME, operation, "", http, {"id": name}, id=name, page=_WHOLE)
-
-    return parse
 
 
 def render_count(call: Call, stored: Stored) -> Reply:
@@ -223,7 +213,7 @@ def _rounded(tokens: Standing) -> int:
 _KINDS, _ROUND = ("input-", "output-"), 1000
 STREAM_HEADERS = CHAT_STREAM_HEADERS[:2]
 _LIFECYCLES = frozenset(("active", "deprecated", "retired"))
-_WHOLE, _LARGEST_PAGE = Page(limit=1 << 30, backwards=True), 1000  # the rendering cuts the whole
+_LARGEST_PAGE = 1000
 _BLOCKED = "Output blocked by content filtering policy"
 _OF_JSON = ("We could not parse the JSON body of your request:", "The request body is not valid JSON:")
 _TYPES: Mapping[int, str] = {

@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from mockserver.core.call import Call, IdShape, Options, Page
+from mockserver.core.call import Call, IdShape, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Body
+from mockserver.dialects._parse import WHOLE, Body
 from mockserver.dialects._reply import moment
 from mockserver.dialects.gemini.checks import check_values
 from mockserver.dialects.gemini.errors import credential
@@ -28,7 +28,6 @@ from mockserver.dialects.gemini.replies import pretty_reply, rendered
 
 CACHE_IDS, FILE_IDS = IdShape("cachedContents/", 40, "hex"), IdShape("files/", 12, "hex")
 USUAL_TTL, FILE_TTL = 3600.0, 172_800.0  # seconds
-_ALL = Page(limit=1 << 30, backwards=True)  # the rendering cuts it
 _CACHES, _FILES = "/{version:version}/cachedContents", "/{version:version}/files"
 _UPLOAD = "/upload/{version:version}/files"
 
@@ -55,7 +54,7 @@ def stored_operations() -> tuple[Operation, ...]:
 def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, bool], Call]:
     def parse(http: HttpRequest, strict: bool) -> Call:
         name = "" if shape is None else shape.prefix + http.path_params["id"]
-        return Call(NAME, operation, "", http, {"id": name}, id=name, page=_ALL)
+        return Call(NAME, operation, "", http, {"id": name}, id=name, page=WHOLE)
 
     return parse
 

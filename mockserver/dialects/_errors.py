@@ -488,3 +488,10 @@ PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
     **UNSUPPORTED_MESSAGES,
     "json_schema": "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model.",
 }
+
+
+def plain_errors(
+    rows: Rows, messages: Messages, credential: Credential, unsupported: Messages = PLAIN_UNSUPPORTED_MESSAGES
+) -> ErrorTable:
+    """The errors of a provider of whose own messages these are known; the others are OpenAI's, without its guides."""
+    return ErrorTable(rows, {**OPENAI_MESSAGES, **PLAIN_PERMISSION_MESSAGES, **messages}, credential, unsupported)

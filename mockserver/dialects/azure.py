@@ -29,14 +29,12 @@ from mockserver.dialects._chat import (
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call, encoding_format
 from mockserver.dialects._errors import (
-    OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     ProviderError,
     error_rows,
+    plain_errors,
     reason_phrase,
     refuse,
     retry_after,
@@ -302,8 +300,6 @@ ROWS = error_rows(
     unsupported=_NOT_SUPPORTED,
 )
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
     **PLAIN_LIMIT_MESSAGES,
     "content_filter": "The response was filtered",
     "invalid_key": "Access token is missing or invalid.",
@@ -318,7 +314,7 @@ MESSAGES: Mapping[str, str] = {
 UNSUPPORTED = {
     key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
+ERRORS = plain_errors(ROWS, MESSAGES, credential, UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _headers, MODELS[0]), query=QUERY)

@@ -10,12 +10,9 @@ from mockserver.dialects._chat import chat_operation, parse_chat
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    OPENAI_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
-    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     gateway_rows,
+    plain_errors,
     refuse_without_code,
     retry_after,
 )
@@ -64,11 +61,9 @@ ROWS = gateway_rows(
     server_error=ErrorRow(500, "server_error", "get_channel_failed"),
 )
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, bearer, PLAIN_UNSUPPORTED_MESSAGES)
+ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,

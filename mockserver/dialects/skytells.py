@@ -11,13 +11,10 @@ from mockserver.dialects._chat import chat_operation, parse_chat
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
-    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     gateway_rows,
+    plain_errors,
     reason_phrase,
     refuse_without_code,
     retry_after,
@@ -105,8 +102,6 @@ _ERROR_IDS: Mapping[str, str] = {
 }
 _CATEGORIES: Mapping[int, str] = {401: "authentication", 403: "permission", 429: "rate_limit"}
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
     **PLAIN_LIMIT_MESSAGES,
     "invalid_key": "Incorrect API key provided: {key}.",
     "missing_key": "You didn't provide an API key. Send it in an x-api-key header.",
@@ -114,7 +109,7 @@ MESSAGES: Mapping[str, str] = {
     "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, credential, PLAIN_UNSUPPORTED_MESSAGES)
+ERRORS = plain_errors(ROWS, MESSAGES, credential)
 
 DIALECT = Dialect(
     name=NAME,

@@ -27,12 +27,10 @@ from mockserver.dialects._chat import (
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._errors import (
     INVALID_REQUEST,
-    OPENAI_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     error_rows,
+    plain_errors,
     reason_phrase,
     refuse_without_code,
     retry_after,
@@ -437,8 +435,6 @@ ROWS = error_rows(
     server_error=ErrorRow(500, "InternalServerError"),
 )
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
     "model_not_found": "The model `{model}` does not exist.",
     "unknown_model": "The model `{model}` does not exist.",
     "not_found": "Response with id '{id}' not found.",
@@ -446,7 +442,7 @@ MESSAGES: Mapping[str, str] = {
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
 UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
-ERRORS = ErrorTable(ROWS, MESSAGES, bearer, UNSUPPORTED)
+ERRORS = plain_errors(ROWS, MESSAGES, bearer, UNSUPPORTED)
 
 STORED = StoredResponses(
     NAME, refuse, RESPONSE_LAYOUT, lambda call: request_id_header(call.http, call), _parse_responses, final=True

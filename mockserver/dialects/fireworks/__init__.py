@@ -14,14 +14,11 @@ from mockserver.dialects._chat import chat_texts
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import prompt_texts, text_reply
 from mockserver.dialects._errors import (
-    OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
-    PLAIN_PERMISSION_MESSAGES,
-    PLAIN_UNSUPPORTED_MESSAGES,
     ErrorRow,
-    ErrorTable,
     ProviderError,
     error_rows,
+    plain_errors,
     retry_after,
 )
 from mockserver.dialects._parse import bearer
@@ -144,8 +141,6 @@ ROWS = error_rows(
     model_not_found=ErrorRow(404, "error", "NOT_FOUND", "model"),
 )
 MESSAGES: Mapping[str, str] = {
-    **OPENAI_MESSAGES,
-    **PLAIN_PERMISSION_MESSAGES,
     **PLAIN_LIMIT_MESSAGES,
     "billing": "Your account has no credit left. Please add a payment method.",
     "forbidden": "You do not have permission to do this.",
@@ -160,7 +155,7 @@ MESSAGES: Mapping[str, str] = {
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }
-ERRORS = ErrorTable(ROWS, MESSAGES, bearer, PLAIN_UNSUPPORTED_MESSAGES)
+ERRORS = plain_errors(ROWS, MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,

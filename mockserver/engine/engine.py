@@ -132,7 +132,7 @@ class Engine:  # size: one plan, step by step
         """Plan a whole conversation. Of one that was `lost`, only rules about the previous response can answer."""
         if call.operation not in _UNLIMITED:
             try:
-                call = await on_thread_if_large(call, partial(within_limits, call, self.policy.models))
+                call = await on_thread_if_large(call, within_limits, call, self.policy.models)
             except Failure as refusal:
                 return await self._recorded_despite(refusal, call, asked)
         if self._counts_attempts:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from functools import cache, partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from msgspec import Struct
 
@@ -22,15 +22,18 @@ from mockserver.core.call import Call
 from mockserver.core.draft import DocumentDraft, Draft
 from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, words_of
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def on_thread_if_large(call: Call, work: Callable[[], T]) -> T:
-    """Do some work for a call: on a thread if the call is large, else at once, which is cheaper."""
-    return await on_thread(work) if is_large(call) else work()
+async def on_thread_if_large(call: Call, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Call a function for a call: on a thread if the call is large, else at once, which is cheaper."""
+    return await on_thread(function, *args, **named) if is_large(call) else function(*args, **named)
 
 
-async def on_thread(work: Callable[[], T]) -> T:
+async def on_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """Call a function with these arguments on a thread."""
+    work = partial(function, *args, **named) if args or named else function
     if IN_PROCESS_DRIVER.get():
         done: T = await Work(work)
         return done

@@ -5,7 +5,7 @@ and compares cassettes is imported when one is first used: most servers have non
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Literal
@@ -196,7 +196,7 @@ class Player(Struct, frozen=True):
             return self._forwarded(call, choice)
         try:
             library = await self._library(choice)
-            call, wanted = await on_thread_if_large(call, partial(self._wanted, library, call))
+            call, wanted = await on_thread_if_large(call, self._wanted, library, call)
         except CassetteError as error:
             details = {"cassette": choice.name}
             return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
@@ -209,7 +209,7 @@ class Player(Struct, frozen=True):
             return self._forwarded(call, choice)
         from mockserver.cassettes.match import miss_report
 
-        return self._unmatched(await on_thread(partial(miss_report, library, call)), choice.name)
+        return self._unmatched(await on_thread(miss_report, library, call), choice.name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
         """A player of another cassette, which is loaded now. Raises CassetteError."""
@@ -225,7 +225,7 @@ class Player(Struct, frozen=True):
 
     async def save(self, cassette: str, episode: Episode) -> str:
         """Record an episode, which is replayed from now on; return its source. Raises CassetteError."""
-        return await on_thread(partial(self._saved, cassette, episode))
+        return await on_thread(self._saved, cassette, episode)
 
     def _saved(self, cassette: str, episode: Episode) -> str:
         kept = episode if self.keeping is None else self.keeping.kept(episode)
@@ -242,7 +242,7 @@ class Player(Struct, frozen=True):
         library = self.cassettes.get(name)
         if library is not None:
             return library
-        return await on_thread(partial(self.cassettes.load, name, new=choice.record != "none"))
+        return await on_thread(self.cassettes.load, name, new=choice.record != "none")
 
     def _unmatched(self, why: str, cassette: str) -> Lookup:
         return Lookup(Failure("unmatched", self.worded(why), details={"cassette": cassette}), "unmatched")

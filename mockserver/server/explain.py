@@ -303,7 +303,7 @@ def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
 async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: int | None) -> tuple[CheckedRule, ...]:
     rules = suited(among, call)
     if limit is not None:
-        near = await on_thread(lambda: nearest_rules(rules, call, limit=limit))
+        near = await on_thread(nearest_rules, rules, call, limit=limit)
         rules = [each.rule for each in near]
     return await on_thread(lambda: tuple(_check(rule, call, _counters(rule, entries)) for rule in rules))
 

@@ -112,7 +112,7 @@ class Fleet:
         if added:
             document = Document.of({"rules": [spec for _, spec in added]}, ADDED)
             try:
-                rules = await on_thread(partial(compiled, (document,), live.settings.profiles))
+                rules = await on_thread(compiled, (document,), live.settings.profiles)
             except MockserverError as error:
                 words = f"the rules that were added to {namespace!a} cannot be read here: {error.mistakes[0]}"
                 log.error("%s", words)

@@ -440,7 +440,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     """Swap in the sources, or nothing; return changed settings that need a restart. Raises MockserverError."""
     async with live.changing:
         try:
-            settings, engine = await on_thread(partial(compose, sources, live.counters, live))
+            settings, engine = await on_thread(compose, sources, live.counters, live)
             if live.check_reload is not None:
                 live.check_reload(settings, engine)
         except MockserverError as error:

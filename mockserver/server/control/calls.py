@@ -5,7 +5,6 @@ from asyncio import sleep
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from operator import attrgetter
 
@@ -53,8 +52,7 @@ async def listed(asked: ControlRequest) -> Response:
     found = b",".join([each async for each in _as_bytes(latest, asked)])
     content = b'{"calls":[' + found + b"]}"
     if not asked.switch("compact"):
-        plain = content
-        content = await on_thread(lambda: msgspec.json.format(plain, indent=2))
+        content = await on_thread(msgspec.json.format, content, indent=2)
     return Response(content + b"\n", media_type="application/json")
 
 
@@ -100,7 +98,7 @@ async def digest_of(row: Exchange, asked: ControlRequest, known: tuple[str, ...]
 
 async def _with_bodies(rows: Sequence[Exchange], known: Rows) -> AsyncIterator[Json]:
     for at, row in enumerate(rows):
-        yield await on_thread(partial(_with_body, row, known))
+        yield await on_thread(_with_body, row, known)
         if not at % _TURN:
             await sleep(0)
 
@@ -117,7 +115,7 @@ async def one(asked: ControlRequest) -> Response:
         **asked.rows.summary(row),
         **await detail(row, asked.rows.attempt(row)[0], asked.live),
         "chain": {"conversation": await _conversation(row, rows, asked), "tries": asked.rows.tries(row)},
-        **await on_thread(partial(bodies, row)),
+        **await on_thread(bodies, row),
     }
     return await on_thread(lambda: json_response(masked(whole, of_row(row))))
 
@@ -131,7 +129,7 @@ async def _conversation(row: Exchange, rows: Sequence[Exchange], asked: ControlR
         for other in sorted(near, key=lambda other: abs(other.seq - row.seq))[:_MOST_COMPARED]:
             if (await digest_of(other, asked, known)).conversation == mine.conversation:
                 found.add(other.seq)
-    return sorted(await on_thread(partial(_linked, found, rows)))
+    return sorted(await on_thread(_linked, found, rows))
 
 
 def _linked(found: Collection[int], rows: Sequence[Exchange]) -> set[int]:
@@ -210,9 +208,9 @@ async def explain(asked: ControlRequest) -> Response:
     if limit is not None and (type(limit) is not int or limit < 1):
         raise RefusedError(400, '"limit" must be a number of rules, at least 1')
     reached, before = reached_in(content, asked)
-    secrets = await on_thread(partial(of_request, reached.http))
+    secrets = await on_thread(of_request, reached.http)
     try:
-        call = await on_thread(partial(reached.call, strict=asked.live.settings.strict))
+        call = await on_thread(reached.call, strict=asked.live.settings.strict)
     except ConfigError as error:
         raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
     engine = engine_of(call.http.namespace, asked.live)
@@ -268,7 +266,7 @@ async def compare(asked: ControlRequest) -> Response:
         raise RefusedError(400, 'the body must be {"calls": [7, 9]}, with the numbers of two calls')
     rows = [kept(asked, number) for number in numbers]
     asked.rows.of(sorted({row.namespace for row in rows}))
-    return json_response(await on_thread(partial(_compared, rows, asked)))
+    return json_response(await on_thread(_compared, rows, asked))
 
 
 def _compared(rows: list[Exchange], asked: ControlRequest) -> Json:

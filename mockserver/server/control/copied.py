@@ -37,7 +37,7 @@ async def body(asked: ControlRequest) -> Response:
     row, of = kept(asked), asked.query.get("of", "reply")
     if of not in ("request", "reply"):
         raise RefusedError(400, "?of= must be request or reply")
-    return _text(await on_thread(partial(_request_body if of == "request" else _reply_body, row, of_row(row))))
+    return _text(await on_thread(_request_body if of == "request" else _reply_body, row, of_row(row)))
 
 
 async def copied(asked: ControlRequest) -> Response:
@@ -45,7 +45,7 @@ async def copied(asked: ControlRequest) -> Response:
     row, form = kept(asked), asked.query.get("form", "curl")
     if form not in FORMS:
         raise RefusedError(400, f"?form= must be one of {', '.join(FORMS)}")
-    return _text(await on_thread(lambda: FORMS[form](row, asked)))
+    return _text(await on_thread(FORMS[form], row, asked))
 
 
 def _text(text: str) -> Response:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
@@ -71,10 +70,10 @@ def engine_of(namespace: str, live: Live) -> Engine:
 
 
 async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
-    call = await on_thread(partial(call_of, row, live))
+    call = await on_thread(call_of, row, live)
     shown: dict[str, Json] = {
         "asked": None,
-        "answer": await on_thread(partial(answer, row)),
+        "answer": await on_thread(answer, row),
         "asked_ms": None if row.asked is None else milliseconds(row.asked - row.began),
     }
     if call is None:
@@ -83,7 +82,7 @@ async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
     entries = await engine.counters.entries(row.namespace)
     known = replace(await whole(engine, call, entries), attempt=attempt)
     secrets = of_row(row)
-    shown |= {"asked": _asked(known, secrets), **await on_thread(partial(_why, row, known, secrets))}
+    shown |= {"asked": _asked(known, secrets), **await on_thread(_why, row, known, secrets)}
     if row.rules and row.rules is not engine.rules and row.source != "invalid":
         now = (await planned(engine, call, entries)).source
         shown |= {"now": now} if now != row.source else {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent, indent
@@ -79,14 +79,14 @@ async def list_rules(asked: ControlRequest) -> Response:
     after, limit = asked.number("after") or 0, asked.number("limit")
     rules = own.engine(live.engine).rules
     last = {row.source: row.seq for row in live.journal.rows(name) if row.source.startswith("rule ")}
-    remarks, files = await on_thread(partial(_known, rules, asked))
+    remarks, files = await on_thread(_known, rules, asked)
     shown = list[Json]()
     for at, rule in enumerate(rules[after:] if limit is None else rules[after : after + limit], after):
         counts = rule.counts or "attempt" in rule.when.uses
         more = {"added": at < len(own.rules), "hits": hits[rule.source], "counts": counts, "spec": rule.spec}
         found = {"last_call": last.get(rule.source), "remarks": remarks.get(id(rule), [])}
         shown.append({"name": rule.name, "source": rule.source, **more, **found, **_written(rule, files)})
-    return await on_thread(partial(json_response, {"rules": shown}))
+    return await on_thread(json_response, {"rules": shown})
 
 
 def _known(rules: Sequence[Rule], asked: ControlRequest) -> tuple[Mapping[int, list[str]], Mapping[str, RulesFile]]:
@@ -133,7 +133,7 @@ async def put(asked: ControlRequest) -> Response:
     if type(first) is not int or type(last) is not int or not texts:
         raise RefusedError(400, 'the body must be {"from": 5, "to": 7, "text": "- name: ...", "sha256": "..."}')
     async with live.changing:
-        made = await on_thread(partial(_changed, live, wanted, (first, last)))
+        made = await on_thread(_changed, live, wanted, (first, last))
     with suppress(MockserverError):  # of a cassette, for one; `ready` says it
         await reload(live, live.sources)
     return json_response(made)

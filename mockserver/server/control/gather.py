@@ -226,7 +226,7 @@ async def _reload_step(fleet: Fleet, question: Mapping[str, Any]) -> Json:
     live = fleet.live
     if question["reload"] == "compose":
         try:
-            fleet.composed = await on_thread(partial(compose, live.sources, live.counters, live))
+            fleet.composed = await on_thread(compose, live.sources, live.counters, live)
         except MockserverError as error:
             return [str(mistake) for mistake in error.mistakes]
         return []

@@ -6,7 +6,6 @@ No label of a metric holds text of a request, so that clients cannot fill the me
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, get_args
 
@@ -172,7 +171,7 @@ async def play_cassette(asked: ControlRequest) -> Response:
     if record not in RECORDS:
         raise RefusedError(400, f'"record" must be one of {", ".join(RECORDS)}')
     try:
-        chosen = await on_thread(partial(_chosen, live.player, name, record))
+        chosen = await on_thread(_chosen, live.player, name, record)
     except CassetteError as error:
         raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes[1:] and error.mistakes) from error
     if asked.live.fleet is not None and record != "none":
@@ -327,7 +326,7 @@ async def add_rules(asked: ControlRequest) -> Response:
     """Add rules in front of all others: all, or none if one has a mistake."""
     live, name, replaces = asked.live, asked.one_namespace, asked.switch("replace")
     async with live.changing:
-        rules, named = await on_thread(partial(rules_of, asked, live.namespaces.get(name).named))
+        rules, named = await on_thread(rules_of, asked, live.namespaces.get(name).named)
         _check_names(rules, live.namespaces.get(name), live.engine.rules, replace=replaces)
         names = [rule.name for rule in rules]
         own = frozenset(names)
@@ -336,7 +335,7 @@ async def add_rules(asked: ControlRequest) -> Response:
             space.named += named
             space.rules = (*rules, *(rule for rule in space.rules if rule.name not in own))
             await _uncount(asked, space, gone)
-        await on_thread(partial(space.engine, live.engine))  # indexes the rules, which the next call needs
+        await on_thread(space.engine, live.engine)  # indexes the rules, which the next call needs
         return json_response({"names": names, "rules": len(space.rules) + len(live.engine.rules)}, 201)
 
 

@@ -5,7 +5,6 @@ import dataclasses
 import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -48,12 +47,12 @@ async def try_request(asked: ControlRequest) -> Response:
     drafts = ("rules", "instead_of") if isinstance(content, dict) else ()
     draft = {name: content.pop(name) for name in drafts if name in content}
     reached, before = reached_in(content, asked)
-    secrets = await on_thread(partial(of_request, reached.http))
+    secrets = await on_thread(of_request, reached.http)
     engine = engine_of(reached.http.namespace, asked.live)
     if draft:
-        rules = await on_thread(partial(_drafted, asked, draft.get("rules", "")))
+        rules = await on_thread(_drafted, asked, draft.get("rules", ""))
         placed = _placed(engine.rules, rules, draft.get("instead_of"))
-        engine = await on_thread(partial(dataclasses.replace, engine, rules=placed))  # which indexes them
+        engine = await on_thread(dataclasses.replace, engine, rules=placed)  # which indexes them
     row, why = await _rehearsed(asked.live, engine, reached)
     found = {
         **before,
@@ -175,7 +174,7 @@ async def try_rules(asked: ControlRequest) -> Response:
     found: dict[str, Json] = {"mistakes": [], "looked_at": 0, "of": len(rows), "answers": [], "lost": [], "hidden": []}
     engine = engine_of(asked.namespace, asked.live)
     try:
-        drafts = await on_thread(partial(_drafted, asked, wanted.get("rules")))
+        drafts = await on_thread(_drafted, asked, wanted.get("rules"))
     except RefusedError as refused:
         if not refused.mistakes:
             raise
@@ -189,7 +188,7 @@ async def try_rules(asked: ControlRequest) -> Response:
     until, latest = monotonic() + SECONDS, rows[::-1][:most]
     for at in range(0, len(latest), _TURN):
         turn = latest[at : at + _TURN]
-        for row, kind, entry in await on_thread(partial(list[Change], trial.changes(turn, asked.live))):
+        for row, kind, entry in await on_thread(list[Change], trial.changes(turn, asked.live)):
             found[kind].append(masked({"call": row.seq, **entry}, of_row(row)))
         found["looked_at"] += len(turn)
         if monotonic() > until:

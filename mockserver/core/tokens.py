@@ -73,9 +73,8 @@ class Approximate:
             return _remembered(text)
         if len(text) <= _CACHED_LONG:
             return _remembered_long(text)
-        return tuple(
-            [found[0] for found in _token(is_ascii=text.isascii()).finditer(text)]
-        )  # in steps, between which other threads run
+        found = _token(is_ascii=text.isascii()).finditer(text)
+        return tuple([each[0] for each in found])  # in steps, between which other threads run
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; that of a huge one is extrapolated from parts of it."""

@@ -130,9 +130,7 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_orders.cache_clear)  # threads do not survive a fork
-IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar(
-    "by hand", default=False
-)  # coroutines are stepped by hand, without a loop
+IN_PROCESS_DRIVER: ContextVar[bool] = ContextVar("by hand", default=False)  # no loop steps the coroutines
 # In schemas and grammars, what may take long however short it is; an escaped letter may be a part of it.
 _COSTLY = re.compile(rb'(?:[rR]ef|pattern|grammar|Items|Length|Properties|Contains|Of)"|\\\\u00[0-7]')
 THREADS = 4  # no faster than one, but shares the time fairly

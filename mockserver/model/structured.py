@@ -16,7 +16,7 @@ from mockserver.model.arguments.records import record_in
 from mockserver.model.fillers import phrase
 from mockserver.model.notations import form_in, notation_of
 from mockserver.model.prose.choices import options_in
-from mockserver.model.prose.form import trigger_set, trigger_words
+from mockserver.model.prose.form import is_triggered
 from mockserver.model.prose.generators import sentences, system, topic_of
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
@@ -66,7 +66,7 @@ def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice 
 
 def _in_other_form(order: str, call: Call, seed: Seed) -> str | None:
     """The fields that an order wants in another notation than JSON, or in a form to fill in."""
-    if trigger_set("notations").isdisjoint(trigger_words(order)):
+    if not is_triggered("notations", order):
         return None
     notation, by_user = notation_of(order), order == excerpt(call.last_user)
     if notation and (found := described(notation.as_json)) is not None:

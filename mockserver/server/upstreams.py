@@ -125,9 +125,8 @@ class Upstream(Struct, frozen=True):
         if key is None:
             return passed
         found = [(name, written % key.encode("latin-1", "replace")) for name, written in _CREDENTIALS.items()]
-        taken = (
-            each for each in found if self.dialect.credential(HttpRequest("POST", "/", headers=(each,))) == key
-        )  # a header of the dialect's own rather than the common one, which is the last
+        # A header of the dialect's own rather than the common one, which is the last.
+        taken = (each for each in found if self.dialect.credential(HttpRequest("POST", "/", headers=(each,))) == key)
         return [*(field for field in passed if field[0] not in _CREDENTIALS), next(taken, found[-1])]
 
     def unreachable(self, error: BaseException, seconds: float | None = None) -> Failure:

@@ -27,7 +27,7 @@ def computed(text: str, *, bare: bool) -> str | None:
 
 
 def _as_signs(text: str) -> str:
-    text = text[:_MOST_READ]
+    text = text[:4_000]
     for spoken, signs in _spoken() if _DIGIT.search(text) else ():
         text = spoken.sub(signs, text)
     return text
@@ -69,7 +69,6 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_MOST_READ = 4_000  # characters
 _DIGIT = lazy_pattern(r"\d")  # without one there is no sum
 _PERCENT = lazy_pattern(r" / 100 \* ")
 

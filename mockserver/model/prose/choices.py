@@ -7,7 +7,7 @@ from functools import cache
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.prose.arithmetic import comparison_holds, computed
-from mockserver.model.prose.form import Request, trigger_set, trigger_words
+from mockserver.model.prose.form import Request, is_triggered
 from mockserver.model.prose.topic import ENGLISH, stop_words
 from mockserver.model.vocabulary import keys, truth, words
 
@@ -18,7 +18,7 @@ def decided(text: str, rules: str, found: str | None) -> str | None:
     The case is the one whose condition shares most words with the text, else the one that approves, else the other one.
     """
     for order in (text, rules):
-        if trigger_set("cases").isdisjoint(trigger_words(order)):
+        if not is_triggered("cases", order):
             continue
         outcomes = [*_OUTCOME.finditer(order)] if len(_CASE.findall(order)) > 1 else []
         spoken = {(each["quoted"] or each["caps"]).strip(): each for each in outcomes}

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.prose.form import NUMBER, OF_LENGTH, label_in, trigger_set, trigger_words
+from mockserver.model.prose.form import NUMBER, OF_LENGTH, is_triggered, label_in
 from mockserver.model.shapes import described
 from mockserver.model.vocabulary import RULING, excerpt
 
@@ -51,7 +51,7 @@ def closing(call: Call) -> Closing:
 
 def _orders(message: Message) -> Iterator[re.Match[str]]:
     text = excerpt(message.text)
-    if trigger_set("closing").isdisjoint(trigger_words(text)):
+    if not is_triggered("closing", text):
         return
     for sentence in filter(_WORD_GIVEN.search, _SENTENCE.findall(text)):
         order = _ORDER.fullmatch(sentence)

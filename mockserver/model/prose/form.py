@@ -5,7 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain, islice
 
 from msgspec import Struct
@@ -33,6 +33,10 @@ def trigger_words(text: str) -> frozenset[str]:
     lowered = text.lower()
     words = lowered.encode("ascii", "replace").translate(LETTERS_ALONE).decode().split()
     return frozenset(words).union(_TRIGGER.findall(lowered))
+
+
+def is_triggered(name: str, text: str) -> bool:
+    return not trigger_set(name).isdisjoint(trigger_words(text))
 
 
 _TRIGGER = lazy_pattern(r"[-+*/=÷×%0-9](?:(?<=[%0-9])|(?= ?[0-9(]))")
@@ -87,10 +91,10 @@ def _may_order(text: str, ruling: bool) -> bool:
 
 @cache
 def _ordering_words(ruling: bool) -> frozenset[str]:
-    numbers = {*NUMBER_WORDS.split("|")} - {"a", "an", "one", "single"}  # which no list counts with
-    return frozenset(numbers).union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
+    return _NUMBERS.union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
 
 
+_NUMBERS = frozenset(NUMBER_WORDS.split("|")) - {"a", "an", "one", "single"}  # with these no list counts
 _COUNTING = lazy_pattern(r"[0-9]\s+(?:-|[^\W\d])")
 _FOLDED = frozenset("ſıİ")  # which patterns take for `s` and `i`
 _LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts
@@ -112,7 +116,7 @@ class Length(Struct, frozen=True):
 @lru_cache(maxsize=256)
 def length_of(order: str) -> Length | None:
     """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
-    if trigger_set("measured").isdisjoint(trigger_words(order)):
+    if not is_triggered("measured", order):
         return None
     for found in _LENGTH.finditer(order):
         before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
@@ -217,10 +221,12 @@ _WRITING = lazy_pattern(
 
 def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
     counted, order = _counted(request.text), request.text
-    if counted is None and (separated(request.rules) or request.matches(_BULLETED)):
+    is_bulleted = any(is_triggered("listed", text) and _BULLETED.search(text) for text in (request.text, request.rules))
+    if counted is None and (separated(request.rules) or is_bulleted):
         counted, order = _counted(request.rules), f"{request.rules}\n{request.text}"
     points = length is not None and length.unit == "item"
-    if not (counted or points or _LIST.search(folded(request.text)) or _BULLETED.search(request.rules)):
+    is_list = is_triggered("listed", request.text) and _LIST.search(folded(request.text))
+    if not (counted or points or is_list or _BULLETED.search(request.rules)):
         return None
     number = min((number_of(counted["number"]) if counted else length.number if length and points else 0) or 1, 50)
     if not counted and not points:
@@ -233,11 +239,13 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
     )
     noun = counted["noun"].lower() if counted and not made else ""
     made += items(noun, number, about, rng)[: max(0, number - len(made))]
-    return written(made[:number], order, bulleted=request.matches(_BULLETED) or points)
+    return written(made[:number], order, bulleted=is_bulleted or points)
 
 
 def _counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
+    if trigger_words(text).isdisjoint(_NUMBERS.union("0123456789")):
+        return None
     listed = (each for each in _COUNTED.finditer(folded(text)) if each["noun"].lower() not in trigger_set("measures"))
     found = next(listed, None)
     writing = kind_of_writing(text) if found else None
@@ -270,11 +278,10 @@ _BULLETED = lazy_pattern(r"(?i)\bbullet(?:s|ed)?\b")
 def finished(answer: str, request: Request, rng: Random) -> str:
     """Return an answer in the case, behind the label and in the tags that a prompt orders, or only its number."""
     for order in (request.text, request.rules):
-        words = trigger_words(order)
-        if not trigger_set("number_alone").isdisjoint(words) and _NUMBER_ALONE.search(folded(order)):
+        if is_triggered("number_alone", order) and _NUMBER_ALONE.search(folded(order)):
             number = _NUMBER.search(answer) or _NUMBER.search(order, order.rfind(".", 0, len(order) - 1) + 1)
             answer = number[0] if number else str(rng.randrange(2, 100))
-        elif not trigger_set("letter_case").isdisjoint(words) and (upper := _upper_case(order)) is not None:
+        elif is_triggered("letter_case", order) and (upper := _upper_case(order)) is not None:
             answer = answer.upper() if upper else answer.lower()
     return _in_tags(_between(_labelled(answer, request, rng), request), request, rng)
 
@@ -307,7 +314,7 @@ def _labelled(answer: str, request: Request, rng: Random) -> str:
 
 def _between(answer: str, request: Request) -> str:
     """An answer that begins with a text, or stands between marks, where a prompt orders that."""
-    for order in (request.text, request.rules):
+    for order in filter(partial(is_triggered, "enclosed"), (request.text, request.rules)):
         if "\\boxed" in order and "\\boxed" not in answer:
             number = _NUMBER.search(answer.rpartition(" = ")[2])
             answer = f"{answer}\n\n\\boxed{{{number[0] if number else answer.partition('.')[0]}}}"

@@ -11,7 +11,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.choices import options_in
-from mockserver.model.prose.form import trigger_set, trigger_words
+from mockserver.model.prose.form import is_triggered
 from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
 from mockserver.model.vocabulary import RULING, excerpt, parts, vocabulary
 
@@ -77,7 +77,7 @@ def next_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
     ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
     ends = (excerpt(each.text) for each in (*call.messages[-1:], *ruling))
-    ends = (text for text in ends if not trigger_set("next_speaker").isdisjoint(trigger_words(text)))
+    ends = (text for text in ends if is_triggered("next_speaker", text))
     order, names = next(((text, names) for text in ends if (names := _roles(text))), ("", []))
     ending = [name for name in names if _is_end(name, ("next",))]
     workers = [name for name in names if name not in ending]

@@ -421,17 +421,13 @@ def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
         if len(text) <= _WINDOW:
             hits = look(text, overlapping=True)
         else:
-            windows = filter(holds_any, _windows(text, overlap))
-            hits = [hit for window in windows for hit in look(window, overlapping=True)]
+            windows = (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
+            hits = [hit for window in filter(holds_any, windows) for hit in look(window, overlapping=True)]
         if len(hits) < 2:
             return (found[hits[0][0]],) if hits else ()
         return [found[piece] for piece in {hit[0] for hit in hits}]
 
     return find
-
-
-def _windows(text: bytes, overlap: int) -> Iterable[bytes]:
-    return (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
 
 
 ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {

@@ -42,7 +42,7 @@ class Lazy(click.Group):
             return None
         shared = self.modules.get(cmd_name)
         module = import_module(f"{self.package}.{shared or cmd_name}")
-        if shared is None and not gc.isenabled():  # a command that goes on, such as serve
+        if shared is None and cmd_name != "serve" and not gc.isenabled():  # a command that goes on; serve does so later
             gc.freeze()
             gc.enable()
         command: click.Command = getattr(module, f"{cmd_name}_command" if shared else "command")

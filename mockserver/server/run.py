@@ -103,8 +103,8 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     # and none must be lost until uvicorn handles them
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    gc.collect()
     gc.freeze()  # what was made by now stays; scanning it again and again would cost every request
+    gc.enable()
     server.run(sockets=[listener])
 
 

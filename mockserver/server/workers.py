@@ -75,6 +75,7 @@ def run_workers(live: Live, prepare: Prepare, listener: socket.socket, announce:
         _WorkerConfig(live.sources, Worker(0, live.settings.workers), prepare, live.made_token), [listener]
     )
     announce()
+    gc.enable()
     supervisor.run()
 
 

@@ -298,10 +298,13 @@ def test_a_failover_by_sentinel(start_redis: Callable[..., RedisServer], tmp_pat
         assert set(answers) == {"counted", "later", 503}
         answers += [servers[number % 2].chat("count") for number in range(40)]
         assert 0 <= 40 - answers.count("counted") <= answers.count(503), "what got a 503 may have been counted"
-        assert [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"]
+        # On a busy machine one more command may time out, after which a server is lost for a moment.
+        until(lambda: [server.chat("hi", "own") for server in servers] == ["pushed", "pushed"])
         assert pushed(servers[0], "after") < LEASE + 2
-        assert [server.chat("hi") for server in servers] == ["after", "after"]
+        until(lambda: [server.chat("hi") for server in servers] == ["after", "after"])
         assert replica.command("ROLE")[0] == b"master"
-        numbers = [call["call"] for call in servers[1].control("calls?compact=true")["calls"]]
+        numbers = list[int]()
+        while {number % 1000 for number in numbers} != {0, 1}:
+            assert time.monotonic() < killed + 90
+            numbers = [call["call"] for call in servers[1].control("calls?compact=true")["calls"]]
         assert len(set(numbers)) == len(numbers)
-        assert {number % 1000 for number in numbers} == {0, 1}

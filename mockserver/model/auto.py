@@ -1,13 +1,14 @@
 """What a model would do with a request: call a fitting tool, or answer in the format that it asks for."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from mockserver.core.call import Call, Tool
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Part, Text, ToolUse
+from mockserver.core.plan import Failure, Part, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
@@ -52,7 +53,8 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     if (fields := answer_in_fields(call, seed)) is not None:
         return fields
     if (agent := text_agent(call)) is not None:
-        return DraftChoice((Text(_of_agent(agent, seed, options)),))
+        with suppress(Failure):  # what the prompt says of a tool's arguments is no schema after all
+            return DraftChoice((Text(_of_agent(agent, seed, options)),))
     call = with_quoted_calls(call)
     thoughts = reasoning(call, seed)
     remaining = less_reasoning(call, thoughts)

@@ -71,6 +71,13 @@ def test_react_without_need_of_a_tool() -> None:
     assert said(react("What is 2 + 2?")).endswith("\nFinal Answer: 2 + 2 = 4")
 
 
+@pytest.mark.parametrize(
+    "entry", ["add(a: int, a: int)", 'add: Adds. args: {"a": {"type": "integer", "minimum": "b"}}']
+)
+def test_arguments_that_no_schema_can_describe(entry: str) -> None:
+    assert "Action: add" not in said(react("add 2 and 3", tools=entry, names="add"))
+
+
 def test_several_tools_are_called_one_after_the_other() -> None:
     prompt, called = react("Get the weather in Oslo, then get the time in Lisbon."), list[str]()
     for _ in range(5):

@@ -21,16 +21,16 @@ setup: .venv/ready
 	@$(NEW_ENOUGH)
 	@echo "Installing what the tests need, once (about 350 MB; some minutes) ..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --require-hashes --no-deps --target .venv/previous \
+	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps --target .venv/previous \
 	  --requirement tests/previous.txt
 	$(call say_missing,$(NEEDED))
 	@touch $@
 
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
 	$(PYTHON) -m venv .venv-frameworks
-	$(FRAMEWORKS)/python -m pip install --quiet --require-hashes --requirement tests/frameworks/constraints.txt
+	$(FRAMEWORKS)/python -m pip install --quiet --no-compile --require-hashes --requirement tests/frameworks/constraints.txt
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -23,7 +23,7 @@ MODES = {"fitting": GenerationMode.POSITIVE, "unfitting": GenerationMode.NEGATIV
 
 
 def _both() -> Iterator[Any]:
-    """Every operation at each of its paths; with unfitting bodies, if it has any, at one. `make fuzz` does so at all."""
+    """Every operation at each of its paths, and with unfitting bodies at one; `make fuzz` sends these to all."""
     seen = set[tuple[str, str]]()
     for place in PLACES:
         operation = place.dialect, place.operation.name

@@ -1,8 +1,8 @@
 # Needs GNU make and Python 3.11 or newer; some tests also need the programs of NEEDED.
 # Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
-# How many tests run at once: two more than the processors, as many wait. Each worker collects all tests (13 s of CPU).
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 + (os.cpu_count() or 1))')
+# How many tests run at once: one more than the processors, as some wait. Each worker collects all tests (13 s of CPU).
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 # What pip cannot install: shared state, browser tests, and the tests with clients/js and a language server.
@@ -21,16 +21,16 @@ setup: .venv/ready
 	@$(NEW_ENOUGH)
 	@echo "Installing what the tests need, once (about 350 MB; some minutes) ..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-compile --require-hashes --no-deps --target .venv/previous \
+	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --require-hashes --no-deps --target .venv/previous \
 	  --requirement tests/previous.txt
 	$(call say_missing,$(NEEDED))
 	@touch $@
 
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
 	$(PYTHON) -m venv .venv-frameworks
-	$(FRAMEWORKS)/python -m pip install --quiet --no-compile --require-hashes --requirement tests/frameworks/constraints.txt
+	$(FRAMEWORKS)/python -m pip install --quiet --require-hashes --requirement tests/frameworks/constraints.txt
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

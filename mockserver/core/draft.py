@@ -22,7 +22,7 @@ class DraftChoice(Struct, frozen=True):
     safety: Safety = ()
     logprobs: tuple[float, ...] | None = None  # as a rule gives them, one for each token of the text
     filter_after: int | None = None  # tokens after which a content filter cuts the choice
-    tokens: int | None = None  # of its one text by the estimate, if whoever made it counted them
+    tokens: int | None = None  # the approximate count of its only text, if known
 
 
 class Draft(Struct, frozen=True):

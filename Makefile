@@ -15,22 +15,23 @@ NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "
 
 .PHONY: setup serve fmt check lint docs house test slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
 
+# --no-deps: the locks name everything, and pip would look for newer releases of what is named without its extras.
 setup: .venv/ready
 
 .venv/ready: pyproject.toml constraints.txt tests/previous.txt
 	@$(NEW_ENOUGH)
 	@echo "Installing what the tests need, once (about 350 MB; some minutes) ..."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --require-hashes --no-deps --target .venv/previous \
+	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-deps --require-hashes --target .venv/previous \
 	  --requirement tests/previous.txt
 	$(call say_missing,$(NEEDED))
 	@touch $@
 
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
 	$(PYTHON) -m venv .venv-frameworks
-	$(FRAMEWORKS)/python -m pip install --quiet --require-hashes --requirement tests/frameworks/constraints.txt
+	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --require-hashes --requirement tests/frameworks/constraints.txt
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -41,7 +42,7 @@ SERVING := $(if $(wildcard .venv/ready),.venv,.venv-serve)
 	@$(NEW_ENOUGH)
 	@echo "Installing what the server needs, once (about 100 MB; half a minute) ..."
 	@$(PYTHON) -m venv .venv-serve
-	@.venv-serve/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@.venv-serve/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
 	@.venv-serve/bin/python -m compileall -q mockserver
 	@touch $@
 

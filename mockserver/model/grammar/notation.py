@@ -108,15 +108,19 @@ def _compiled(statements: Statements) -> Grammar:
 
 
 def _imported_source(name: "Token") -> str:
-    if name.value not in _lark_terminals().definitions:
+    source = _common_sources().get(name.value)
+    if source is None:
         raise _invalid(f"there is no terminal '{name.value}' in common", name)
-    return _lark_terminals().source_of(name)
+    return source
 
 
 @cache
-def _lark_terminals() -> "TerminalCompiler":
+def _common_sources() -> Mapping[str, str]:
+    """The patterns of lark's own terminals. All at once: threads share what is kept here, and a compiler is for one."""
     text = files("lark").joinpath("grammars", "common.lark").read_text(encoding="utf-8")
-    return TerminalCompiler(parse_statements(text).terminals)
+    definitions = parse_statements(text).terminals
+    compiler = TerminalCompiler(definitions)
+    return {name: compiler.source_of(body) for name, body in definitions.items()}
 
 
 def parse_statements(definition: str) -> Statements:
@@ -217,8 +221,8 @@ class TerminalCompiler(Struct):
             raise _invalid(f"more than {_MAX_PATTERNS} regular expressions", _first_token(node))
         return Terminal(_pattern(source, _first_token(node)), texts)
 
-    def source_of(self, token: "Token") -> str:
-        return self._read_named(token)[0]
+    def source_of(self, body: Node) -> str:
+        return self._read(body)[0]
 
     def _read_named(self, token: "Token") -> tuple[str, Texts]:
         name = str(token.value)

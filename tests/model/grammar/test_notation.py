@@ -1,11 +1,14 @@
 """Grammars in lark's notation: what they derive, their terminals, and what is invalid."""
 
+from concurrent.futures import ThreadPoolExecutor
+from sys import getswitchinterval, setswitchinterval
+
 import pytest
 from lark import Lark
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.grammar import text_of
+from mockserver.model.grammar import notation, text_of
 from mockserver.model.grammar.notation import Grammar, Terminal, load_grammar, parse_statements, smallest_derivations
 from mockserver.model.patterns import LiteralPattern, fullmatch
 
@@ -100,6 +103,20 @@ def test_terminals_of_lark_itself_can_be_imported() -> None:
     names = ("INT", "NUMBER", "SIGNED_FLOAT", "ESCAPED_STRING", "CNAME", "WORD", "NEWLINE", "C_COMMENT", "HEXDIGIT")
     for name in names:
         assert name in load_grammar(f"start: {name}\n%import common.{name}").terminals
+
+
+def test_threads_can_import_the_same_terminals_at_once() -> None:
+    definition = "start: NUMBER SIGNED_FLOAT\n%import common (NUMBER, SIGNED_FLOAT)"
+    expected, interval = load_grammar(definition).terminals, getswitchinterval()
+    setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for _ in range(40):
+                notation._common_sources.cache_clear()
+                for found in threads.map(load_grammar, [definition] * 4):
+                    assert found.terminals == expected
+    finally:
+        setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("text", TERMINALS)

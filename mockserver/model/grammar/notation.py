@@ -108,14 +108,14 @@ def _compiled(statements: Statements) -> Grammar:
 
 
 def _imported_source(name: "Token") -> str:
-    source = _common_sources().get(name.value)
+    source = _lark_sources().get(name.value)
     if source is None:
         raise _invalid(f"there is no terminal '{name.value}' in common", name)
     return source
 
 
 @cache
-def _common_sources() -> Mapping[str, str]:
+def _lark_sources() -> Mapping[str, str]:
     """The patterns of lark's own terminals. All at once: threads share what is kept here, and a compiler is for one."""
     text = files("lark").joinpath("grammars", "common.lark").read_text(encoding="utf-8")
     definitions = parse_statements(text).terminals

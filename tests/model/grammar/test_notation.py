@@ -112,7 +112,7 @@ def test_threads_can_import_the_same_terminals_at_once() -> None:
     try:
         with ThreadPoolExecutor(4) as threads:
             for _ in range(40):
-                notation._common_sources.cache_clear()
+                notation._lark_sources.cache_clear()
                 for found in threads.map(load_grammar, [definition] * 4):
                     assert found.terminals == expected
     finally:

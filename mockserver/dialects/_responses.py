@@ -76,13 +76,18 @@ def message_of(role: str, content: Json) -> Message:
         return Message(role, content)
     given = content if isinstance(content, list) else ()
     parts: Sequence[Body] = [part for part in given if isinstance(part, Mapping)]
-    others = tuple(_neutral(part) for part in parts if part.get("type") not in _TEXTS)
+    others = tuple(_neutral(part) for part in parts if _text_key(part) is None)
     return Message(role, "".join(map(_text, parts)), parts=others)
 
 
 def _text(part: Body) -> str:
-    key = _TEXTS.get(part.get("type") or "")
+    key = _text_key(part)
     return as_text(part.get(key)) if key else ""
+
+
+def _text_key(part: Body) -> str | None:
+    kind = part.get("type")
+    return _TEXTS.get(kind) if isinstance(kind, str) else None
 
 
 def _neutral(part: Body) -> Body:

@@ -342,12 +342,12 @@ def _lonely(body: Body) -> Iterator[Complaint]:
 
 
 def vllm_live_only(body: Body) -> Iterator[Complaint]:
-    if (heat := body.get("temperature")) is not None and heat < 0:
+    if isinstance(heat := body.get("temperature"), int | float) and heat < 0:
         yield custom_complaint(f"temperature must be non-negative, got {clip(str(heat))}.", "temperature")
-    if (share := body.get("top_p")) is not None and not 0 < share <= 1:
+    if isinstance(share := body.get("top_p"), int | float) and not 0 < share <= 1:
         yield custom_complaint(f"top_p must be in (0, 1], got {clip(str(share))}.", "top_p")
     for field in ("max_output_tokens", "max_tokens", "max_completion_tokens"):
-        if (most := body.get(field)) is not None and most < 1:
+        if isinstance(most := body.get(field), int | float) and most < 1:  # Responses have fields of any type
             yield custom_complaint(f"max_tokens must be at least 1, got {most}.", field)
     if body.get("priority"):
         yield custom_complaint("Got priority but priority scheduling is not enabled.", "priority")

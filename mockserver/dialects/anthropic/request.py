@@ -139,9 +139,10 @@ def _messages(message: Body, citable: Citable) -> Iterator[Message]:
                 pass
             case _:
                 others.append(_part(block, citable))
-    if results and any(part["type"] == "tool_reference" for part in results[-1].parts):
-        results[-1] = replace(results[-1], text="".join((results[-1].text, *texts)))  # of the client: "Tool loaded."
-        texts = []
+    for at, result in enumerate(results):
+        if _LOADED in map(str.strip, texts) and any(part["type"] == "tool_reference" for part in result.parts):
+            results[at] = replace(result, text=result.text + _LOADED)
+            texts = [text for text in texts if text.strip() != _LOADED]
     speaks = texts or calls or others or not content
     said = [Message(role, "".join(texts), tuple(others), tool_calls=tuple(calls))] if speaks else []
     added = results and texts and not others and all(map(_is_added, texts))
@@ -257,6 +258,7 @@ def _uncached(tool: Body) -> Body:
     return {key: value for key, value in tool.items() if key not in _UNSAID}
 
 
+_LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")
 _MODES = {"auto": "auto", "any": "required", "tool": "named", "none": "none"}

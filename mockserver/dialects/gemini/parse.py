@@ -19,7 +19,6 @@ from mockserver.dialects.gemini.errors import TYPES
 from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE, answer_schema, json_schema, ordered_schema
 
 NAME = "gemini"
-MAX_VIOLATIONS = 100
 RESPONSE_IDS = IdShape("", 23)
 CALL_IDS, NO_CALL_IDS = IdShape("", 8, "hex"), IdShape("", 0)
 FINISHES = frozenset(filter(str.isupper, OWN_FINISHES))
@@ -58,7 +57,7 @@ def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
         raise Failure(failure.reason, f"Invalid JSON payload received. {_broken(http.body, failure)}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
     if found:
-        told = [(each.where, each.text) for each in found[:MAX_VIOLATIONS]]
+        told = [(each.where, each.text) for each in found]
         violations = [{"field": place, "description": text} if place else {"description": text} for place, text in told]
         details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
         raise Failure("bad_parameter", "\n".join(text for _, text in told), details={"google": [details]})

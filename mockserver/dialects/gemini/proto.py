@@ -87,11 +87,12 @@ _CAPITAL = re.compile("[A-Z]")
 def read_message(
     message: Message, body: Mapping[str, Json], *, vertex: bool
 ) -> tuple[dict[str, Json], list[Violation]]:
-    """Return what was understood of a body, and all that was not."""
+    """Return what was understood of a body, and what was not, of which there is not more than Google shows."""
     reader = _Reader(vertex)
     return reader.message(message, body), reader.found
 
 
+_MAX_VIOLATIONS = 100
 _Path = tuple[str | int, ...]
 
 
@@ -143,15 +144,15 @@ class _Reader:
         return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _shown(value), path)
 
     def _invalid(self, kind: str, why: str, path: _Path) -> None:
-        where = _shown_path(path)
-        at = where and f" at '{where}'"
-        self.found.append(Violation(where, f"Invalid value{at} ({kind}), {why}"))
+        self._note(path, lambda at: f"Invalid value{at} ({kind}), {why}")
 
     def _unknown(self, key: str, why: str, path: _Path) -> None:
-        where = _shown_path(path)
-        at = where and f" at '{where}'"
-        text = f'Invalid JSON payload received. Unknown name "{clip(key)}"{at}: {why}'
-        self.found.append(Violation(where, text))
+        self._note(path, lambda at: f'Invalid JSON payload received. Unknown name "{clip(key)}"{at}: {why}')
+
+    def _note(self, path: _Path, text: Callable[[str], str]) -> None:
+        if len(self.found) < _MAX_VIOLATIONS:
+            where = _shown_path(path)
+            self.found.append(Violation(where, text(where and f" at '{where}'")))
 
 
 def _shown_path(path: _Path) -> str:

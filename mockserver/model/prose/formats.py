@@ -66,8 +66,9 @@ def dictated(request: Request, rng: Random) -> str | None:
     of_rules = filter(_is_word_for_word, _ORDER.finditer(request.rules))
     ordered = next((found for found in of_rules if not _is_conditional(request.rules, found)), None)
     if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
-        of_text = filter(_is_word_for_word, _ORDER.finditer(request.text))
-        ordered = next((found for found in of_text if not _is_conditional(request.text, found)), None)
+        text = _MET.sub(lambda condition: " " * len(condition[0]), request.text)
+        of_text = filter(_is_word_for_word, _ORDER.finditer(text))
+        ordered = next((found for found in of_text if not _is_conditional(text, found)), None)
     if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
         return None
     if ordered["quoted"] is not None:
@@ -132,6 +133,12 @@ _SEVERAL = lazy_pattern(rf"(?i){NUMBER}[\s-]+[a-z]")
 _DESCRIBED = lazy_pattern(r"(?i)\S+(?: or |/)\S+?(?:[.!?]\s|[\s.!?]*$)")
 _CONDITION = lazy_pattern(r"(?i)\b(?:if|when|whenever|unless|in case|otherwise|once|until)\b[^.!?\n]*\Z")
 _IF = lazy_pattern(r"(?i)[\s,]{0,3}(?:if|when|whenever|unless|in case|where)\b")
+# Conditions that hold, as the prompt has arrived: `if you can read this`.
+_MET = lazy_pattern(
+    r"(?i)\b(?:if|when|whenever|once|as soon as) you(?: can| are|'re| have|'ve|'d)?(?: all)? "
+    r"(?:hear|read|see|understand|understood|receive|received|get|got|ready|there|awake|alive|online|listening|working)"
+    r"\b(?: (?:me|this|it|that|my))?(?: (?:message|text|request|prompt|note))?"
+)
 # How something is to be said, after what is to be said.
 _MANNER = lazy_pattern(
     r"(?i)(?:[\s,]++(?>(?:very |more |as )?(?!(?:fami|rep|app|supp|ju|ita|emi|assemb|butterf|dai|week|month|ug|love|"
@@ -207,7 +214,10 @@ _CHANGES: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], str]], ...
     (lazy_pattern(r"(?i)\bslugif|\bslug\b"), lambda said, _: "-".join(words(said))),
     (lazy_pattern(r"(?i)\bcount the words\b"), lambda said, _: f"{len(said.split())} words" if said else ""),
     (
-        lazy_pattern(r"(?i)(?:\bcount (?:down |up )?from (\d{1,4}) (?:down |up )?|\A(?:please )?count )to (\d{1,4})\b"),
+        lazy_pattern(
+            r"(?i)(?:\bcount (?:down |up )?from (\d{1,4}) (?:down |up )?"
+            r"|\A(?:please )?count (?=to \d{1,4}\W*(?:\Z|please\b|separated\b|one\b|each\b)))to (\d{1,4})\b"
+        ),
         lambda _, found: _counted_off(found),
     ),
 )

@@ -498,15 +498,24 @@ def _readable(schema: Json) -> Json:
     return {key: value for key, value in schema.items() if key != "$schema"}
 
 
-def _with_escaped_references(schema: Json) -> Json:
-    if isinstance(schema, Mapping):
-        return {
-            key: quote(value, safe="/~$#%:?&=+,;@!'()*")
-            if key in ("$ref", "$id") and isinstance(value, str)
-            else _with_escaped_references(value)
-            for key, value in schema.items()
-        }
-    return list(map(_with_escaped_references, schema)) if isinstance(schema, list) else schema
+def _with_escaped_references(schema: Json, *, named: bool = False) -> Json:
+    """`named`: it holds schemas by names, which are no keywords."""
+    if isinstance(schema, list):
+        return list(map(_with_escaped_references, schema))
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: _escaped(key, value)
+        if not named and (isinstance(value, str) or key in _DATA)
+        else _with_escaped_references(value, named=key in _OF_NAMES and not named)
+        for key, value in schema.items()
+    }
+
+
+def _escaped(key: str, value: Json) -> Json:
+    if key not in _URIS or not isinstance(value, str):
+        return value
+    return quote(_PERCENT.sub("%25", value), safe="/~$#%:?&=+,;@!'()*")
 
 
 def _first_line(error: Exception) -> str:
@@ -533,5 +542,9 @@ _MAX_COMPILING = 10_000  # schemas written out: some 100 ms
 _MAX_BACKTRACKS = 100_000  # some 15 ms
 _LARGE_PATTERN = 1_000
 _LISTING = ("enum", "const")
+_DATA = frozenset((*_LISTING, "default", "example", "examples"))  # keywords whose values are no schemas
+_OF_NAMES = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
+_URIS = ("$ref", "$id", "id")
+_PERCENT = lazy_pattern("%(?![0-9A-Fa-f]{2})")
 _MAX_LINE = 240
 _HERE = "mockserver:schema"

@@ -145,6 +145,10 @@ def test_what_a_client_says_of_tools_that_it_loaded_is_part_of_the_result() -> N
     assert use["name"] == TOOLS["tools"][0]["name"]
     ruled = app('rules: [{when: {tool_result: {text: "Tool loaded."}}, then: {text: Good}}]')
     assert ruled.ask(PATH, asked).json["content"][0]["text"] == "Good"
+    turns[-1]["content"][-1]["text"] = "And now of Bergen?"
+    ruled = app('rules: [{when: {last_user: "*Bergen*"}, then: {text: Good}}]')
+    asked = request("generated", messages=turns, tools=[search, *TOOLS["tools"]])
+    assert ruled.ask(PATH, asked).json["content"][0]["text"] == "Good"
 
 
 def test_calls_of_a_toolset_name_it() -> None:

@@ -108,6 +108,19 @@ def made(schema: Any, seed: int = 0) -> Any:
 def test_an_id_may_be_any_text(draft: dict[str, Any]) -> None:
     schema = {**draft, "$id": "Output Format", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]}
     assert made({**schema, "type": "object", "$defs": {"a": {"const": 7}}}) == {"a": 7}
+    assert made({**schema, "$id": "100 %", "type": "object", "$defs": {"a": {"const": 7}}}) == {"a": 7}
+
+
+@pytest.mark.parametrize("data", [{"$id": "a b"}, {"$ref": "a b"}, {"properties": {"id": "%"}}], ids=str)
+def test_what_is_data_holds_no_references(data: Any) -> None:
+    assert made({"const": data}) == data
+    assert made({"enum": [data]}) == data
+
+
+def test_a_property_may_be_called_like_a_keyword() -> None:
+    properties = {"const": {"$ref": "#/$defs/a b"}, "properties": {"$ref": "#/$defs/a b"}}
+    schema = {"type": "object", "properties": properties, "required": [*properties], "$defs": {"a b": {"const": 7}}}
+    assert made(schema) == {"const": 7, "properties": 7}
 
 
 @pytest.mark.parametrize("schema", SATISFIABLE, ids=str)

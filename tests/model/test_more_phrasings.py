@@ -221,6 +221,8 @@ PHRASINGS["transformed text"] = [
     ("Count down from 3 to 1, separated by commas", matches("3, ?2, ?1")),
     ("Please count to 3.", matches("1\n2\n3")),
     ("I count to 3 and go. What now?", matches("(?!1\n).+")),
+    ("Count to 3 and explain why", matches("(?!1\n).+")),
+    ("count to 4, one per line", matches("1\n2\n3\n4")),
     ("Slugify this title: Hello New World", matches("hello-new-world")),
 ]
 PHRASINGS["forms"] = [

@@ -4,7 +4,7 @@ A type is one of Python's, or a schema of pydantic-core: what pydantic would mak
 longer. Members of unions carry labels such as `<a string>`, by which complaints name them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic_core import SchemaValidator
@@ -30,7 +30,10 @@ class Model:
 
 
 def schema_of(kind: Type) -> Any:
-    return kind if isinstance(kind, dict) else {"type": "any" if kind is Any else kind.__name__}
+    return kind if isinstance(kind, dict) else {"type": _NAMES[kind]}
+
+
+_NAMES: Mapping[Any, str] = {Any: "any", **{kind: kind.__name__ for kind in (str, int, float, bool, list, dict)}}
 
 
 def shape(others: str = "ignore", /, **fields: Type) -> Schema:

@@ -251,7 +251,7 @@ def _block(prompt: str, end: str) -> tuple[str, str, str] | None:
 
 _LONGEST, _MOST = 50_000, 50  # characters of a prompt; tools and places that are looked at
 _GAP = "\0"  # where a thought goes
-# What agents' prompts show, each behind the parts of which a text then holds one: these are found much faster.
+# Patterns of what agents' prompts show. A text that matches one holds one of the parts before it, found much faster.
 _LABELLED = r"(?m)^[ \t>*`-]{0,12}(?:Final Answer|(?:Tool|Function|Call) ?(?:Input|Args|Arguments|Parameters))\**:"
 _ENDING = (
     r"\b(?:final|finish|submit|done|complete|terminate|answer|respond|result|give|return|report)(?:_\w{1,30})?[`'\"]?"

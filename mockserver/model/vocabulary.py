@@ -25,7 +25,7 @@ def ends(text: str, head: int, tail: int) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text in small letters, as a pattern that ignores case sees it: that would take three times as long."""
+    """Return a text in small letters, as a pattern that ignores case sees it; such a pattern is three times as slow."""
     return (text if text.isascii() else text.translate(_FOLDED)).lower()
 
 

@@ -33,7 +33,7 @@ def schema_of(kind: Type) -> Any:
     return kind if isinstance(kind, dict) else {"type": _NAMES[kind]}
 
 
-_NAMES: Mapping[Any, str] = {Any: "any", **{kind: kind.__name__ for kind in (str, int, float, bool, list, dict)}}
+_NAMES: Mapping[Any, str] = {Any: "any", **{kind: kind.__name__ for kind in (str, int, float, bool)}}
 
 
 def shape(others: str = "ignore", /, **fields: Type) -> Schema:

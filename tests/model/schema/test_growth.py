@@ -1,9 +1,7 @@
 """Schemas meant to blow up, twice as large, do not cost many times as much: counted in calls, not in seconds."""
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.schema import instance
 from mockserver.model.schema.document import CACHE, SchemaDocument, ValidationCost, compile_schema
+from tests.model.test_growth import steps
 
 Wrap = Callable[[Any], Any]
 SAID = mentions('Set a to "Oslo" and b to 42 for Ada Lovelace, with c and d')
@@ -90,20 +89,13 @@ WIDE: Mapping[str, Callable[[int], Any]] = {
 
 def calls(schema: Any) -> int:
     """How many calls of functions an instance takes."""
-    count = 0
 
-    def counted(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    CACHE.schemas.clear()
-    sys.setprofile(counted)
-    try:
+    def work() -> None:
         with suppress(Failure):
             instance(schema, Seed(1), SAID)
-    finally:
-        sys.setprofile(None)
-    return count
+
+    CACHE.schemas.clear()
+    return steps(work)
 
 
 FEW, GROWTH = 50_000, 5  # calls that do not matter; doubling the size costs at most its square

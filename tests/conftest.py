@@ -1,5 +1,6 @@
 """Options and helpers of the whole suite."""
 
+import gc
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,16 @@ if find_spec("hypothesis"):  # it is not in the environment of tests/frameworks
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files and cases; review them by diff")
+
+
+def pytest_collection() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """All tests stay to the end: to look through them for garbage took half a second each time, and servers waited."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 # Needs GNU make and Python 3.11 or newer; some tests also need the programs of NEEDED.
 # Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
-# How many tests run at once: one more than the processors, as some wait. Each worker collects all tests (13 s of CPU).
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
+# How many tests run at once: two for each processor, as many wait. Each worker collects all tests (11 s of CPU).
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 # What pip cannot install: shared state, browser tests, and the tests with clients/js and a language server.
@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile o
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 
-.PHONY: setup serve fmt check lint docs house test slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
+.PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
 
 # --no-deps: the locks name everything, and pip would look for newer releases of what is named without its extras.
 setup: .venv/ready
@@ -29,9 +29,10 @@ setup: .venv/ready
 	$(call say_missing,$(NEEDED))
 	@touch $@
 
+# --no-compile: of what these import, the tests need a part.
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
 	$(PYTHON) -m venv .venv-frameworks
-	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --require-hashes --requirement tests/frameworks/constraints.txt
+	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-compile --require-hashes --requirement tests/frameworks/constraints.txt
 	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -67,6 +68,9 @@ test: setup  # tests/house is part of make check. SLOW=1: with those of make slo
 	$(call say_missing,redis-server npm)
 	@echo "All tests but tests/house, tests/browser and those of make slow: about four minutes on two cores."
 	$(BIN)/pytest -n $(WORKERS) --ignore tests/house $(if $(SLOW),,-m "not slow")
+
+compile: setup  # what every worker would compile at its start, once; make test tells what is wrong with it
+	-@$(BIN)/pytest -q --collect-only --ignore tests/house > /dev/null
 
 slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
 	$(call say_missing,$(NEEDED))

@@ -1,50 +1,41 @@
 """The settings `models`, `keys` and `limits`: which models exist, which API keys are accepted, and rate limits."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from mockserver.config.tables import BaseTable, Change, WrittenAs, checked_by, field, read_by, with_json_schema
 from mockserver.config.timing import TimingSetting, TimingTable
-from mockserver.config.types import Duration, Several, WrittenAs, listed_schema, texts
+from mockserver.config.types import Duration, Several, listed_schema, texts
 from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
 _PLAIN: dict[str, Json] = {"pattern": "^[^*]*$", "items": {"type": "string", "pattern": "^[^*]*$"}}  # no wildcard
-_Many = Annotated[int, Field(ge=1)]
+_Many = Annotated[int, field(ge=1)]
 
 
-def _json_schema(make: Callable[[], dict[str, Json]]) -> GetPydanticSchema:
-    """The JSON Schema of a field, made when it is asked for."""
-    return GetPydanticSchema(get_pydantic_json_schema=lambda _core, _handler: make())
-
-
-class RatesTable(BaseModel):
+class RatesTable(BaseTable, title="rates"):
     """Rate limits."""
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="rates")
-
-    requests_per_minute: _Many | None = Field(None, description="How many requests to accept per minute.")
-    requests_per_day: _Many | None = Field(None, description="How many requests to accept per day.")
-    tokens_per_minute: _Many | None = Field(
+    requests_per_minute: _Many | None = field(None, description="How many requests to accept per minute.")
+    requests_per_day: _Many | None = field(None, description="How many requests to accept per day.")
+    tokens_per_minute: _Many | None = field(
         None, description="How many tokens (prompt and answer) to accept per minute."
     )
-    tokens_per_day: _Many | None = Field(None, description="How many tokens (prompt and answer) to accept per day.")
+    tokens_per_day: _Many | None = field(None, description="How many tokens (prompt and answer) to accept per day.")
 
 
-class LimitsTable(RatesTable):
+class LimitsTable(RatesTable, title="limits"):
     """Rate limits and concurrency limits."""
-
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="limits")
 
     example: ClassVar[str] = "{requests_per_minute: 60}"
 
-    concurrent_requests: _Many | None = Field(
+    concurrent_requests: _Many | None = field(
         None, description="How many requests of a namespace to handle at once, until their answers are sent."
     )
-    queue: int = Field(0, ge=0, description="How many more requests may wait; others get a 503.")
-    queue_timeout: Duration | None = Field(None, description="How long a request may wait before it gets a 503.")
+    queue: int = field(0, ge=0, description="How many more requests may wait; others get a 503.")
+    queue_timeout: Duration | None = field(None, description="How long a request may wait before it gets a 503.")
 
 
 def _rates(table: RatesTable) -> Rates:
@@ -64,16 +55,8 @@ def _limits(table: LimitsTable) -> Limits:
     return Limits(_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
 
 
-RatesSetting = Annotated[
-    Rates,
-    GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_rates, handler(RatesTable))),
-    WrittenAs(RatesTable),
-]
-LimitsSetting = Annotated[
-    Limits,
-    GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_limits, handler(LimitsTable))),
-    WrittenAs(LimitsTable),
-]
+RatesSetting = Annotated[Rates, WrittenAs(RatesTable), checked_by(_rates)]
+LimitsSetting = Annotated[Limits, WrittenAs(LimitsTable), checked_by(_limits)]
 
 
 _RATES: Mapping[str, tuple[Kind, Window]] = {
@@ -84,14 +67,12 @@ _RATES: Mapping[str, tuple[Kind, Window]] = {
 }
 
 
-class KeySettings(BaseModel):
+class KeySettings(BaseTable, title="key"):
     """What an API key may do."""
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="key")
-
-    allowed: bool = Field(True, description="Accept requests with this key; if false, they get a 403.")
-    models: Several | None = Field(None, description="The models it may use (* is a wildcard); others get a 403.")
-    limits: Annotated[RatesSetting | None, _json_schema(RatesTable.model_json_schema)] = Field(
+    allowed: bool = field(True, description="Accept requests with this key; if false, they get a 403.")
+    models: Several | None = field(None, description="The models it may use (* is a wildcard); others get a 403.")
+    limits: Annotated[RatesSetting | None, with_json_schema(RatesTable.model_json_schema)] = field(
         None, description="Its rate limits, instead of those of the model or the general ones."
     )
 
@@ -111,7 +92,7 @@ def _keys(value: Json) -> Json:
     return {str(name): table or {} for name, table in value.items()}
 
 
-def _by_name(table: type[BaseModel]) -> GetPydanticSchema:
+def _by_name(table: type[BaseTable]) -> Change:
     """Names in a list, or as the keys of tables."""
 
     def made() -> dict[str, Json]:
@@ -119,37 +100,35 @@ def _by_name(table: type[BaseModel]) -> GetPydanticSchema:
         no_aliases = {"patternProperties": {"[*]": {"properties": {"aliases": False}}}}
         return {"anyOf": [{**tables, "allOf": [no_aliases]}, listed_schema()]}
 
-    return _json_schema(made)
+    return with_json_schema(made)
 
 
-Keys = Annotated[Mapping[str, KeySettings] | None, BeforeValidator(_keys), _by_name(KeySettings)]
+Keys = Annotated[Mapping[str, KeySettings] | None, read_by(_keys), _by_name(KeySettings)]
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(BaseTable, title="model"):
     """The properties of a model."""
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="model")
-
-    context_window: int | None = Field(None, ge=1, description="The most tokens of prompt and answer together.")
-    max_output_tokens: int | None = Field(None, ge=1, description="The most tokens of an answer.")
-    tokenizer: Literal["approx", "cl100k_base", "o200k_base"] | None = Field(
+    context_window: int | None = field(None, ge=1, description="The most tokens of prompt and answer together.")
+    max_output_tokens: int | None = field(None, ge=1, description="The most tokens of an answer.")
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base"] | None = field(
         None, description="How to count its tokens if the setting tokenizer is by-model."
     )
-    tools: bool | None = Field(None, description="Accept tools.")
-    vision: bool | None = Field(None, description="Accept images.")
-    json_schema: bool | None = Field(None, description="Accept a JSON Schema for the answer.")
-    reasoning: bool | None = Field(None, description="Accept a reasoning effort.")
-    sampling: bool | None = Field(
+    tools: bool | None = field(None, description="Accept tools.")
+    vision: bool | None = field(None, description="Accept images.")
+    json_schema: bool | None = field(None, description="Accept a JSON Schema for the answer.")
+    reasoning: bool | None = field(None, description="Accept a reasoning effort.")
+    sampling: bool | None = field(
         None, description="Accept temperature, top_p, penalties, log probabilities and max_tokens."
     )
-    resolved: str | None = Field(
+    resolved: str | None = field(
         None, min_length=1, json_schema_extra=_PLAIN, description="The model name in its answers. Default: its name."
     )
-    aliases: Several = Field((), json_schema_extra=_PLAIN, description="Other names for it in requests.")
-    timing: Annotated[TimingSetting | None, _json_schema(TimingTable.model_json_schema)] = Field(
+    aliases: Several = field((), json_schema_extra=_PLAIN, description="Other names for it in requests.")
+    timing: Annotated[TimingSetting | None, with_json_schema(TimingTable.model_json_schema)] = field(
         None, description="The timing of its answers; a rule's timing wins."
     )
-    limits: Annotated[RatesSetting | None, _json_schema(RatesTable.model_json_schema)] = Field(
+    limits: Annotated[RatesSetting | None, with_json_schema(RatesTable.model_json_schema)] = field(
         None, description="Its rate limits, instead of the general ones."
     )
 
@@ -197,5 +176,5 @@ def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetail
 
 
 Models = Annotated[
-    Mapping[str, ModelSettings] | None, BeforeValidator(_models), AfterValidator(_unique_names), _by_name(ModelSettings)
+    Mapping[str, ModelSettings] | None, read_by(_models), checked_by(_unique_names), _by_name(ModelSettings)
 ]

@@ -4,24 +4,21 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from mockserver.config.tables import BaseTable, checked_by, field, read_by, with_json_schema
 from mockserver.config.types import Several, steps, texts
 from mockserver.core.json import Json
 
 
-class MatchSettings(BaseModel):
+class MatchSettings(BaseTable, title="match"):
     """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
-
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="match")
 
     example: ClassVar[str] = "{ignore: [temperature]}"
 
-    ignore: Several = Field((), description="Body fields to ignore, such as temperature or seed.")
-    also: Several = Field(
-        (),
-        description="What to compare as well: header.x-tenant, query.api-version, or a body field such as user.",
+    ignore: Several = field((), description="Body fields to ignore, such as temperature or seed.")
+    also: Several = field(
+        (), description="What to compare as well: header.x-tenant, query.api-version, or a body field such as user."
     )
 
 
@@ -43,21 +40,18 @@ def _pattern(text: str) -> str:
     return text
 
 
-class Scrub(BaseModel):
+class Scrub(BaseTable, title="scrub", validate_by_name=True, validate_by_alias=True):
     """Something to remove from recordings, and from live requests before a recording is looked up."""
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="scrub", populate_by_name=True)
-
-    path: Annotated[str, AfterValidator(_json_path)] | None = Field(
+    path: Annotated[str, checked_by(_json_path)] | None = field(
         None, description="The JSONPath of a value in a JSON body, such as $.user."
     )
-    regex: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = Field(
+    regex: Annotated[str, field(min_length=1), checked_by(_pattern)] | None = field(
         None, description="Or a regular expression that matches it anywhere."
     )
-    placeholder: str = Field("<scrubbed>", alias="with", min_length=1, description="The replacement.")
+    placeholder: str = field("<scrubbed>", alias="with", min_length=1, description="The replacement.")
 
-    @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check(self) -> Self:
         if (self.path is None) == (self.regex is None):
             raise PydanticCustomError("refused", "give either path or regex")
         return self
@@ -99,8 +93,8 @@ UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the
 _URLS = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$"}}
 Upstreams = Annotated[
     Mapping[str, str],
-    BeforeValidator(_upstreams),
-    AfterValidator(_addresses),
-    WithJsonSchema({"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
+    read_by(_upstreams),
+    checked_by(_addresses),
+    with_json_schema(lambda: {"anyOf": [_URLS, {"type": ["array", "string"], "items": {"type": "string"}}]}),
 ]
-Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_tables)]
+Scrubs = Annotated[tuple[Scrub, ...], read_by(_tables)]

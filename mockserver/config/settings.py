@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ValidationError
 
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
 from mockserver.config.models_and_limits import Keys, LimitsSetting, Models
 from mockserver.config.recording import UPSTREAM_KEY, MatchSettings, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
+from mockserver.config.tables import BaseTable, field
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting
 from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, StateUrl, Token
 from mockserver.config.validation_errors import AsTable, AsText, Table, TextOrNumber, Wording, complaints, either
@@ -29,154 +30,152 @@ class UnmatchedError(Table):
 
     example = "{status: 501}"
 
-    status: int | None = Field(None, ge=400, le=599, description="HTTP status (default: 404)")
-    code: TextOrNumber | None = Field(None, description="the error's code")
-    message: str | None = Field(None, description="the message (default: why the nearest rules do not match)")
+    status: int | None = field(None, ge=400, le=599, description="HTTP status (default: 404)")
+    code: TextOrNumber | None = field(None, description="the error's code")
+    message: str | None = field(None, description="the message (default: why the nearest rules do not match)")
 
 
-class Settings(BaseModel):
+class Settings(BaseTable, title="settings"):
     """Every setting. The descriptions appear in the documentation, in `--help` and in editors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, title="settings")
-
-    host: str = Field(
+    host: str = field(
         "127.0.0.1",
         min_length=1,
         description="The address to listen on. Addresses other than loopback open the server to the network.",
     )
-    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
-    workers: int = Field(
+    port: int = field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    workers: int = field(
         1,
         ge=1,
         le=500,
         description="How many processes serve. "
         "Without shared state, several refuse rules and settings that count or keep anything.",
     )
-    dialect: str = Field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
+    dialect: str = field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
     unmatched: Annotated[
         AsText[Literal["generate", "error"]] | AsTable[UnmatchedError],
         either("generate, error, or a table such as {status: 501}"),
-    ] = Field(
+    ] = field(
         "generate",
         description="What to do if no rule matches: generate an answer, or return an error: the dialect's 404, or "
         "another one: {status: 501}.",
     )
-    seed: int = Field(0, description="The seed of everything generated: texts, ids, jitter.")
-    clock: Instant = Field(
+    seed: int = field(0, description="The seed of everything generated: texts, ids, jitter.")
+    clock: Instant = field(
         FROZEN_AT,
         json_schema_extra={"default": "frozen"},
         description="The time in answers: frozen, real, Unix seconds or an ISO 8601 time.",
     )
-    ids: Literal["stable", "unique"] = Field(
+    ids: Literal["stable", "unique"] = field(
         "stable", description="stable: equal requests get equal ids; unique: ids never repeat until a reset."
     )
-    tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = field(
         "approx",
         description="How to count tokens: approx estimates; cl100k_base and o200k_base count exactly; "
         "by-model uses the tokenizer of each model. All but approx need the extra tokens.",
     )
-    models: Models = Field(
+    models: Models = field(
         None,
         description="The models that exist: names (* is a wildcard), or a table of their properties. "
         "Default: every model exists.",
     )
-    known_models: bool = Field(True, description="Apply published limits to well-known models.")
-    timing: TimingSetting = Field(
+    known_models: bool = field(True, description="Apply published limits to well-known models.")
+    timing: TimingSetting = field(
         default_factory=Timing,
         description="The timing of answers: a table or the name of a profile. Default: no delay.",
     )
-    profiles: ProfileSettings = Field(
+    profiles: ProfileSettings = field(
         default_factory=dict, description="Named timings that timing can refer to, in addition to the built-in ones."
     )
-    keys: Keys = Field(
+    keys: Keys = field(
         None, description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none."
     )
-    limits: LimitsSetting = Field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
-    strict: bool = Field(False, description="Also reject what only the live provider rejects, beyond its schema.")
-    lint: Literal["warn", "error", "off"] = Field(
+    limits: LimitsSetting = field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
+    strict: bool = field(False, description="Also reject what only the live provider rejects, beyond its schema.")
+    lint: Literal["warn", "error", "off"] = field(
         "warn",
         description="Remarks on a rule's answer that no model could give: a tool that was not offered, arguments or "
         "JSON that a strict schema refuses, a wrong finish. With error, they fail a test.",
     )
-    stored_answers: int = Field(
+    stored_answers: int = field(
         1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."
     )
-    stored_bytes: Size = Field(
+    stored_bytes: Size = field(
         50_000_000, ge=1, description="How many bytes of answers each namespace stores; the oldest go first."
     )
-    state: StateUrl = Field(
+    state: StateUrl = field(
         "memory",
         repr=False,
         description="Where counts, limits and kept answers are: memory, or a Redis that several servers share: "
         "redis://HOST:6379/0. Needs the extra redis.",
     )
-    background_polls: int = Field(
+    background_polls: int = field(
         1, ge=0, description="How many retrievals find a background response in progress before it is complete."
     )
-    journal_calls: int = Field(
+    journal_calls: int = field(
         1000, ge=0, description="How many calls the journal keeps for each namespace; the oldest go first."
     )
-    journal_bytes: Size = Field(
+    journal_bytes: Size = field(
         50_000_000,
         ge=1,
         description="How many bytes of calls the journal keeps for each namespace; the oldest go first.",
     )
-    max_body: Size = Field(10_000_000, ge=1, description="The largest request body, in bytes or as 10MB.")
-    max_unsent: Size = Field(
+    max_body: Size = field(10_000_000, ge=1, description="The largest request body, in bytes or as 10MB.")
+    max_unsent: Size = field(
         256_000_000,
         ge=1,
         description="How many bytes large requests and answers may take until clients have read them; beyond it, 503.",
     )
-    cassette: str | None = Field(
+    cassette: str | None = field(
         None, min_length=1, description="The cassette to replay if no rule matches, and to record into."
     )
-    cassettes: str = Field("cassettes", min_length=1, description="The folder of the cassettes.")
-    record: Literal["none", "once", "new_episodes", "all"] = Field(
+    cassettes: str = field("cassettes", min_length=1, description="The folder of the cassettes.")
+    record: Literal["none", "once", "new_episodes", "all"] = field(
         "none",
         description="What to forward upstream and record. none: nothing; once: everything, if the cassette "
         "is empty; new_episodes: what is not recorded yet; all: everything, replacing recordings.",
     )
-    record_errors: bool | None = Field(
+    record_errors: bool | None = field(
         None,
         description="Record all errors (true) or none (false). Default: all but 401, 403, and a 404 that "
         "names no model.",
     )
-    upstream: Upstreams = Field(
+    upstream: Upstreams = field(
         default_factory=dict, description="The provider's base URL, by dialect: openai=https://api.openai.com/v1."
     )
-    upstream_timeout: Duration = Field(
+    upstream_timeout: Duration = field(
         600,
         gt=0,
         json_schema_extra={"default": "10m"},
         description="How long an upstream may stay silent: before its answer begins (then a 504), and during it.",
     )
-    match: MatchSettings = Field(
+    match: MatchSettings = field(
         default_factory=MatchSettings,
         description="Which request fields to ignore, or to compare as well, when looking for a recording.",
     )
-    scrub: Scrubs = Field((), description="What to remove from recordings, in addition to credentials.")
-    allow_secrets: Several = Field((), description="Texts that look like secrets but may be recorded; * is a wildcard.")
-    replay_speed: float = Field(
+    scrub: Scrubs = field((), description="What to remove from recordings, in addition to credentials.")
+    allow_secrets: Several = field((), description="Texts that look like secrets but may be recorded; * is a wildcard.")
+    replay_speed: float = field(
         0, ge=0, description="The speed of replayed answers: 1 as recorded, 2 twice as fast, 0 without delay."
     )
-    cors: Origins = Field(
+    cors: Origins = field(
         (),
         description="The origins whose web pages may call the server, such as https://app.example; * for "
         "all, except on control paths.",
     )
-    allowed_hosts: Hosts = Field(
+    allowed_hosts: Hosts = field(
         (), description="Host names to accept, in addition to those of this machine and network, such as *.mock.test."
     )
-    control_token: Token = Field(
+    control_token: Token = field(
         None,
         repr=False,
         description="The token that control paths require. Default: none on loopback, else a random one.",
     )
-    inspector: bool = Field(True, description="Serve the inspector, a page that shows the calls, at /__mockserver__/.")
-    inspector_writes: bool = Field(False, description="Let the inspector change rules in the rules files.")
-    source_headers: bool = Field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
-    reload: bool = Field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
-    log: Literal["none", "text", "json"] = Field("none", description="Log a line for each request, as text or JSON.")
+    inspector: bool = field(True, description="Serve the inspector, a page that shows the calls, at /__mockserver__/.")
+    inspector_writes: bool = field(False, description="Let the inspector change rules in the rules files.")
+    source_headers: bool = field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
+    reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
+    log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")
 
 
 class Keywords(dict[str, Json]):

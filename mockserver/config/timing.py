@@ -2,25 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from msgspec.structs import replace
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    GetPydanticSchema,
-    ValidationError,
-    ValidationInfo,
-    WithJsonSchema,
-    model_validator,
-)
-from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.source import did_you_mean
-from mockserver.config.types import SHARE, Duration, WrittenAs, share
+from mockserver.config.tables import BaseTable, Schema, WrittenAs, checked_by, field, read_by, with_json_schema
+from mockserver.config.types import SHARE, Duration, share
 from mockserver.core.json import Json
 from mockserver.core.plan import Distribution, Timing
 
@@ -60,44 +49,42 @@ _SPREAD = {
     "minProperties": 1,
     "maxProperties": 1,
 }
-_Jitter = Annotated[Jitter, BeforeValidator(_jitter), WithJsonSchema({**SHARE, "anyOf": [_SPREAD, *SHARE["anyOf"]]})]
+_Jitter = Annotated[Jitter, read_by(_jitter), with_json_schema(lambda: {**SHARE, "anyOf": [_SPREAD, *SHARE["anyOf"]]})]
 
 
-class TimingTable(BaseModel):
+class TimingTable(BaseTable, title="timing"):
     """When an answer goes out. A text alone is the name of a profile."""
 
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, title="timing")
-
-    profile: Annotated[str, Field(min_length=1)] | None = Field(
+    profile: Annotated[str, field(min_length=1)] | None = field(
         None, description="a profile to start from; the other keys override it"
     )
-    first_token: Duration | None = Field(None, description="delay of the first token (default: as for others)")
-    per_token: Duration | None = Field(None, description="delay of each further token")
-    tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+    first_token: Duration | None = field(None, description="delay of the first token (default: as for others)")
+    per_token: Duration | None = field(None, description="delay of each further token")
+    tokens_per_second: Annotated[float, field(gt=0, allow_inf_nan=False)] | None = field(
         None, description="the same as a speed, instead of per_token"
     )
-    prompt_per_1k: Duration | None = Field(
+    prompt_per_1k: Duration | None = field(
         None, description="additional delay of the first token for each 1,000 tokens of the prompt"
     )
-    jitter: _Jitter | None = Field(
+    jitter: _Jitter | None = field(
         None, description="seeded variation of each delay: 20%, {normal: 20%} or {lognormal: 30%}"
     )
-    total: Duration | None = Field(None, description="duration of the whole answer, however many tokens it has")
+    total: Duration | None = field(None, description="duration of the whole answer, however many tokens it has")
 
-    @model_validator(mode="before")
     @classmethod
-    def _named(cls, value: Json) -> Json:
+    def _read(cls, value: Json) -> Json:
         if isinstance(value, str):
             return {"profile": value}
-        if not isinstance(value, Mapping | BaseModel):
+        if not isinstance(value, Mapping | BaseTable):
             raise PydanticCustomError("expected", "a table or the name of a profile")
         return value
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Json]:
+    def _show(cls, schema: Schema, handler: Any) -> dict[str, Json]:
         """The schema accepts a name in place of a table."""
         table = handler.resolve_ref_schema(handler(schema))
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
+        del table["properties"]["jitter"]["title"]  # each of its forms describes itself
         table["dependentSchemas"] = {"tokens_per_second": {"properties": {"per_token": False}}}
         example = {"first_token": "300ms", "per_token": "12ms"}
         return {
@@ -130,7 +117,7 @@ def unknown_profile(name: str, known: Iterable[str]) -> str:
     return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; choose one of {', '.join(known)}")
 
 
-def in_settings(table: TimingTable, info: ValidationInfo) -> Timing:
+def in_settings(table: TimingTable, info: Any) -> Timing:
     if both_speeds(table):
         raise PydanticCustomError("refused", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
@@ -167,20 +154,8 @@ def _mistake(path: tuple[str | int, ...], why: str, value: Json) -> ValidationEr
     return ValidationError.from_exception_data("timing", [InitErrorDetails(type=mistake, loc=path, input=value)])
 
 
-TimingSetting = Annotated[
-    Timing,
-    GetPydanticSchema(
-        lambda _, handler: core_schema.with_info_after_validator_function(in_settings, handler(TimingTable))
-    ),
-    WrittenAs(TimingTable),
-]
-ProfileSettings = Annotated[
-    Profiles,
-    GetPydanticSchema(
-        lambda _, handler: core_schema.no_info_after_validator_function(profiles_of, handler(Mapping[str, TimingTable]))
-    ),
-    WrittenAs(Mapping[str, TimingTable]),
-]
+TimingSetting = Annotated[Timing, WrittenAs(TimingTable), checked_by(in_settings, "with-info")]
+ProfileSettings = Annotated[Profiles, WrittenAs(Mapping[str, TimingTable]), checked_by(profiles_of)]
 
 # The built-in profiles, as users of real models see them.
 PROFILES: Profiles = {

@@ -3,73 +3,19 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache, cached_property
-from typing import Annotated, Any, LiteralString, Union, get_args
+from functools import cache
+from typing import Annotated, Any, LiteralString
 
 from msgspec import Struct
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    TypeAdapter,
-    ValidationError,
-    WithJsonSchema,
-)
-from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from mockserver.config.tables import Change, checked_by, field, read_by, with_json_schema
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
-
-
-class WrittenAs(Struct, frozen=True):
-    """Metadata of a type whose values are written in another form, such as the model of a table."""
-
-    annotation: Any
-
-
-class LazyType:
-    """Metadata of `Any`: values are validated as a type that is made for the first of them, as making it is slow."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-
-    @cached_property
-    def annotation(self) -> Any:
-        return self._make()
-
-    @cached_property
-    def _adapter(self) -> TypeAdapter[Any]:
-        return TypeAdapter(self.annotation)
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(lambda value: self._adapter.validate_python(value))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(self._adapter.core_schema)
-
-
-class LazyUnion(LazyType):
-    """The same for several lazy types, tables of which a value's `type` selects one: only that one is made."""
-
-    def __init__(self, tables: Mapping[str, Any]) -> None:
-        super().__init__(
-            lambda: Annotated[Union[*(get_args(table)[1].annotation for table in tables.values())], _BY_TYPE]
-        )
-        self.tables = tables
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        choices = {name: handler.generate_schema(table) for name, table in self.tables.items()}
-        return core_schema.tagged_union_schema(choices, "type")
-
-
-_BY_TYPE = Field(discriminator="type")
-
 
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -118,14 +64,14 @@ def _amount(value: Any, units: dict[str, Any]) -> float | None:
     return amount if 0 <= amount < math.inf else None
 
 
-def _amount_validator(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:
+def _amount_validator(read: Callable[[Any], float], expected: LiteralString) -> Change:
     def parse(value: Json) -> float:
         try:
             return read(value)
         except ValueError:
             raise PydanticCustomError("expected", expected) from None
 
-    return BeforeValidator(parse)
+    return read_by(parse)
 
 
 _LAST_INSTANT = 253_402_300_799  # the end of the year 9999
@@ -167,15 +113,15 @@ SHARE = _amount_schema({**_NUMBER, "maximum": 1}, _SHARES, "20%")  # the JSON Sc
 Duration = Annotated[
     float,
     _amount_validator(seconds, "a duration such as 300ms, 2s or 1m"),
-    WithJsonSchema(_amount_schema(_NUMBER, _SECONDS, "300ms")),
+    with_json_schema(lambda: _amount_schema(_NUMBER, _SECONDS, "300ms")),
 ]
-Share = Annotated[float, _amount_validator(share, "a share such as 20% or 0.2"), WithJsonSchema(SHARE)]
+Share = Annotated[float, _amount_validator(share, "a share such as 20% or 0.2"), with_json_schema(lambda: SHARE)]
 Size = Annotated[
     int,
     _amount_validator(size, "a size such as 10MB, 512KiB or a whole number of bytes"),
-    WithJsonSchema(_amount_schema({"type": "integer", "minimum": 1}, _BYTES, "10MB")),
+    with_json_schema(lambda: _amount_schema({"type": "integer", "minimum": 1}, _BYTES, "10MB")),
 ]
-Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
+Instant = Annotated[int | None, read_by(_instant), with_json_schema(lambda: _INSTANT)]
 
 
 def texts(value: Json) -> tuple[str, ...]:
@@ -234,15 +180,15 @@ def listed_schema(pattern: str = "[^,]*") -> dict[str, Any]:
 
 _HOSTS = listed_schema(r"\[.*\]|[^:,]*|[^,]*:[^,]*:[^,]*")
 _ORIGINS = listed_schema(r"\*|[^/,]+://[^/,]+/?")
-Hosts = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_hosts), WithJsonSchema(_HOSTS)]
-Origins = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_origins), WithJsonSchema(_ORIGINS)]
+Hosts = Annotated[tuple[str, ...], read_by(texts), checked_by(_hosts), with_json_schema(lambda: _HOSTS)]
+Origins = Annotated[tuple[str, ...], read_by(texts), checked_by(_origins), with_json_schema(lambda: _ORIGINS)]
 Several = Annotated[
-    tuple[Annotated[str, Field(min_length=1)], ...],
-    BeforeValidator(_several),
-    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}}),
+    tuple[Annotated[str, field(min_length=1)], ...],
+    read_by(_several),
+    with_json_schema(lambda: {"type": ["array", "string"], "items": {"type": "string"}}),
 ]
-StateUrl = Annotated[str, AfterValidator(_state)]
-Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "string", "pattern": "^[!-~]+$"})]
+StateUrl = Annotated[str, checked_by(_state)]
+Token = Annotated[str | None, checked_by(_token), with_json_schema(lambda: {"type": "string", "pattern": "^[!-~]+$"})]
 
 
 class Step(Struct, frozen=True):

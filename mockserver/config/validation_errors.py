@@ -1,14 +1,13 @@
 """The base of the tables in rules files, and pydantic's errors as plain messages: one per cause, at its key."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, TypeGuard, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.source import Path, did_you_mean, read
-from mockserver.config.types import LazyType, LazyUnion, WrittenAs
+from mockserver.config.tables import BaseTable, Change, LazyType, LazyUnion, Tag, WrittenAs, field, is_table
 from mockserver.core.json import Json
 from mockserver.core.text import shown
 
@@ -40,7 +39,7 @@ def in_quotes(whole: str) -> Wording:
     return Wording(called)
 
 
-def complaints(error: ValidationError, model: type[BaseModel], wording: Wording) -> Iterator[Complaint]:
+def complaints(error: ValidationError, model: type[BaseTable], wording: Wording) -> Iterator[Complaint]:
     """Yield all that pydantic found wrong with a table."""
     found = [(details, details["loc"]) for details in error.errors(include_url=False)]
     misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
@@ -50,7 +49,7 @@ def complaints(error: ValidationError, model: type[BaseModel], wording: Wording)
             yield _complaint(details, model, wording)
 
 
-def _complaint(details: ErrorDetails, model: type[BaseModel], wording: Wording) -> Complaint:
+def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) -> Complaint:
     loc, value, called = details["loc"], details["input"], wording.called
     annotation, path = _walk(model, loc)
     match details["type"]:
@@ -81,8 +80,8 @@ def _complaint(details: ErrorDetails, model: type[BaseModel], wording: Wording) 
     return Complaint(f"{called(path)} {wording.expects} {words}, not {shown(value)}{hint}{example}", path)
 
 
-def _unknown(table: type[BaseModel] | None, path: Path, wording: Wording) -> str:
-    known = keys_taken(table) if table else ()
+def _unknown(table: type[BaseTable] | None, path: Path, wording: Wording) -> str:
+    known = tuple(table.model_keys) if table else ()
     key, instead = str(path[-1]), getattr(table, "instead", {})
     if key in instead:
         return f'unknown {wording.key} "{key}"; write {instead[key]}'
@@ -128,10 +127,6 @@ def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[
     return Complaint(f'unknown type "{_cut(name)}"{hint}', (*path, "type"))
 
 
-def keys_taken(table: type[BaseModel]) -> tuple[str, ...]:
-    return tuple(field.alias or name for name, field in table.model_fields.items())
-
-
 def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:
     """Return the annotation at a location, and the location without the tags that select among alternatives."""
     path: Path = ()
@@ -147,31 +142,24 @@ def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:
 
 def _within(annotation: Any, key: str) -> Any:
     container = next(_containers(annotation), None)
-    if not _is_table(container):
+    if not is_table(container):
         return get_args(container)[-1] if container else None
-    for name, field in container.model_fields.items():
-        if key == (field.alias or name):
-            return Annotated[field.annotation, *field.metadata, field]
-    return None
+    return get_type_hints(container, include_extras=True).get(container.model_keys.get(key, ""))
 
 
 def _containers(annotation: Any) -> Iterator[Any]:
     args = get_args(annotation)
     if written := next((part for part in args if isinstance(part, WrittenAs | LazyType)), None):
         yield from _containers(written.annotation)
-    elif _is_table(annotation) or get_origin(annotation) in (dict, Mapping):
+    elif is_table(annotation) or get_origin(annotation) in (dict, Mapping):
         yield annotation
     else:
         for part in args:
             yield from _containers(part)
 
 
-def _table_in(annotation: Any) -> type[BaseModel] | None:
-    return next(filter(_is_table, _containers(annotation)), None)
-
-
-def _is_table(annotation: Any) -> TypeGuard[type[BaseModel]]:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+def _table_in(annotation: Any) -> type[BaseTable] | None:
+    return next(filter(is_table, _containers(annotation)), None)
 
 
 def _alternatives(annotation: Any) -> dict[str, Any]:
@@ -217,29 +205,23 @@ _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
 }
 
 
-def _show_example(schema: dict[str, Any], table: type[BaseModel]) -> None:
+def _show_example(schema: dict[str, Any], table: type[BaseTable]) -> None:
     if example := getattr(table, "example", ""):
         schema["examples"] = [read(example, "an example").data]
 
 
-class Table(BaseModel):
+class Table(BaseTable, strict=True, json_schema_extra=_show_example):
     """A table of a rules file: no unknown keys, no conversions, no key without a value.
 
     `example` shows what was expected where something else stands; `nullable` keys may hold nothing; `instead` says what
     to write in place of keys that people take from elsewhere.
     """
 
-    model_config = ConfigDict(
-        defer_build=True, extra="forbid", strict=True, frozen=True, json_schema_extra=_show_example
-    )
-
-    example: ClassVar[str] = ""
     nullable: ClassVar[frozenset[str]] = frozenset()
     instead: ClassVar[Mapping[str, str]] = {}
 
-    @model_validator(mode="before")
     @classmethod
-    def _no_key_without_value(cls, table: Json) -> Json:
+    def _read(cls, table: Json) -> Json:
         if isinstance(table, Mapping):
             for key, value in table.items():
                 if value is None and key not in cls.nullable:
@@ -260,15 +242,16 @@ def _shape(value: Json) -> str:
     return "<list>" if isinstance(value, list) else "<other>"
 
 
-def either(expected: str) -> Discriminator:
+def either(expected: str) -> Change:
     """Choose among alternatives by shape, so that errors refer to the intended one.
 
     The alternatives are marked: `AsText[str] | AsTable[ErrorSpec]`.
     """
-    return Discriminator(_shape, custom_error_type="expected", custom_error_message=expected)
+    by = {"discriminator": _shape, "custom_error_type": "expected", "custom_error_message": expected}
+    return lambda union: {**union, **by}
 
 
-Whole = Annotated[int, Field(ge=0)]
+Whole = Annotated[int, field(ge=0)]
 T = TypeVar("T")
 AsNumber = Annotated[T, Tag("<number>")]
 AsText = Annotated[T, Tag("<text>")]

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, Tag, create_model
-
-from mockserver.config.types import LazyType, LazyUnion
+from mockserver.config.tables import LazyType, LazyUnion, Tag, field, make_table
 from mockserver.config.validation_errors import AsTable, AsText, Table, either
 
 _NOTES = "annotations (citations), in the API's form"
 _CALL_ID = "id of the call, to which its result will refer; made when absent"
 
-CallId = Annotated[str | None, Field(min_length=1, description=_CALL_ID)]
+CallId = Annotated[str | None, field(min_length=1, description=_CALL_ID)]
 Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table or a JSON text")]
 
 
@@ -25,8 +23,8 @@ class OutputTextSpec(Table):
     example = "{type: output_text, text: Hello}"
 
     type: Literal["output_text"]
-    text: str = Field(description="what the client reads")
-    annotations: list[dict[str, Any]] | None = Field(None, description=_NOTES)
+    text: str = field(description="what the client reads")
+    annotations: list[dict[str, Any]] | None = field(None, description=_NOTES)
 
 
 class OutputRefusalSpec(Table):
@@ -35,7 +33,7 @@ class OutputRefusalSpec(Table):
     example = "{type: refusal, refusal: No}"
 
     type: Literal["refusal"]
-    refusal: str = Field(description="a refusal")
+    refusal: str = field(description="a refusal")
 
 
 class MessageSpec(Table):
@@ -44,9 +42,9 @@ class MessageSpec(Table):
     example = "{type: message, text: Hello}"
 
     type: Literal["message"]
-    text: str | None = Field(None, description="what the client reads")
-    annotations: list[dict[str, Any]] | None = Field(None, description=_NOTES)
-    content: list[Annotated[OutputTextSpec | OutputRefusalSpec, Field(discriminator="type")]] | None = Field(
+    text: str | None = field(None, description="what the client reads")
+    annotations: list[dict[str, Any]] | None = field(None, description=_NOTES)
+    content: list[Annotated[OutputTextSpec | OutputRefusalSpec, field(discriminator="type")]] | None = field(
         None, min_length=1, description="its parts instead: output_text and refusal"
     )
 
@@ -57,8 +55,8 @@ class ReasoningSpec(Table):
     example = "{type: reasoning, text: Two and two..., summary: Adding up}"
 
     type: Literal["reasoning"]
-    text: str | None = Field(None, description="what it thinks")
-    summary: str | None = Field(None, description="the summary; the text itself when absent")
+    text: str | None = field(None, description="what it thinks")
+    summary: str | None = field(None, description="the summary; the text itself when absent")
 
 
 class FunctionCallSpec(Table):
@@ -67,8 +65,8 @@ class FunctionCallSpec(Table):
     example = "{type: function_call, name: get_weather, arguments: {city: Paris}}"
 
     type: Literal["function_call"]
-    name: str = Field(min_length=1, description="name of the function")
-    arguments: Arguments = Field(
+    name: str = field(min_length=1, description="name of the function")
+    arguments: Arguments = field(
         "auto", description="a table, a JSON string, or auto (generated from the tool's schema)"
     )
     call_id: CallId = None
@@ -80,14 +78,14 @@ class CustomToolCallSpec(Table):
     example = "{type: custom_tool_call, name: take_note, input: Milk}"
 
     type: Literal["custom_tool_call"]
-    name: str = Field(min_length=1, description="name of the tool")
-    input: str = Field(description="the text")
+    name: str = field(min_length=1, description="name of the tool")
+    input: str = field(description="the text")
     call_id: CallId = None
 
 
-_SOME = Annotated[list[str], Field(min_length=1)]
-_NAME = Annotated[str, Field(min_length=1)]
-_COUNT = Annotated[int, Field(ge=0)]
+_SOME = Annotated[list[str], field(min_length=1)]
+_NAME = Annotated[str, field(min_length=1)]
+_COUNT = Annotated[int, field(ge=0)]
 _Keys = Mapping[str, tuple[Any, str]]
 
 # What each key of the provider's own tools holds, unless a table says otherwise.
@@ -127,7 +125,7 @@ _KEYS: _Keys = {
     "query": (str, "what is searched for"),
     "result": (str, "the image in base64; a tiny one when absent"),
     "revised_prompt": (str, "the prompt that it was made from"),
-    "score": (Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)], "how well it fits, 0 to 1"),
+    "score": (Annotated[float, field(ge=0, le=1, allow_inf_nan=False)], "how well it fits, 0 to 1"),
     "scroll_x": (int, "how far to the right; 0 when absent"),
     "scroll_y": (int, "how far down; 0 when absent"),
     "server_label": (_NAME, "name of the MCP server"),
@@ -154,10 +152,8 @@ def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> A
             name = key.removesuffix("?")
             kind, description = own.get(name) or _KEYS[name]
             may = key.endswith("?")
-            fields[name] = (kind | None if may else kind, Field(None if may else ..., description=description))
-        table = create_model(f"{called}Spec", __base__=Table, __doc__=about, **fields)
-        table.example = example
-        return table
+            fields[name] = (kind | None if may else kind, field(None if may else ..., description=description))
+        return make_table(f"{called}Spec", Table, fields, __doc__=about, example=example)
 
     return Annotated[Any, LazyType(make)]
 
@@ -174,7 +170,7 @@ def _either_type(*tables: tuple[str, Any]) -> Any:
 
 
 def _list(table: Any, **limits: Any) -> Any:
-    return Annotated[list.__class_getitem__(table), Field(**limits)]
+    return Annotated[list.__class_getitem__(table), field(**limits)]
 
 
 _PRESSED = (_SOME, "names of the keys")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from mockserver.config.errors import RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, raise_if_any

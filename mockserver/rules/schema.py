@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, Tag, create_model
 from pydantic_core import PydanticCustomError
 
 from mockserver.config.source import Path
+from mockserver.config.tables import Tag, checked_by, field, make_table
 from mockserver.config.timing import TimingTable
 from mockserver.config.types import Duration, Share
 from mockserver.config.validation_errors import (
@@ -23,7 +23,6 @@ from mockserver.config.validation_errors import (
     TextOrNumber,
     Whole,
     either,
-    keys_taken,
 )
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
@@ -31,8 +30,8 @@ from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
 from mockserver.rules.items import INSTEAD, ItemSpec
 
 _LARGEST = 3.4e38  # the largest 32-bit float
-EmbeddingSpec = Annotated[list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=1)]
-Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+EmbeddingSpec = Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)]
+Score = Annotated[float, field(ge=0, le=1, allow_inf_nan=False)]
 Category = Literal[
     "harassment",
     "harassment/threatening",
@@ -66,8 +65,8 @@ BESIDE: Mapping[str, str] = {
 @cache
 def fault_table(name: str, fault: Any) -> type[Table]:
     fields: dict[str, Any] = {
-        "probability": (Share | None, Field(None, description=BESIDE["probability"])),
-        "times": (Annotated[int, Field(ge=1)] | None, Field(None, description=BESIDE["times"])),
+        "probability": (Share | None, field(None, description=BESIDE["probability"])),
+        "times": (Annotated[int, field(ge=1)] | None, field(None, description=BESIDE["times"])),
     }
     for each in options(fault):
         if each.kind == "position":
@@ -75,15 +74,14 @@ def fault_table(name: str, fault: Any) -> type[Table]:
         else:
             kind = TYPES[each.kind](each)
             shown = [each.default] if isinstance(each.default, str | int) else None
-            fields[each.field] = (kind | None, Field(None, alias=each.name, description=each.about, examples=shown))
-    table = create_model(f"{name}_fault", __base__=Table, __doc__=fault.__doc__, **fields)
-    table.example = f"{{{name}: {{{_example(fault)}}}}}"
-    return table
+            fields[each.field] = (kind | None, field(None, alias=each.name, description=each.about, examples=shown))
+    example = f"{{{name}: {{{_example(fault)}}}}}"
+    return make_table(f"{name}_fault", Table, fields, __doc__=fault.__doc__, example=example)
 
 
 def _place(where: str) -> tuple[Any, Any]:
     kind: Any = Whole if counts(where) else Literal[True]
-    return (kind | None if counts(where) else Literal[True] | None, Field(None, description=POSITIONS[where]))
+    return (kind | None if counts(where) else Literal[True] | None, field(None, description=POSITIONS[where]))
 
 
 def _example(fault: Any) -> str:
@@ -96,7 +94,7 @@ def _example(fault: Any) -> str:
 def fault_schema(faults: Faults) -> dict[str, Json]:
     tables = {name: fault_table(name, fault) for name, fault in faults.items()}
     named = {"enum": list(tables), "description": "a fault as it is by itself"}
-    properties = {name: table.model_json_schema(by_alias=True) for name, table in tables.items()}
+    properties = {name: table.model_json_schema() for name, table in tables.items()}
     for name, table in properties.items():
         table |= at_most_one([key for key in POSITIONS if key in table["properties"]])
         table["examples"] = [example[name] for example in table["examples"]]
@@ -130,13 +128,13 @@ def _difference(number: int) -> int:
 _MEDIA_TYPE: dict[str, Json] = {"pattern": "^(?! )[ -~]+(?<! )$"}
 # What a value of each kind must be.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
-    "count": lambda _: Annotated[int, Field(ge=1, le=MAX_EVENTS)],
-    "difference": lambda _: Annotated[int, AfterValidator(_difference), Field(json_schema_extra={"not": {"const": 0}})],
+    "count": lambda _: Annotated[int, field(ge=1, le=MAX_EVENTS)],
+    "difference": lambda _: Annotated[int, checked_by(_difference), field(json_schema_extra={"not": {"const": 0}})],
     "duration": lambda _: Duration,
-    "media type": lambda _: Annotated[str, AfterValidator(_media_type), Field(json_schema_extra=_MEDIA_TYPE)],
-    "pointer": lambda _: Annotated[str, AfterValidator(_pointer), Field(json_schema_extra={"pattern": "^/."})],
+    "media type": lambda _: Annotated[str, checked_by(_media_type), field(json_schema_extra=_MEDIA_TYPE)],
+    "pointer": lambda _: Annotated[str, checked_by(_pointer), field(json_schema_extra={"pattern": "^/."})],
     "reason": lambda _: Literal[tuple(REASONS)],
-    "speed": lambda _: Annotated[float, Field(gt=0, allow_inf_nan=False)],
+    "speed": lambda _: Annotated[float, field(gt=0, allow_inf_nan=False)],
     "word": lambda each: Literal[each.among],
 }
 
@@ -153,7 +151,7 @@ class SizeSpec(Table):
 
     example = "{size: 7}"
 
-    size: int = Field(ge=1, description="characters in each piece")
+    size: int = field(ge=1, description="characters in each piece")
 
 
 Chunks = Annotated[
@@ -168,12 +166,12 @@ class ToolCallSpec(Table):
     example = "{name: get_weather, arguments: {city: Paris}}"
     instead: ClassVar = {"input": '"arguments"'}
 
-    name: str = Field(min_length=1, description="name of the tool")
-    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table, a JSON text, or auto")] | None = Field(
+    name: str = field(min_length=1, description="name of the tool")
+    arguments: Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table, a JSON text, or auto")] | None = field(
         None, description="a table, a JSON string, or auto (generated from the tool's schema)"
     )
-    input: str | None = Field(None, description="the input of a free-text tool")
-    id: str | None = Field(None, min_length=1, description="id of the call (default: generated)")
+    input: str | None = field(None, description="the input of a free-text tool")
+    id: str | None = field(None, min_length=1, description="id of the call (default: generated)")
 
 
 class PartSpec(Table):
@@ -181,12 +179,12 @@ class PartSpec(Table):
 
     example = "{text: Hello}"
 
-    reasoning: str | None = Field(None, description="what the model thinks")
-    text: str | None = Field(None, description="what the client reads")
-    refusal: str | None = Field(None, description="a refusal")
-    tool_call: ToolCallSpec | None = Field(None, description="a tool call")
-    item: ItemSpec | None = Field(None, description="an item of a response")
-    chunks: Chunks | None = Field(None, description="how a stream cuts this part")
+    reasoning: str | None = field(None, description="what the model thinks")
+    text: str | None = field(None, description="what the client reads")
+    refusal: str | None = field(None, description="a refusal")
+    tool_call: ToolCallSpec | None = field(None, description="a tool call")
+    item: ItemSpec | None = field(None, description="an item of a response")
+    chunks: Chunks | None = field(None, description="how a stream cuts this part")
 
 
 class FilterSpec(Table):
@@ -194,22 +192,16 @@ class FilterSpec(Table):
 
     example = "{on: completion, category: violence}"
 
-    on: Literal["prompt", "completion"] = Field(description="where the filter trips: prompt or completion")
+    on: Literal["prompt", "completion"] = field(description="where the filter trips: prompt or completion")
     category: Literal[
-        "hate",
-        "self_harm",
-        "sexual",
-        "violence",
-        "jailbreak",
-        "protected_material_text",
-        "protected_material_code",
-    ] = Field("violence", description="the category that trips it")
-    severity: Literal["low", "medium", "high"] | None = Field(None, description="severity (default: high)")
-    after_tokens: Whole | None = Field(None, description="tokens of the completion before the cut")
+        "hate", "self_harm", "sexual", "violence", "jailbreak", "protected_material_text", "protected_material_code"
+    ] = field("violence", description="the category that trips it")
+    severity: Literal["low", "medium", "high"] | None = field(None, description="severity (default: high)")
+    after_tokens: Whole | None = field(None, description="tokens of the completion before the cut")
 
 
-Harm = Annotated[Severity | None, Field(description="severity that the filter reports for this category")]
-Detected = Annotated[bool | None, Field(description="whether the filter reports that it found this")]
+Harm = Annotated[Severity | None, field(description="severity that the filter reports for this category")]
+Detected = Annotated[bool | None, field(description="whether the filter reports that it found this")]
 
 
 class HarmsSpec(Table):
@@ -241,8 +233,8 @@ class AnnotateSpec(Table):
 
     example = "{prompt: {violence: low}}"
 
-    prompt: PromptHarmsSpec | None = Field(None, description="severities of the prompt")
-    completion: CompletionHarmsSpec | None = Field(None, description="severities of the completion")
+    prompt: PromptHarmsSpec | None = field(None, description="severities of the prompt")
+    completion: CompletionHarmsSpec | None = field(None, description="severities of the completion")
 
 
 class ContentSpec(Table):
@@ -252,25 +244,25 @@ class ContentSpec(Table):
     nullable = frozenset(("json",))
     instead = INSTEAD
 
-    text: str | None = Field(None, description="text, a template")
-    json_: Any = Field(None, alias="json", description="a value to send as JSON; its strings are templates")
-    refusal: str | None = Field(None, description="a refusal")
-    tool_calls: list[ToolCallSpec] | None = Field(None, min_length=1, description="tool calls")
-    items: list[ItemSpec] | None = Field(
+    text: str | None = field(None, description="text, a template")
+    json_: Any = field(None, alias="json", description="a value to send as JSON; its strings are templates")
+    refusal: str | None = field(None, description="a refusal")
+    tool_calls: list[ToolCallSpec] | None = field(None, min_length=1, description="tool calls")
+    items: list[ItemSpec] | None = field(
         None, min_length=1, description="response items, such as results of the provider's own tools"
     )
-    parts: list[PartSpec] | None = Field(None, min_length=1, description="reasoning, texts and calls, in this order")
-    reasoning: str | None = Field(None, description="reasoning before the answer")
-    annotations: list[dict[str, Any]] | None = Field(None, description="annotations (citations), in the API's form")
-    logprobs: list[Annotated[float, Field(le=0, allow_inf_nan=False)]] | None = Field(
+    parts: list[PartSpec] | None = field(None, min_length=1, description="reasoning, texts and calls, in this order")
+    reasoning: str | None = field(None, description="reasoning before the answer")
+    annotations: list[dict[str, Any]] | None = field(None, description="annotations (citations), in the API's form")
+    logprobs: list[Annotated[float, field(le=0, allow_inf_nan=False)]] | None = field(
         None, description="log probabilities, one for each token of the text"
     )
-    finish: Finish | None = Field(
+    finish: Finish | None = field(
         None, description="the finish reason (`error`: Fireworks; elsewhere `stop`), or a dialect's own word for it"
     )
-    chunks: Chunks | None = Field(None, description="how to split texts and arguments when streaming")
-    content_filter: FilterSpec | None = Field(None, description="a content filter that trips")
-    annotate: AnnotateSpec | None = Field(None, description="filter severities to report without tripping")
+    chunks: Chunks | None = field(None, description="how to split texts and arguments when streaming")
+    content_filter: FilterSpec | None = field(None, description="a content filter that trips")
+    annotate: AnnotateSpec | None = field(None, description="filter severities to report without tripping")
 
 
 class ChoiceSpec(ContentSpec):
@@ -282,14 +274,14 @@ class ErrorSpec(Table):
 
     example = "{status: 429, message: Slow down}"
 
-    status: int | None = Field(None, ge=400, le=599, description="HTTP status")
-    reason: str | None = Field(None, description="a short form, such as rate_limit")
-    code: TextOrNumber | None = Field(None, description="the error's code")
-    type: str | None = Field(None, description="the error's type")
-    message: str | None = Field(None, description="the message, a template")
-    param: str | None = Field(None, description="the parameter at fault")
-    retry_after: Duration | None = Field(None, description="the value of Retry-After")
-    headers: Headers | None = Field(None, description="response headers")
+    status: int | None = field(None, ge=400, le=599, description="HTTP status")
+    reason: str | None = field(None, description="a short form, such as rate_limit")
+    code: TextOrNumber | None = field(None, description="the error's code")
+    type: str | None = field(None, description="the error's type")
+    message: str | None = field(None, description="the message, a template")
+    param: str | None = field(None, description="the parameter at fault")
+    retry_after: Duration | None = field(None, description="the value of Retry-After")
+    headers: Headers | None = field(None, description="response headers")
 
 
 class FailedSpec(Table):
@@ -297,9 +289,9 @@ class FailedSpec(Table):
 
     example = "{code: server_error, message: Sorry}"
 
-    code: str | None = Field(None, min_length=1, description="the error's code (default: `server_error`)")
-    message: str | None = Field(None, description="the message, a template")
-    event: Literal["error"] | None = Field(
+    code: str | None = field(None, min_length=1, description="the error's code (default: `server_error`)")
+    message: str | None = field(None, description="the message, a template")
+    event: Literal["error"] | None = field(
         None, description="`error`: end with a bare error event, as a broken service does"
     )
 
@@ -309,9 +301,9 @@ class GenerateSpec(Table):
 
     example = "{kind: prose, tokens: 80}"
 
-    kind: str = Field(description="name of the generator")
-    tokens: int | None = Field(None, ge=1, description="about how many tokens to make")
-    schema_: dict[str, Any] | None = Field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
+    kind: str = field(description="name of the generator")
+    tokens: int | None = field(None, ge=1, description="about how many tokens to make")
+    schema_: dict[str, Any] | None = field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
 
 
 class RawSpec(Table):
@@ -320,11 +312,11 @@ class RawSpec(Table):
     example = "{status: 200, body: hello}"
     nullable = frozenset(("body", "json"))
 
-    status: int = Field(200, ge=200, le=599, description="HTTP status")
-    headers: Headers | None = Field(None, description="response headers")
-    body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
-    json_: Any = Field(None, alias="json", description="a value to send as JSON; its strings are templates")
-    frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
+    status: int = field(200, ge=200, le=599, description="HTTP status")
+    headers: Headers | None = field(None, description="response headers")
+    body: Any = field(None, description="text as it is sent, or a value that is sent as JSON")
+    json_: Any = field(None, alias="json", description="a value to send as JSON; its strings are templates")
+    frames: list[Any] | None = field(None, description="sent piece by piece: texts as they are, values as JSON events")
 
 
 class UsageSpec(Table):
@@ -332,15 +324,15 @@ class UsageSpec(Table):
 
     example = "{prompt_tokens: 10, completion_tokens: 5}"
 
-    prompt_tokens: Whole | None = Field(None, description="tokens of the prompt")
-    completion_tokens: Whole | None = Field(None, description="tokens of the answer, with its reasoning")
-    reasoning_tokens: Whole | None = Field(None, description="tokens of the reasoning")
-    cached_tokens: Whole | None = Field(None, description="tokens of the prompt that came from a cache")
-    prompt_audio_tokens: Whole | None = Field(None, description="tokens of audio in the prompt")
-    completion_audio_tokens: Whole | None = Field(None, description="tokens of audio in the answer")
-    accepted_prediction_tokens: Whole | None = Field(None, description="tokens of the prediction that were used")
-    rejected_prediction_tokens: Whole | None = Field(None, description="tokens of the prediction that were not")
-    cache_write_tokens: Whole | None = Field(None, description="tokens of the prompt that were written to a cache")
+    prompt_tokens: Whole | None = field(None, description="tokens of the prompt")
+    completion_tokens: Whole | None = field(None, description="tokens of the answer, with its reasoning")
+    reasoning_tokens: Whole | None = field(None, description="tokens of the reasoning")
+    cached_tokens: Whole | None = field(None, description="tokens of the prompt that came from a cache")
+    prompt_audio_tokens: Whole | None = field(None, description="tokens of audio in the prompt")
+    completion_audio_tokens: Whole | None = field(None, description="tokens of audio in the answer")
+    accepted_prediction_tokens: Whole | None = field(None, description="tokens of the prediction that were used")
+    rejected_prediction_tokens: Whole | None = field(None, description="tokens of the prediction that were not")
+    cache_write_tokens: Whole | None = field(None, description="tokens of the prompt that were written to a cache")
 
 
 class TimingSpec(TimingTable, Table):
@@ -354,8 +346,8 @@ class BranchSpec(Table):
 
     example = "{weight: 2, then: {text: Hello}}"
 
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(1.0, description="how often, against the others")
-    then: "ThenSpec" = Field(description="the answer of this branch")
+    weight: Annotated[float, field(gt=0, allow_inf_nan=False)] = field(1.0, description="how often, against the others")
+    then: "ThenSpec" = field(description="the answer of this branch")
 
 
 ErrorValue = Annotated[
@@ -384,29 +376,29 @@ class ThenSpec(ContentSpec):
         for at, branch in enumerate(self.one_of or ()):
             yield from branch.then.nested((*path, "one_of", at, "then"))
 
-    choices: list[ChoiceSpec] | None = Field(
+    choices: list[ChoiceSpec] | None = field(
         None, min_length=1, description="different answers for `n` choices; the last repeats"
     )
-    error: ErrorValue | None = Field(None, description="an error: a status, a short form or a table", examples=[429])
-    retry_after: Duration | None = Field(None, description="the Retry-After of an error", examples=["2s"])
-    generate: GenerateValue | None = Field(None, description="generated text: a kind or a table")
-    echo: Literal[True] | None = Field(None, description="repeat the last user message")
-    raw: RawSpec | None = Field(None, description="the exact response: status, headers, body")
-    cassette: str | None = Field(None, min_length=1, description="replay from this cassette")
-    forward: Literal[True] | None = Field(None, description="forward to the provider, without recording")
-    steps: list["ThenSpec"] | None = Field(None, min_length=1, description="one answer per turn; the last repeats")
-    one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
-    embedding: EmbeddingSpec | None = Field(None, description="an embedding vector")
-    moderation: ModerationSpec | None = Field(None, description="moderation results: scores or a list")
-    failed: FailedValue | None = Field(None, description="break off after the answer")
-    faults: list[Any] | None = Field(
+    error: ErrorValue | None = field(None, description="an error: a status, a short form or a table", examples=[429])
+    retry_after: Duration | None = field(None, description="the Retry-After of an error", examples=["2s"])
+    generate: GenerateValue | None = field(None, description="generated text: a kind or a table")
+    echo: Literal[True] | None = field(None, description="repeat the last user message")
+    raw: RawSpec | None = field(None, description="the exact response: status, headers, body")
+    cassette: str | None = field(None, min_length=1, description="replay from this cassette")
+    forward: Literal[True] | None = field(None, description="forward to the provider, without recording")
+    steps: list["ThenSpec"] | None = field(None, min_length=1, description="one answer per turn; the last repeats")
+    one_of: list[BranchSpec] | None = field(None, min_length=1, description="one of these, chosen by seed")
+    embedding: EmbeddingSpec | None = field(None, description="an embedding vector")
+    moderation: ModerationSpec | None = field(None, description="moderation results: scores or a list")
+    failed: FailedValue | None = field(None, description="break off after the answer")
+    faults: list[Any] | None = field(
         None, min_length=1, description="faults of this answer, or alone of the answer of a later rule"
     )
-    usage: UsageSpec | None = Field(None, description="the token usage to report")
-    model: str | None = Field(None, description="the model name to report")
-    system_fingerprint: str | None = Field(None, min_length=1, description="a chat's system fingerprint, or null")
-    headers: Headers | None = Field(None, description="response headers")
-    timing: TimingSpec | None = Field(None, description="timing of the answer: a table or a profile")
+    usage: UsageSpec | None = field(None, description="the token usage to report")
+    model: str | None = field(None, description="the model name to report")
+    system_fingerprint: str | None = field(None, min_length=1, description="a chat's system fingerprint, or null")
+    headers: Headers | None = field(None, description="response headers")
+    timing: TimingSpec | None = field(None, description="timing of the answer: a table or a profile")
 
 
 class StateSpec(Table):
@@ -414,21 +406,21 @@ class StateSpec(Table):
 
     example = "{is: start, becomes: asked}"
 
-    is_: str = Field("start", alias="is", description="the state in which the rule answers; start at first")
-    becomes: str | None = Field(None, description="the state after it; absent: it stays")
+    is_: str = field("start", alias="is", description="the state in which the rule answers; start at first")
+    becomes: str | None = field(None, description="the state after it; absent: it stays")
 
 
 class RuleSpec(Table):
     """A rule: which requests it matches, and how it answers."""
 
     example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
-    instead: ClassVar = {name: 'it into "then"' for name in keys_taken(ThenSpec) if name != "model"}
+    instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.model_keys if name != "model"}
 
-    name: str | None = Field(None, min_length=1, max_length=120, description="the rule's name in reports")
-    when: Any = Field(None, description="conditions (default: all chats, completions and responses)")
-    then: ThenSpec = Field(description="the answer")
-    times: int | None = Field(None, ge=1, description="how many calls the rule answers")
-    state: StateSpec | None = Field(None, description="the scenario state that the rule needs and sets")
+    name: str | None = field(None, min_length=1, max_length=120, description="the rule's name in reports")
+    when: Any = field(None, description="conditions (default: all chats, completions and responses)")
+    then: ThenSpec = field(description="the answer")
+    times: int | None = field(None, ge=1, description="how many calls the rule answers")
+    state: StateSpec | None = field(None, description="the scenario state that the rule needs and sets")
 
 
 class RulesHead(Table):
@@ -437,12 +429,12 @@ class RulesHead(Table):
     example = "{version: 1, rules: [{then: {text: Hello}}]}"
     nullable = frozenset(("rules", "settings"))
 
-    version: Literal[1] = Field(1, description="version of the file's format")
-    settings: dict[str, Any] | None = Field(None, description="settings of the server")
+    version: Literal[1] = field(1, description="version of the file's format")
+    settings: dict[str, Any] | None = field(None, description="settings of the server")
     rules: list[Any] | None = None
 
 
 class RulesFile(RulesHead):
     """Rules of mockserver: the first that matches a request answers it."""
 
-    rules: list[RuleSpec] | None = Field(None, description="the rules, in the order in which they are tried")
+    rules: list[RuleSpec] | None = field(None, description="the rules, in the order in which they are tried")

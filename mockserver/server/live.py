@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
-from pydantic import BaseModel
 
 from mockserver import __version__
 from mockserver.config.errors import Mistake, MockserverError
 from mockserver.config.models_and_limits import ModelSettings as ModelSetting
 from mockserver.config.settings import Settings, UnmatchedError
+from mockserver.config.tables import BaseTable
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
@@ -408,7 +408,7 @@ def shown_settings(settings: Settings) -> dict[str, Json]:
     for name in _SHOWN_SETTINGS:
         value = getattr(settings, name)
         if value != getattr(usual, name):
-            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseModel) else to_builtins(value)
+            found[name] = value.model_dump(exclude_none=True) if isinstance(value, BaseTable) else to_builtins(value)
     if settings.keys is not None:
         found["keys"] = len(settings.keys)
     return found

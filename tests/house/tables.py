@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel
-
 from mockserver.config.errors import RuleError
 from mockserver.config.models_and_limits import KeySettings, LimitsTable, ModelSettings
 from mockserver.config.settings import Settings
 from mockserver.config.source import Document
+from mockserver.config.tables import BaseTable
 from mockserver.config.timing import PROFILES
 from mockserver.core.action import POSITIONS, Option, counts, options
 from mockserver.core.http import HttpRequest, Reply
@@ -115,16 +114,16 @@ def _list(rows: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"- {name}: {about}" for name, about in rows)
 
 
-def _keys(table: type[BaseModel]) -> Mapping[str, str]:
+def _keys(table: type[BaseTable]) -> Mapping[str, str]:
     """The keys of a table of the rules file, each with what it is."""
     return {field.alias or name: field.description or "" for name, field in table.model_fields.items()}
 
 
-def _described(table: type[BaseModel]) -> Callable[[], str]:
+def _described(table: type[BaseTable]) -> Callable[[], str]:
     return _abouts(("key", "meaning"), _keys(table))
 
 
-def _of_rules(table: type[BaseModel]) -> Callable[[], str]:
+def _of_rules(table: type[BaseTable]) -> Callable[[], str]:
     """The keys of a table of the rules file, with the examples that editors show."""
     properties = _SCHEMA[table.__name__.removesuffix("Spec")]["properties"]
     rows = [(f"`{key}`", about, _example(properties[key])) for key, about in _keys(table).items()]
@@ -144,8 +143,8 @@ def _types(tables: Any) -> Iterator[tuple[str, str]]:
     for table in get_args(get_args(get_args(tables)[1].annotation)[0]):
         (kind,) = get_args(table.model_fields["type"].annotation)
         fields = {name: field for name, field in table.model_fields.items() if name != "type"}
-        keys = sorted(fields, key=lambda name: not fields[name].is_required())
-        shown = (f"**`{name}`**" if fields[name].is_required() else f"`{name}`" for name in keys)
+        keys = sorted(fields, key=lambda name: fields[name].default is not ...)
+        shown = (f"**`{name}`**" if fields[name].default is ... else f"`{name}`" for name in keys)
         yield f"`{kind}`", ", ".join(shown)
 
 

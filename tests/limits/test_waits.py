@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from pydantic_core import SchemaValidator
 
 from mockserver.config.models_and_limits import LimitsSetting
+from mockserver.config.tables import schema_of
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
 from mockserver.server.handler import Handler
@@ -61,7 +62,7 @@ class Asking:
 
 
 def asking(stated: dict[str, Any], dialect: str, body: dict[str, Any], clock: HandClock) -> Asking:
-    limits = TypeAdapter(LimitsSetting).validate_python(stated)
+    limits = SchemaValidator(schema_of(LimitsSetting)).validate_python(stated)
     limiter = Limiter(MemoryTurnstile(clock.time))
     limiter.configure(limits, {}, answering().live.engine.policy.models)
     return Asking(limiter, dialect, json.dumps({"model": "m", **body}).encode())

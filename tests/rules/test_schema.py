@@ -1,8 +1,9 @@
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import Field, Tag, ValidationError
+from pydantic_core import ValidationError
 
+from mockserver.config.tables import Tag, field
 from mockserver.config.types import Duration, Share
 from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
 from mockserver.core.plan import FINISHES, OWN_FINISHES
@@ -31,12 +32,12 @@ class Sample(Table):
     part: Share = 0.0
     count: Whole = 0
     code: TextOrNumber = ""
-    headers: Headers = Field(default_factory=dict)
+    headers: Headers = field(default_factory=dict)
     anything: object = 1
     pick: Annotated[Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], either("a text or a list")] = (
         ""
     )
-    shape: Annotated[Circle | Square, Field(discriminator="type")] | None = None
+    shape: Annotated[Circle | Square, field(discriminator="type")] | None = None
 
 
 BAD = [

@@ -4,10 +4,8 @@ Texts answer chats, completions and responses; vectors embeddings; scores modera
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
-from functools import cache
 
 from mockserver.config.source import Path, did_you_mean
-from mockserver.config.validation_errors import keys_taken
 from mockserver.core.call import OTHER
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.episode import wire_format
@@ -25,7 +23,7 @@ SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the
 def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
     """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
     stated = then.model_fields_set
-    keys = [key for key, name in keys_of(type(then)) if name in stated]
+    keys = [key for key, name in then.model_keys.items() if name in stated]
     outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
     if not outcomes:
         context.refuse(_nothing(keys, then))
@@ -43,11 +41,6 @@ def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
     return kind
 
 
-@cache
-def keys_of(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
-    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
-
-
 def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     match key:
         case "content_filter":
@@ -62,7 +55,7 @@ def _nothing(keys: Collection[str], then: ContentSpec) -> str:
         return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
     if "retry_after" in keys:
         return '"retry_after" goes with an error; add error: 429'
-    answers = [key for key in OUTCOMES if key in keys_taken(type(then))]
+    answers = [key for key in OUTCOMES if key in then.model_keys]
     return f"there is no answer here; write one of {', '.join(answers)}"
 
 
@@ -195,7 +188,7 @@ def _purposes(then: ThenSpec) -> Iterator[tuple[Path, str]]:
 
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
     stated = content.model_fields_set
-    return [key for key, name in keys_of(type(content)) if name in stated and key in wanted]
+    return [key for key, name in content.model_keys.items() if name in stated and key in wanted]
 
 
 def _for(operations: tuple[str, ...]) -> Condition:

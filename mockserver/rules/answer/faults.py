@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from mockserver.config.source import did_you_mean
 from mockserver.config.validation_errors import Table, complaints, in_quotes

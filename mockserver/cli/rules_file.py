@@ -6,7 +6,6 @@ Slow imports are inside the commands that need them, so that `init` starts at on
 import json
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +64,7 @@ def _checked(given: "Sources") -> "tuple[Settings, Sequence[Rule]]":
 @click.argument("path", type=click.Path(path_type=Path), default=Path("rules.yaml"))
 def init_command(path: Path) -> None:
     """Write a commented rules file to PATH (default: rules.yaml), unless it exists."""
-    starter = files("mockserver.cli").joinpath("starter.yaml").read_bytes()
+    starter = Path(__file__).with_name("starter.yaml").read_bytes()
     try:
         with path.open("xb") as file:
             file.write(starter)

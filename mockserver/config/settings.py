@@ -1,7 +1,6 @@
 # size: one long list of settings
 """All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal
@@ -19,6 +18,7 @@ from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, Timing
 from mockserver.config.types import Duration, Hosts, Instant, Origins, Several, Size, StateUrl, Token
 from mockserver.config.validation_errors import AsTable, AsText, Table, TextOrNumber, Wording, complaints, either
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
@@ -346,4 +346,4 @@ def _unknown(name: str, layer: _Layer) -> str:
 
 
 _PREFIX = "MOCKSERVER_"
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")

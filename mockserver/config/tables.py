@@ -189,9 +189,8 @@ class BaseTable:
         object.__setattr__(made, "__pydantic_fields_set__", self.model_fields_set | update.keys())
         return made
 
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self.__pydantic_serializer__.to_python(self, **options)
-        return found
+    def model_dump(self, **options: Any) -> Any:
+        return self.__pydantic_serializer__.to_python(self, **options)
 
     @property
     def __pydantic_serializer__(self) -> SchemaSerializer:

@@ -1,7 +1,6 @@
 """The type of `timing` in settings and rules: a table, the name of a profile, or a table that starts from a profile."""
 
 from collections.abc import Iterable, Mapping
-from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, NamedTuple
 
 from msgspec.structs import replace
@@ -131,6 +130,8 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
 
     Raises ValidationError.
     """
+    from graphlib import CycleError, TopologicalSorter
+
     starts = {
         each: [start for start in tables if start == table.profile and start != each] for each, table in tables.items()
     }

@@ -14,6 +14,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from mockserver.config.tables import Change, checked_by, field, read_by, with_json_schema
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 
@@ -240,10 +241,10 @@ def _unquoted(text: str) -> str:
     return name
 
 
-_STEP = re.compile(
+_STEP = lazy_pattern(
     r"""(?:(?P<dots>\.\.?)(?:(?P<name>[^\W\d][\w-]*)|\*)
         |(?P<deep>\.\.)?\[\s*(?:(?P<number>-?\d{1,9})|(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\*)\s*\])""",
     re.VERBOSE,
 )
-_BARE_QUOTE = re.compile(r'((?:^|[^\\])(?:\\\\)*)"')
+_BARE_QUOTE = lazy_pattern(r'((?:^|[^\\])(?:\\\\)*)"')
 _WANTED = "there must be a name after a dot, or a number, a name in quotes or * in brackets"

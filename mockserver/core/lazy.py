@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from operator import eq
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, AnyStr, Generic, TypeVar, cast
 
 T = TypeVar("T", covariant=True)
 V = TypeVar("V")
@@ -118,16 +118,16 @@ class _LazyPattern:
 
     __slots__ = ("_source", "findall", "finditer", "fullmatch", "match", "pattern", "search", "split", "sub")
 
-    def __init__(self, source: str, flags: int) -> None:
+    def __init__(self, source: str | bytes, flags: int) -> None:
         self._source = source, flags
 
     def __getattr__(self, name: str) -> Any:
-        compiled = re.compile(*self._source)
+        compiled: re.Pattern[Any] = re.compile(*self._source)
         for each in self.__slots__[1:]:
             setattr(self, each, getattr(compiled, each))
         return getattr(compiled, name)
 
 
-def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern that is compiled when it is first used."""
-    return cast(re.Pattern[str], _LazyPattern(source, flags))
+    return cast(re.Pattern[AnyStr], _LazyPattern(source, flags))

@@ -17,9 +17,9 @@ T = TypeVar("T")
 def word_lists(name: str) -> Mapping[str, Any]:
     """The lists of a file in `word_lists`, read when they are first needed."""
     import tomllib
-    from importlib.resources import files
+    from pathlib import Path
 
-    return tomllib.loads(files("mockserver.model").joinpath("word_lists", f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((Path(__file__).parent / "word_lists" / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -6,7 +6,7 @@ Knows no tools and no properties. Word lists are read when they are first needed
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from unicodedata import combining, normalize
 
 from mockserver.core.lazy import lazy_pattern
@@ -81,7 +81,7 @@ def word_list(name: str) -> Mapping[str, tuple[str, ...]]:
 
     Commas separate the entries of a line that has any, blanks those of the others.
     """
-    text = files(__package__).joinpath("word_lists", f"{name}.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "word_lists" / f"{name}.txt").read_text(encoding="utf-8")
     lines = re.sub(r"\n +", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
     return {heading: _entries(rest) for heading, _, rest in (line.partition(": ") for line in lines)}
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from minijinja import Environment, TemplateError
 from msgspec import Struct, field
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -21,8 +20,12 @@ from mockserver.core.action import Faults
 from mockserver.core.call import Call, Message, last_tool_result, tool_results
 from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.model.fillers import drawing, generator
+
+if TYPE_CHECKING:
+    from minijinja import Environment, TemplateError
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -279,12 +282,14 @@ class Templates:
         self._count = 0
 
     @cached_property
-    def _environment(self) -> Environment:
+    def _environment(self) -> "Environment":
         return _environment()  # made when first needed: most rules have no templates
 
     def compile(self, source: str, context: "CompileContext") -> Compiled[str]:
         if not is_template(source):
             return constant(source)
+        from minijinja import TemplateError  # only templates need it, and most rules have none
+
         self._count += 1
         name = f"t{self._count}"
         try:
@@ -352,6 +357,8 @@ class Templates:
             yield f'"{call}" is a value, not a function; leave out the parentheses', call
 
     def _lacks(self, expression: str, kind: str) -> bool:
+        from minijinja import TemplateError
+
         try:
             self._environment.eval_expr(expression)
         except TemplateError as error:
@@ -363,7 +370,9 @@ def is_template(source: str) -> bool:
     return "{{" in source or "{%" in source or "{#" in source
 
 
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    from minijinja import Environment
+
     environment = Environment(
         fuel=FUEL,
         undefined_behavior="strict",
@@ -391,17 +400,21 @@ def _tojson(value: Json, indent: int | bool | None = None) -> Json:
     """Render JSON as minijinja does, with a bounded indent."""
     if indent is not None and not 0 <= indent <= MAX_INDENT:
         raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
+    from minijinja import Environment
+
     return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
 
 
 def _rendered(render: Callable[[], str], where: Where) -> str:
     try:
         text = render()
-    except TemplateError as error:
-        raise _failure(where(error.line or 1), _detail(error)) from None
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # minijinja's panics are not Exceptions
+        from minijinja import TemplateError
+
+        if isinstance(error, TemplateError):
+            raise _failure(where(error.line or 1), _detail(error)) from None
         raise _failure(where(1), _short(str(error))) from None
     if len(text) > MAX_OUTPUT:
         raise _failure(where(1), f"it makes a text of more than {MAX_OUTPUT:,} characters")
@@ -412,7 +425,7 @@ def _failure(where: str, why: str) -> Failure:
     return Failure("server_error", f"{where}: the template of this rule failed: {why}", status=500)
 
 
-def _detail(error: TemplateError) -> str:
+def _detail(error: "TemplateError") -> str:
     return _short(_WORDS.get(error.kind) or error.detail or error.message.partition("\n")[0])
 
 
@@ -440,14 +453,14 @@ def _listed(names: Iterable[str]) -> str:
 VARIABLES = (*CONTEXT, "fake")
 
 # Comments and raw blocks.
-_INERT = re.compile(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
-_CODE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
-_FILTER = re.compile(r"\|\s*([A-Za-z_]\w*)")
-_TEST = re.compile(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
-_FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
-_UNBOUNDED = re.compile(r"\.\s*(format|replace)\s*\(")  # their texts may be of any size
-_LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
+_INERT = lazy_pattern(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
+_CODE = lazy_pattern(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
+_FILTER = lazy_pattern(r"\|\s*([A-Za-z_]\w*)")
+_TEST = lazy_pattern(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
+_FAKE_CALL = lazy_pattern(r"\b(fake\.\w+)\(")
+_UNBOUNDED = lazy_pattern(r"\.\s*(format|replace)\s*\(")  # their texts may be of any size
+_LOADS = lazy_pattern(r"\{%[-+]?\s*(extends|from|import|include)\b")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
 
 

@@ -17,10 +17,10 @@ from mockserver.server.routes import PARAMETERS, Endpoint, nearest, own_places, 
 from mockserver.server.snapshot import path_of
 
 
-def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
+def build_app(live: Live) -> Router:
     """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
     known = own_places(discover()[live.settings.dialect])
-    return FastRouter(_routes(live, known), Elsewhere(live), lifespan)
+    return FastRouter(_routes(live, known), Elsewhere(live))
 
 
 class Elsewhere(Struct, eq=False):
@@ -58,8 +58,8 @@ def _whole_app(live: Live) -> Router:
 class FastRouter(Router):
     """A router that looks paths up: whole, or by their first segment, where Starlette's tries one after another."""
 
-    def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
-        super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
+    def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp) -> None:
+        super().__init__(routes, redirect_slashes=False, default=default)
         fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
         self._fixed = {route.path: route.app for route in reversed(fixed)}
         self._below = dict[str, list[Route]]()
@@ -93,11 +93,15 @@ for _kind in ("id", "version", "models"):
 
 
 class DefaultDialect:
+    """The application of the dialect that is the default now, made for the first request that the fast path leaves."""
+
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
-        self._live = live
-        self._apps = {live.settings.dialect: build_app(live, lifespan)}
+        self._live, self._start, self._apps = live, Router(lifespan=lifespan), dict[str, Router]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._start(scope, receive, send)
+            return
         dialect = self._live.settings.dialect
         if dialect not in self._apps:
             self._apps[dialect] = build_app(self._live)

@@ -17,6 +17,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, wire_format
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import parsed
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import printable
@@ -78,9 +79,9 @@ def _names_what_is_missing(call: Call, body: str) -> bool:
 
 
 _ALL = " (--record-errors records it too)"
-_HIDDEN = re.compile(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
-_PATH = re.compile(r"(?<![\w.])/[^\s\"']*")
-_ASKED = re.compile(
+_HIDDEN = lazy_pattern(rb"may not exist|not found \(or permission denied\)")  # Google's 403 of what there is not
+_PATH = lazy_pattern(r"(?<![\w.])/[^\s\"']*")
+_ASKED = lazy_pattern(
     r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
 )
 
@@ -260,13 +261,13 @@ def _decoding(headers: Fields) -> tuple[bool, Decoding | None]:
 
 
 _OF_CODED = (b"content-encoding", b"content-length")
-_BLANK = re.compile(rb"\r\n\r\n|\n\r?\n|\r\r")
+_BLANK = lazy_pattern(rb"\r\n\r\n|\n\r?\n|\r\r")
 _LINE = rb"(?:\A|[\r\n])"
 _DONE = _LINE + rb"data: ?\[DONE\][ \t]*[\r\n]"
 _FAILED = _LINE + rb'(?:event: ?error[ \t]*[\r\n]|data: ?\{\s*"(?:error"\s*:\s*[{"]|type"\s*:\s*"error"))'
 _CLOSED = rb'"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
-_OF_CHUNKS = re.compile(_DONE + b"|" + _FAILED)
-_OF_STEPS = re.compile(_CLOSED + b"|" + _FAILED)
+_OF_CHUNKS = lazy_pattern(_DONE + b"|" + _FAILED)
+_OF_STEPS = lazy_pattern(_CLOSED + b"|" + _FAILED)
 
 # By wire format: how the last event of a stream is known, where there is one that ends it. An error ends any.
 _ENDS: Mapping[str, re.Pattern[bytes]] = {
@@ -274,6 +275,6 @@ _ENDS: Mapping[str, re.Pattern[bytes]] = {
     "completions": _OF_CHUNKS,
     "responses": _OF_STEPS,
     "response": _OF_STEPS,
-    "contents": re.compile(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
-    "messages": re.compile(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
+    "contents": lazy_pattern(rb'"(?:finishReason|blockReason)"\s*:' + b"|" + _FAILED),
+    "messages": lazy_pattern(_LINE + rb"event: ?message_stop[ \t]*[\r\n]|" + _FAILED),
 }

@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from heapq import heappop, heappush
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec import Struct
@@ -117,6 +116,8 @@ def _imported_source(name: "Token") -> str:
 @cache
 def _lark_sources() -> Mapping[str, str]:
     """The patterns of lark's own terminals. All at once: threads share what is kept here, and a compiler is for one."""
+    from importlib.resources import files
+
     text = files("lark").joinpath("grammars", "common.lark").read_text(encoding="utf-8")
     definitions = parse_statements(text).terminals
     compiler = TerminalCompiler(definitions)

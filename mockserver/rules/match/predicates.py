@@ -15,10 +15,11 @@ from msgspec import Struct
 
 from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_pattern
 from mockserver.core.pattern_size import bounded
 
 # One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.
-_ELEMENT = re.compile(
+_ELEMENT = lazy_pattern(
     r"""
       (?P<open>    \( (?: \?: | \?P?<[A-Za-z_]\w*> )? (?!\?) )
     | (?P<close>   \) )
@@ -251,7 +252,7 @@ def _reads_alike(pattern: str) -> bool:
 
 
 _LONGEST_ALIKE = 200  # characters
-_ALIKE = re.compile(
+_ALIKE = lazy_pattern(
     r"""(?:
       [^\(){}\[\]?]
     | \\[dDwWsSbB] | \\[^\w\s]

@@ -110,8 +110,11 @@ class LazyType:
 
     def __call__(self, _: Schema) -> Schema:
         function = {"type": "no-info", "function": lambda value: self._validator.validate_python(value)}
-        shown = {"pydantic_js_annotation_functions": [lambda _, handler: handler(schema_of(self.annotation))]}
-        return {"type": "function-plain", "function": function, "metadata": shown}
+        plain = {"type": "function-plain", "function": function}
+        return _with_metadata(plain, pydantic_js_annotation_functions=[self._show])
+
+    def _show(self, _: Schema, handler: Any) -> Any:
+        return handler.resolve_ref_schema(handler(schema_of(self.annotation)))
 
 
 class LazyUnion(LazyType):
@@ -125,8 +128,8 @@ class LazyUnion(LazyType):
 
     def __call__(self, schema: Schema) -> Schema:
         choices = {name: _schema(table, {}) for name, table in self.tables.items()}
-        metadata = super().__call__(schema)["metadata"]
-        return {"type": "tagged-union", "choices": choices, "discriminator": "type", "metadata": metadata}
+        union = {"type": "tagged-union", "choices": choices, "discriminator": "type"}
+        return _with_metadata(union, pydantic_js_annotation_functions=[self._show])
 
 
 _BY_TYPE = FieldInfo(discriminator="type")
@@ -219,9 +222,9 @@ def make_table(name: str, base: type[T], fields: Mapping[str, tuple[Any, FieldIn
 
 
 def schema_of(kind: Any) -> Any:
-    """The schema of a type. What is a text in an annotation names a table that is defined later."""
+    """The schema of a type. A text in an annotation names a table that it is in."""
     definitions: Schema = {}
-    schema = _model(kind, definitions) if is_table(kind) else _schema(kind, definitions)
+    schema = _schema(kind, definitions)
     return {"type": "definitions", "schema": schema, "definitions": [*definitions.values()]} if definitions else schema
 
 

@@ -1,9 +1,10 @@
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic_core import ValidationError
 
-from mockserver.config.tables import Tag, field
+from mockserver.config.settings import Settings
+from mockserver.config.tables import BaseTable, LazyType, Tag, field, make_table
 from mockserver.config.types import Duration, Share
 from mockserver.config.validation_errors import Headers, Table, TextOrNumber, Whole, complaints, either, in_quotes
 from mockserver.core.plan import FINISHES, OWN_FINISHES
@@ -150,3 +151,76 @@ def test_keys_that_are_no_texts():
         ("a key must be a text, not 3", ("then", "headers"), False),
         ("a key must be a text, not 4", (), False),
     ]
+
+
+class Leaf(BaseTable, title="leaf"):
+    """A leaf."""
+
+    kind: Literal["leaf"] = "leaf"
+    size: Annotated[int, field(ge=1)] | None = field(None, alias="is", description="its size")
+
+
+class Tree(BaseTable, strict=True):
+    leaves: list[Leaf] = field(min_length=1, description="its leaves")
+    below: list["Tree"] | None = None
+    any: Annotated[Any, LazyType(lambda: Leaf)] = None
+
+
+class Forest(BaseTable):
+    tree: Tree
+    secret: str = field("", repr=False)
+
+
+def forest(**values: Any) -> Forest:
+    return Forest.model_validate({"tree": {"leaves": [{"is": 3}], "any": {"is": 4}, **values}})
+
+
+def test_a_table_may_contain_itself() -> None:
+    found = forest(below=[{"leaves": [{}], "below": [{"leaves": [{"is": 2}]}]}])
+    inner = ((found.tree.below or [])[0].below or [])[0]
+    assert (inner.leaves[0].size, inner.model_fields_set, inner.below) == (2, {"leaves"}, None)
+
+
+def test_a_mistake_far_within_has_its_whole_path() -> None:
+    with pytest.raises(ValidationError) as caught:
+        forest(below=[{"leaves": []}, {"leaves": [{"size": 1}], "any": {"is": 0}}])
+    assert [(error["type"], error["loc"][1:]) for error in caught.value.errors()] == [
+        ("too_short", ("below", 0, "leaves")),
+        ("extra_forbidden", ("below", 1, "leaves", 0, "size")),
+        ("greater_than_equal", ("below", 1, "any", "is")),
+    ]
+
+
+def test_what_was_stated_is_told_from_defaults() -> None:
+    found = forest().tree
+    assert found.model_dump(exclude_unset=True) == {"leaves": [{"size": 3}], "any": {"size": 4}}
+    assert found.model_dump(exclude_none=True, by_alias=True)["leaves"] == [{"kind": "leaf", "is": 3}]
+    copied = found.leaves[0].model_copy(update={"kind": "leaf"})
+    assert (copied, copied.model_fields_set) == (found.leaves[0], {"size", "kind"})
+
+
+def test_a_table_is_frozen_and_hides_secrets() -> None:
+    found = Forest.model_validate({"tree": {"leaves": [{}]}, "secret": "sk-1"})
+    with pytest.raises(AttributeError, match="Forest is frozen"):
+        found.secret = ""
+    assert repr(found) == "Forest(tree=Tree(leaves=[Leaf(kind='leaf', size=None)], below=None, any=None))"
+    assert "hunter2" not in repr(Settings(control_token="hunter2"))
+
+
+def test_a_table_with_bases_and_one_made_of_fields_are_the_same() -> None:
+    class Wide(Leaf, strict=True):
+        width: int
+
+    made = make_table("Wide", Leaf, {"width": (int, field())}, __doc__="A leaf.")
+    assert list(made.model_fields) == list(Wide.model_fields) == ["kind", "size", "width"]
+    assert made.model_json_schema() == Wide.model_json_schema() | {"description": "A leaf."}
+    assert Wide.model_config == {"extra": "forbid", "title": "leaf", "strict": True}
+
+
+def test_the_json_schema_is_what_pydantic_makes() -> None:
+    from pydantic import ConfigDict, Field, create_model
+
+    size = (Annotated[int, Field(ge=1)] | None, Field(None, alias="is", description="its size"))
+    kind = (Literal["leaf"], "leaf")
+    theirs = create_model("Leaf", __config__=ConfigDict(extra="forbid", title="leaf"), kind=kind, size=size)
+    assert Leaf.model_json_schema() == theirs.model_json_schema() | {"description": "A leaf."}

@@ -178,9 +178,13 @@ class Exchange(Struct, eq=False):
         self.received = len(body)
         if self.kept:
             self.body = body = body if self.received <= MOST_KEPT else body[:MOST_KEPT]
-            self.unweighed += len(body)
-            if self.unweighed > UNWEIGHED and self.book is not None:
-                self.book.weigh(self)
+            self.weigh(len(body))
+
+    def weigh(self, size: int) -> None:
+        """Count bytes that are kept, or will be."""
+        self.unweighed += size if self.kept else 0
+        if self.unweighed > UNWEIGHED and self.book is not None:
+            self.book.weigh(self)
 
     def note(self, data: bytes, at: float | None = None) -> None:
         """Note bytes of the answer's body that were sent, now or `at` a time of the monotonic clock."""

@@ -1,8 +1,8 @@
 """Perform actions on an ASGI connection: the only place that sleeps or touches a socket."""
 
 import asyncio
+import itertools
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -12,6 +12,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
+from mockserver.core.exchange import PIECE, Exchange, count
 from mockserver.core.http import Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER, WITHOUT_BODY
@@ -151,50 +152,79 @@ class Sink(Protocol):
 
 
 class PacedStream:
-    """Sends the parts of a body when due; late ones leave in one chunk. `on_end` is called with the outcome."""
+    """A body whose parts leave when they are due. `on_end` is called with its row of the journal and the outcome."""
 
-    sink: Sink  # set before it is first woken, as is `write`
-    write: Callable[[bytes], None]
+    __slots__ = ("_on_end", "at", "began", "body", "flow", "over", "parts", "row", "sink", "stalled", "write")
 
-    def __init__(self, reply: Reply, began: float, note: Note, on_end: Callable[[str], None]) -> None:
-        parts = reply.parts
-        self._times, self._ends, self._openings = parts.times, parts.ends, parts.openings
-        self._body, self._began, self._note, self._on_end = reply.body, began, note, on_end
-        self._at = self._sent = 0
-        self.due = began + self._times[0]  # when the next part is, in monotonic seconds
+    def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[Exchange, str], None]) -> None:
+        self.body, self.parts, self.row, self._on_end = reply.body, reply.parts, row, on_end
+        self.began = math.ceil(began * TICKS) / TICKS  # never early
+        self.at = 0  # the part with which it goes on, if it is in no cohort
         self.over = self.stalled = False
+        row.weigh(len(reply.body) + PIECE * len(reply.parts.ends))
 
-    def wake(self, now: float) -> bool:
-        """Send what is due; return whether more will be. If not, it has ended, or waits for the client."""
-        sink = self.sink
-        self.stalled = sink.flow.write_paused
-        if self.over or self.stalled:
-            return False
-        times, began, first = self._times, self._began, self._at
-        at, last = first + 1, len(times)
-        while at < last and began + times[at] <= now:
-            at += 1
-        end = self._ends[at - 1]
-        data = self._body[self._sent : end]
-        chunk = (self._openings[first] if at == first + 1 else b"%x\r\n" % len(data)) + data + b"\r\n"
-        self._at, self._sent = at, end
-        sink.moved = True
-        if at == last:
-            self.over = True
-            sink.end(chunk)
-            self._note(data, now)
-            self._on_end(COMPLETE)
-            return False
-        self.write(chunk)
-        self._note(data, now)
-        self.due = began + times[at]
-        return True
+    def begin(self, sink: Sink, write: Callable[[bytes], None]) -> None:
+        """Take what it writes to, before a wheel has it."""
+        self.sink, self.flow, self.write = sink, sink.flow, write
 
     def stop(self, ended: str) -> None:
-        """Send no more: the client has left, or the server stops."""
+        """Send no more: all was sent, the client has left, or the server stops."""
         if not self.over:
-            self.over, self._body = True, b""
-            self._on_end(ended)
+            self.over, self.body = True, b""
+            self._on_end(self.row, ended)
+
+
+class Cohort:
+    """Paced streams with the same parts that began in the same tick: all are at the same part, and go on together."""
+
+    __slots__ = ("at", "due", "streams")
+
+    def __init__(self, stream: PacedStream) -> None:
+        self.streams, self.at = [stream], stream.at
+        self.due = stream.began + stream.parts.times[self.at]  # when the next part is, in monotonic seconds
+
+    def wake(self, now: float) -> None:
+        """Send what is due; late parts leave in one chunk. Streams that end or whose clients take nothing drop out."""
+        streams, first = self.streams, self.at
+        parts, began = streams[0].parts, streams[0].began
+        at, last = first + 1, len(parts.times)
+        while at < last and began + parts.times[at] <= now:
+            at += 1
+        start, end = parts.ends[first - 1] if first else 0, parts.ends[at - 1]
+        opening = parts.openings[first] if at == first + 1 else b"%x\r\n" % (end - start)
+        ends = at == last
+        self.at, self.due = at, math.inf if ends else began + parts.times[at]
+        body, drops, failure = b"", ends, None
+        for stream in streams:
+            if stream.over or stream.flow.write_paused:
+                stream.at, stream.stalled, drops = first, not stream.over, True
+                continue
+            if stream.body is not body:
+                body = stream.body
+                data = body[start:end]
+                chunk, piece = opening + data + b"\r\n", (now, data)
+            try:
+                if ends:
+                    stream.sink.end(chunk)
+                else:
+                    stream.write(chunk)
+                    stream.sink.moved = True
+                row = stream.row
+                row.size = end
+                if not first:
+                    row.first = now - row.began
+                if row.kept:
+                    row.sent.append(piece)
+                else:
+                    row.unkept += count(data)
+                if ends:
+                    stream.stop(COMPLETE)
+            except Exception as error:  # the others go on
+                stream.over, drops, failure = True, True, error
+        if drops:
+            self.streams = [stream for stream in streams if not (stream.over or stream.stalled)]
+        if failure is not None:
+            raise failure  # to the loop, which logs it
 
 
 class Wheel:
@@ -202,24 +232,27 @@ class Wheel:
 
     def __init__(self, clock: LoopClock | None = None) -> None:
         self._clock = clock or _CLOCK
-        self._due = defaultdict[int, list[PacedStream]](list)  # by the tick at which they are
-        self._ticks: list[int] = []  # of these, a heap
+        self._due: list[tuple[float, int, Cohort]] = []  # a heap; the numbers tell apart what is due at once
+        self._numbers = itertools.count()
+        self._new: dict[tuple[float, int], Cohort] = {}  # since the last turn, by when they began and their parts
         self._timer: asyncio.TimerHandle | None = None
         self._set_for = math.inf
 
     def add(self, stream: PacedStream) -> None:
-        self._enter(stream)
-        self._set()
+        key = stream.began, id(stream.parts)
+        cohort = self._new.get(key)
+        if cohort is None or cohort.at != stream.at:
+            cohort = self._new[key] = Cohort(stream)
+            self._enter(cohort)
+            self._set()
+        else:
+            cohort.streams.append(stream)
 
-    def _enter(self, stream: PacedStream) -> None:
-        tick = math.ceil(stream.due * TICKS)  # never early
-        due = self._due[tick]
-        if not due:
-            heappush(self._ticks, tick)
-        due.append(stream)
+    def _enter(self, cohort: Cohort) -> None:
+        heappush(self._due, (cohort.due, next(self._numbers), cohort))
 
     def _set(self) -> None:
-        first = self._ticks[0] / TICKS if self._ticks else math.inf
+        first = self._due[0][0] if self._due else math.inf
         if first < self._set_for:
             if self._timer is not None:
                 self._timer.cancel()
@@ -229,27 +262,24 @@ class Wheel:
     def _turn(self) -> None:
         """Wake what is due by now, the latest first, for a while: then others have their turn."""
         self._timer, self._set_for = None, -math.inf  # nothing sets a timer meanwhile
-        ticks, time, enter = self._ticks, self._clock.time, self._enter
+        self._new.clear()
+        due, time = self._due, self._clock.time
         began = now = time()
         try:
-            while ticks and ticks[0] <= began * TICKS and now < began + TURN:
-                due = self._due[ticks[0]]
-                while due and now < began + TURN:
-                    stream = due.pop()
-                    if stream.wake(now):
-                        enter(stream)
-                    now = time()
-                if not due:
-                    del self._due[heappop(ticks)]
-        except Exception:
-            stream.over = True
-            raise  # to the loop, which logs it
-        finally:  # the other streams go on
+            while due and due[0][0] <= began and now < began + TURN:
+                cohort = heappop(due)[2]
+                try:
+                    cohort.wake(now)
+                finally:
+                    if cohort.streams:
+                        self._enter(cohort)
+                now = time()
+        finally:  # whatever failed, the others go on
             self._set_for = math.inf
             self._set()
 
 
-TICKS = 4096  # a second; a power of two, by which floats are divided exactly
+TICKS = 2048  # a second; a power of two, by which floats are divided exactly
 LONGEST_TIMER = 3600.0  # seconds
 TURN = 0.02  # seconds that paced streams are written before others have their turn
 
@@ -397,18 +427,18 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
-async def hand_over_paced(reply: Reply, more: Headers, line: Line, note: Note) -> str | None:
+async def hand_over_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> str | None:
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
     short, head = line.fast_path, _head(reply, more, length=None)
-    if short is None or head is None or not reply.parts.times:
+    if short is None or head is None or not reply.parts.times or not fits(reply):
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    def end(how: str) -> None:
+    def end(_: Exchange, how: str) -> None:
         if not ended.done():  # it is cancelled when the server stops
             ended.set_result(how)
 
-    stream = PacedStream(reply, monotonic() if line.began is None else line.began, note, end)
+    stream = PacedStream(reply, monotonic() if line.began is None else line.began, row, end)
     if not short.paced(reply.status, head, stream):
         return None
     try:

@@ -14,7 +14,6 @@ The last two are used once the handler has sent a second request exactly the byt
 
 import logging
 from contextlib import suppress
-from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -253,8 +252,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if self._numbered:
             head += b"%d\r\n" % row.seq
         if prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE:
-            reply, on_end = replace(prepared.reply, body=body), partial(journal.close, row)
-            connection.write_paced(status, head, PacedStream(reply, row.began, row.note, on_end))
+            reply = replace(prepared.reply, body=body)
+            connection.write_paced(status, head, PacedStream(reply, row.began, row, journal.close))
             return
         row.note(body)
         connection.write_whole(status, head, framed(body) if rest is None else rest)

@@ -246,7 +246,7 @@ class Handler(Struct, eq=False):
         more = _with_source(limits, prepared, exchange, self.live)
         if self.live.pace_of(prepared, exchange.namespace) is not AT_ONCE:
             line.began = (reservation and reservation.waited_until) or exchange.asked
-            if ended := await hand_over_paced(prepared.reply, more, line, exchange.note):
+            if ended := await hand_over_paced(prepared.reply, more, line, exchange):
                 return ended
         elif not prepared.plan.faults and fits(prepared.reply):
             return await hand_over(prepared.reply, more, line, exchange.note)

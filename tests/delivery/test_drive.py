@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import Parts, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import (
@@ -171,35 +172,48 @@ async def test_pieces_between_waits_take_the_fast_path_while_it_is_open(open: bo
 
 
 class Chunks:
-    """What a paced stream writes to; notes each chunk with its time, and the journal's note of it."""
+    """What a paced stream writes to; notes each chunk with its time, and has the stream's row of the journal."""
 
     def __init__(self, clock: HandClock, *, took: float = 0.0) -> None:
         self.clock, self.took = clock, took
         self.moved, self.flow = False, SimpleNamespace(write_paused=False)
         self.failure: Exception | None = None
-        self.sent, self.noted, self.ended = list[tuple[float, bytes]](), list[bytes](), list[str]()
+        self.sent, self.row = (
+            list[tuple[float, bytes]](),
+            Exchange(1, "POST", "/", "openai", "default", began=clock.now),
+        )
 
     def write(self, chunk: bytes) -> None:
         size, _, data = chunk.partition(b"\r\n")
         assert data[int(size, 16) :] in (b"\r\n", b"\r\n$")
+        if self.failure is not None:
+            raise self.failure
         self.sent.append((self.clock.now, data.replace(b"\r\n", b"")))
         self.clock.now += self.took
 
     def end(self, chunk: bytes) -> None:
         self.write(chunk + b"$")
 
-    def note(self, data: bytes, at: float) -> None:
-        assert at <= self.clock.now
-        if self.failure is not None:
-            raise self.failure
-        self.noted.append(data)
+    @property
+    def noted(self) -> list[bytes]:
+        assert all(at <= self.clock.now for at, _ in self.row.sent)
+        assert self.row.size == sum(len(data) for _, data in self.row.sent)
+        return [data for _, data in self.row.sent]
 
-    def stream(self, body: bytes, *, each: float = 1.0) -> PacedStream:
+    @property
+    def ended(self) -> str:
+        return self.row.ended
+
+    def end_of(self, row: Exchange, ended: str) -> None:
+        assert (row, row.ended) == (self.row, "")
+        row.ended = ended
+
+    def stream(self, body: bytes, *, each: float = 1.0, parts: Parts | None = None) -> PacedStream:
         """One byte of the body every so many seconds."""
         numbers = range(1, len(body) + 1)
-        parts = Parts(tuple(each * number for number in numbers), tuple(numbers), (b"1\r\n",) * len(body))
-        stream = PacedStream(Reply(200, (), body, parts=parts), self.clock.now, self.note, self.ended.append)
-        stream.sink, stream.write = self, self.write
+        parts = parts or Parts(tuple(each * number for number in numbers), tuple(numbers), (b"1\r\n",) * len(body))
+        stream = PacedStream(Reply(200, (), body, parts=parts), self.clock.now, self.row, self.end_of)
+        stream.begin(self, self.write)
         return stream
 
 
@@ -216,7 +230,7 @@ def test_the_parts_of_streams_leave_when_they_are_due() -> None:
     turned(clock)
     assert one.sent == [(1.0, b"a"), (2.0, b"b"), (3.0, b"c$")]
     assert other.sent == [(0.75, b"x"), (1.5, b"y"), (2.25, b"z$")]
-    assert (one.noted, one.ended, other.ended) == ([b"a", b"b", b"c"], [COMPLETE], [COMPLETE])
+    assert (one.noted, one.ended, other.ended) == ([b"a", b"b", b"c"], COMPLETE, COMPLETE)
 
 
 def test_parts_leave_within_a_tick_of_their_time_and_never_before() -> None:
@@ -257,7 +271,7 @@ def test_a_stream_that_fails_stops_no_other() -> None:
     with pytest.raises(ValueError, match="full"):
         turned(clock)
     turned(clock)
-    assert (failing.over, other.ended, one.sent) == (True, [COMPLETE], [(1.0, b"a")])
+    assert (failing.over, other.ended, one.sent) == (True, COMPLETE, [])
 
 
 def test_a_stream_waits_for_a_client_that_does_not_read_and_stops_when_it_leaves() -> None:
@@ -275,7 +289,35 @@ def test_a_stream_waits_for_a_client_that_does_not_read_and_stops_when_it_leaves
     assert chunks.sent == [(1.0, b"a"), (3.5, b"bc")]
     stream.stop(CLIENT_LEFT)
     turned(clock)
-    assert (chunks.sent[2:], chunks.noted, chunks.ended) == ([], [b"a", b"bc"], [CLIENT_LEFT])
+    assert (chunks.sent[2:], chunks.noted, chunks.ended) == ([], [b"a", b"bc"], CLIENT_LEFT)
+
+
+def test_streams_that_go_on_together_do_not_depend_on_each_other() -> None:
+    clock = HandClock()
+    wheel, together = Wheel(clock), [Chunks(clock) for _ in range(5)]
+    parts = together[0].stream(b"abcd").parts
+    streams = [chunks.stream(body, parts=parts) for chunks, body in zip(together, BODIES, strict=True)]
+    for stream in streams:
+        wheel.add(stream)
+    clock.step()
+    assert clock.alarms[0].when == 2.0
+    assert [chunks.sent for chunks in together] == [[(1.0, body[:1])] for body in BODIES]
+    together[0].failure, together[1].flow.write_paused = ValueError("full"), True
+    streams[2].stop(CLIENT_LEFT)
+    with pytest.raises(ValueError, match="full"):
+        clock.step()
+    clock.now, together[1].flow.write_paused = 2.5, False
+    wheel.add(streams[1])
+    turned(clock)
+    assert [chunks.noted for chunks in together[:3]] == [[b"a"], [b"e", b"f", b"g", b"h"], [b"i"]]
+    assert together[1].sent == [(1.0, b"e"), (2.5, b"f"), (3.0, b"g"), (4.0, b"h$")]
+    for chunks, body in zip(together[3:], BODIES[3:], strict=True):
+        assert chunks.sent == [(1.0 + at, body[at : at + 1] + b"$" * (at == 3)) for at in range(4)]
+    assert [chunks.ended for chunks in together] == ["", COMPLETE, CLIENT_LEFT, COMPLETE, COMPLETE]
+    assert {chunks.row.first for chunks in together} == {1.0}
+
+
+BODIES = (b"abcd", b"efgh", b"ijkl", b"mnop", b"mnop")
 
 
 async def test_the_timers_of_the_loop_are_never_early() -> None:

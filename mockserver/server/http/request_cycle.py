@@ -90,7 +90,7 @@ class RequestCycle(RequestResponseCycle):
         if not self._is_simple(status):
             return False
         self.chunked_encoding, self.stream = True, stream
-        stream.sink, stream.write = self, self.transport.write
+        stream.begin(self, self.transport.write)
         self._begin(status, head, b"transfer-encoding: chunked\r\n\r\n")
         return True
 

@@ -186,9 +186,9 @@ class Exchange(Struct, eq=False):
         if self.unweighed > UNWEIGHED and self.book is not None:
             self.book.weigh(self)
 
-    def note(self, data: bytes, at: float | None = None) -> None:
-        """Note bytes of the answer's body that were sent, now or `at` a time of the monotonic clock."""
-        now, size, length = at or monotonic(), self.size, len(data)
+    def note(self, data: bytes) -> None:
+        """Note bytes of the answer's body that were sent."""
+        now, size, length = monotonic(), self.size, len(data)
         if not size:
             self.first = now - self.began
         self.size = total = size + length

@@ -20,7 +20,7 @@ from mockserver.delivery.script import NEVER, WITHOUT_BODY
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 FAST_PATH = "mockserver.short"  # the extension for the fast path; middleware that changes answers removes it
 IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
-Note = Callable[..., None]  # called with bytes of the body as they are sent, and with the time if that is known
+Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
 class Wire(Protocol):
@@ -154,7 +154,9 @@ class Sink(Protocol):
 class PacedStream:
     """A body whose parts leave when they are due. `on_end` is called with its row of the journal and the outcome."""
 
-    __slots__ = ("_on_end", "at", "began", "body", "flow", "over", "parts", "row", "sink", "stalled", "write")
+    sink: Sink  # set before a wheel has it, as are its flow and what writes to it
+    flow: Any
+    write: Callable[[bytes], None]
 
     def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[Exchange, str], None]) -> None:
         self.body, self.parts, self.row, self._on_end = reply.body, reply.parts, row, on_end
@@ -162,10 +164,6 @@ class PacedStream:
         self.at = 0  # the part with which it goes on, if it is in no cohort
         self.over = self.stalled = False
         row.weigh(len(reply.body) + PIECE * len(reply.parts.ends))
-
-    def begin(self, sink: Sink, write: Callable[[bytes], None]) -> None:
-        """Take what it writes to, before a wheel has it."""
-        self.sink, self.flow, self.write = sink, sink.flow, write
 
     def stop(self, ended: str) -> None:
         """Send no more: all was sent, the client has left, or the server stops."""

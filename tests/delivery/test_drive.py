@@ -213,7 +213,7 @@ class Chunks:
         numbers = range(1, len(body) + 1)
         parts = parts or Parts(tuple(each * number for number in numbers), tuple(numbers), (b"1\r\n",) * len(body))
         stream = PacedStream(Reply(200, (), body, parts=parts), self.clock.now, self.row, self.end_of)
-        stream.begin(self, self.write)
+        stream.sink, stream.flow, stream.write = self, self.flow, self.write
         return stream
 
 

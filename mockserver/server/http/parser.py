@@ -5,7 +5,8 @@ Depends on uvicorn's internals, as all of this package does. Knows nothing of an
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 from urllib.parse import unquote
@@ -13,10 +14,13 @@ from urllib.parse import unquote
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
+from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
+from uvicorn.server import ServerState
 
 from mockserver.core.http import Reply
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure
 from mockserver.server.http.request_cycle import RequestCycle
 
@@ -136,6 +140,7 @@ class DeadlineWatch:
         self.idle_until = inf  # when a connection is due that is idle from now on, roughly
         self._inside: set[RequestParser] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self.dated: tuple[Any, bytes] = None, b""  # the headers that every answer has, and their lines
 
     @property
     def time(self) -> float:
@@ -178,7 +183,9 @@ DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so th
 BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a request, or its body
 
 
-class RequestParser(HttpToolsProtocol):
+class RequestParser(asyncio.Protocol):
+    transport: asyncio.Transport
+    flow: FlowControl
     deadline_watch: DeadlineWatch
     due = inf  # when the deadline_watch has to look
     cut = inf  # when what is being read must be whole
@@ -186,10 +193,28 @@ class RequestParser(HttpToolsProtocol):
     silent = True  # the client has not said anything yet
     deaf = False  # what comes now is dropped
     lent: dict[str, Any]  # the extensions of every request's scope
-    cycle: RequestCycle  # that began last; None before the first
+    connections: set[Any]  # of the server
+    tasks: set[Any]  # of the server, which cancels them when it stops
+    headers: list[tuple[bytes, bytes]]
+    cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
+    expect_100_continue = False
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
+
+    def __init__(
+        self, config: Config, server_state: ServerState, app_state: Any, _loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        self.app, self.loop, self.app_state = config.loaded_app, _loop or asyncio.get_running_loop(), app_state
+        self.server_state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
+        self.parser = HttpRequestParser(self)
+        self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()
+
+    @lazy_property
+    def addresses(self) -> Mapping[str, Any]:
+        """The addresses of both ends, and the scheme, as ASGI has them."""
+        scheme = "https" if is_ssl(self.transport) else "http"
+        return {"server": get_local_addr(self.transport), "client": get_remote_addr(self.transport), "scheme": scheme}
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
         """Answer a request after those before it; its body goes to `cycle`."""
@@ -264,6 +289,9 @@ class RequestParser(HttpToolsProtocol):
         self.url, self.headers = b"", []
         self._telling = list[tuple[bytes, bytes]]()
 
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header of the head; or a trailer, that nobody will read."""
         name = name.lower()
@@ -294,9 +322,7 @@ class RequestParser(HttpToolsProtocol):
             "type": "http",
             "asgi": _ASGI,
             "http_version": version,
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
+            **self.addresses,
             "root_path": "",
             "headers": headers,
             "state": self.app_state.copy(),

@@ -12,11 +12,12 @@ from math import inf
 from typing import Any
 
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, STOPPED, WIRE, PacedStream, Wheel
+from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, WIRE, PacedStream, Wheel
 from mockserver.dialects import discover
 from mockserver.server.fast_path import LESSON, FastPath, Lesson, parted
 from mockserver.server.http import parser
@@ -80,8 +81,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     _stopping = False  # the server ends
     _leaving = False  # nothing more is to be written
     _waiting = 0  # bytes that the client had not taken when last looked at
-
-    _dated: tuple[Any, bytes] = (None, b"")  # the headers that every answer has, and their lines
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
     def __init__(
@@ -91,10 +90,9 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.deadline_watch, self._unread, self._fast_path, self._wheel = deadline_watch, unread, fast_path, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        self.connections.add(self)
+        self.transport, self.flow, self.write = transport, FlowControl(transport), transport.write
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
-        self.write = transport.write
         self.lent = {WIRE: self, FAST_PATH: self}
         self.deadline_watch.enter(self)
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
@@ -128,37 +126,31 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         """Write the head of a paced stream, then its parts when they are due."""
         self._running = cycle = self._new_cycle(_PACED, keep_alive=True)
         cycle.more_body, self.silent = False, False
-        cycle.task = task = self.loop.create_future()  # which nobody awaits: the server cancels it when it stops
-        task.add_done_callback(partial(self._stop_paced, stream))
-        self.tasks.add(task)  # type: ignore[arg-type]
+        self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
         self.paced(status, head, stream)
-
-    def _stop_paced(self, stream: PacedStream, task: "asyncio.Future[None]") -> None:
-        """Stop: the server does, or the client has left."""
-        self.tasks.discard(task)
-        if not stream.over:
-            stream.stop(STOPPED)
-            self.close()
 
     def write_whole(self, status: int, head: bytes, rest: bytes) -> None:
         """Write an answer; `head`: its header lines."""
-        state = self.server_state
-        if state.default_headers is not self._dated[0]:  # which changes each second
-            date = b"".join([b"%b: %b\r\n" % field for field in state.default_headers])
-            self._dated = state.default_headers, date
-        self.write(b"".join((STATUS_LINE[status], self._dated[1], head, rest)))
+        self.write_head(status, head, rest)
         self.silent = False
-        state.total_requests += 1
+        self.server_state.total_requests += 1
         self.due = self.deadline_watch.idle_until
+
+    def write_head(self, status: int, head: bytes, rest: bytes) -> None:
+        """Write a status line, the headers that every answer has, these, and the rest."""
+        shared, known = self.server_state.default_headers, self.deadline_watch.dated
+        if shared is not known[0]:  # which changes each second
+            self.deadline_watch.dated = known = shared, b"".join([b"%b: %b\r\n" % field for field in shared])
+        self.write(b"".join((STATUS_LINE[status], known[1], head, rest)))
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD
         self._unread.add(self._stalled)
-        super().pause_writing()
+        self.flow.pause_writing()
 
     def resume_writing(self) -> None:
         self._taken()
-        super().resume_writing()
+        self.flow.resume_writing()
         stream = None if self._running is None else self._running.stream
         if stream is not None and stream.stalled:
             stream.stalled = False
@@ -170,15 +162,21 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._taken()
+        self.connections.discard(self)
         self.deadline_watch.leave(self)
         self._leaving = self.deaf = True
         self.pipeline.clear()
         cycle = self._running
         if cycle is not None and not cycle.response_complete:
             cycle.leave()
+            self.tasks.discard(cycle)
             if cycle.task is not None:
-                self.loop.call_later(0 if cycle.scope is _PACED else PATIENCE, cycle.task.cancel)
-        super().connection_lost(exc)
+                self.loop.call_later(PATIENCE, cycle.task.cancel)
+        elif self.cycle is not None:
+            self.cycle.message_event.set()
+        self.flow.resume_writing()
+        self.transport.close()
+        del self.parser  # which refers to this
 
     def shutdown(self) -> None:
         """The server stops: the open request may still be answered, unless this is said twice."""
@@ -202,7 +200,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         if self._running is None:
             self.close()
 
-    def eof_received(self) -> bool:  # type: ignore[override]
+    def eof_received(self) -> bool:
         """The client has stopped sending; if its request is whole it may still want its answer."""
         if self._leaving or self._running is None or not (self.deaf or self.stage == BETWEEN):
             return False
@@ -236,7 +234,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self._running.followed = True
             self.flow.pause_reading()
             self.due = min(self.due, self.deadline_watch.time + PATIENCE)  # to check whether the client is still there
-            self.pipeline.appendleft((cycle, app))  # type: ignore[arg-type]
+            self.pipeline.appendleft((cycle, app))
 
     def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self._running, cycle.followed = cycle, bool(self.pipeline)
@@ -258,14 +256,13 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
         cycle, self._running = self._running, None
-        if cycle is not None and cycle.scope is _PACED:
-            self.tasks.discard(cycle.task)
+        self.tasks.discard(cycle)
         if self._leaving:
             return
         if self.cut != inf:
             self.cut = self.time_limit
         if self.pipeline:
-            self._start(*self.pipeline.pop())  # type: ignore[arg-type]
+            self._start(*self.pipeline.pop())
         elif self.half:
             self.close()
         else:

@@ -6,19 +6,20 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from starlette.types import ASGIApp, Message
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import CLIENT_LEFT, PacedStream
+from mockserver.delivery.drive import CLIENT_LEFT, STOPPED, PacedStream
 from mockserver.delivery.script import WITHOUT_BODY
 
 log = logging.getLogger("mockserver")
 
 
 class RequestCycle(RequestResponseCycle):
-    """One request and its answer; `transport` is the connection protocol."""
+    """One request and its answer."""
 
-    task: "asyncio.Task[None] | asyncio.Future[None] | None" = None  # that answers
+    transport: Any  # the connection protocol
+    task: "asyncio.Task[None] | None" = None  # that answers
     followed = False  # another request waits behind it, and no more is to be read
     moved = False  # something was sent since somebody last looked
     stream: PacedStream | None = None  # the answer, if it goes on by itself
@@ -57,6 +58,12 @@ class RequestCycle(RequestResponseCycle):
         if self.stream is not None:
             self.stream.stop(CLIENT_LEFT)
 
+    def cancel(self, msg: str = "") -> None:
+        """End a stream that goes on by itself: the server stops."""
+        if self.stream is not None and not self.stream.over:
+            self.stream.stop(STOPPED)
+            self.transport.close()
+
     async def receive(self) -> Any:
         """What has come of the body, or that the client has left. Raises Failure when the body will never be whole."""
         if self.waiting_for_100_continue and not self.transport.is_closing():
@@ -90,7 +97,7 @@ class RequestCycle(RequestResponseCycle):
         if not self._is_simple(status):
             return False
         self.chunked_encoding, self.stream = True, stream
-        stream.begin(self, self.transport.write)
+        stream.sink, stream.flow, stream.write = self, self.flow, self.transport.write
         self._begin(status, head, b"transfer-encoding: chunked\r\n\r\n")
         return True
 
@@ -104,8 +111,7 @@ class RequestCycle(RequestResponseCycle):
     def _begin(self, status: int, head: bytes, rest: bytes) -> None:
         self.response_started = self.moved = True
         self.waiting_for_100_continue = False
-        date = [b"%b: %b\r\n" % field for field in self.default_headers]
-        self.transport.write(b"".join((STATUS_LINE[status], *date, head, rest)))
+        self.transport.write_head(status, head, rest)
 
     def end(self, chunk: bytes) -> None:
         """Send the last chunk of a stream."""

@@ -141,21 +141,11 @@ class LoopClock:
         return asyncio.get_running_loop().call_later(max(0.0, delay), callback)
 
 
-class Sink(Protocol):
-    """What a paced stream writes to: a chunked body."""
-
-    flow: Any  # whose `write_paused` says that the client takes nothing for now
-    moved: bool  # something was written
-
-    def end(self, chunk: bytes) -> None:
-        """Write the last chunk, and end the body."""
-
-
 class PacedStream:
     """A body whose parts leave when they are due. `on_end` is called with its row of the journal and the outcome."""
 
-    sink: Sink  # set before a wheel has it, as are its flow and what writes to it
-    flow: Any
+    sink: Any  # the chunked body that it writes to, by `write`, `end` the last; set before a wheel has it
+    flow: Any  # of that, whose `write_paused` says that the client takes nothing for now
     write: Callable[[bytes], None]
 
     def __init__(self, reply: Reply, began: float, row: Exchange, on_end: Callable[[Exchange, str], None]) -> None:
@@ -163,7 +153,6 @@ class PacedStream:
         self.began = math.ceil(began * TICKS) / TICKS  # never early
         self.at = 0  # the part with which it goes on, if it is in no cohort
         self.over = self.stalled = False
-        row.weigh(len(reply.body) + PIECE * len(reply.parts.ends))
 
     def stop(self, ended: str) -> None:
         """Send no more: all was sent, the client has left, or the server stops."""
@@ -174,8 +163,6 @@ class PacedStream:
 
 class Cohort:
     """Paced streams with the same parts that began in the same tick: all are at the same part, and go on together."""
-
-    __slots__ = ("at", "due", "streams")
 
     def __init__(self, stream: PacedStream) -> None:
         self.streams, self.at = [stream], stream.at
@@ -211,6 +198,7 @@ class Cohort:
                 row.size = end
                 if not first:
                     row.first = now - row.began
+                    row.weigh(len(body) + PIECE * last)
                 if row.kept:
                     row.sent.append(piece)
                 else:

@@ -72,10 +72,8 @@ class Variant(Struct, eq=False):
         """Return the headers of the answer to a call, their lines, and the body; `said`: what was generated for it."""
         headers, lines, named = self.headers.copy(), self.lines.copy(), template.headers(template.sample.http, call)
         if template.marks or said:
-            marks, pieces = (
-                [id.encode(), *[mark(id, call.fingerprint).encode() for mark in template.marks], *said],
-                self.pieces.copy(),
-            )
+            marks = [id.encode(), *[mark(id, call.fingerprint).encode() for mark in template.marks], *said]
+            pieces = self.pieces.copy()
             pieces[1::2] = map(marks.__getitem__, self.holes)
             body = b"".join(pieces)
         else:
@@ -156,16 +154,10 @@ class Sized(Struct, eq=False):
 
     def row(self, row: Exchange, body: bytes, engine: Engine) -> Exchange:
         """Return the row of a request with this body, made from what is known of it."""
-        return replace(
-            row,
-            headers=self.headers,
-            headers_size=self.headers_size,
-            body=body,
-            received=self.size,
-            unweighed=self.size,
-            rules=engine.rules,
-            sent=[],
-        )
+        headers, size = self.headers, self.size
+        row = replace(row, headers=headers, headers_size=self.headers_size, body=body, received=size, sent=[])
+        row.unweighed, row.rules = size, engine.rules
+        return row
 
 
 class Lane(Struct, eq=False):
@@ -188,20 +180,11 @@ class Lane(Struct, eq=False):
     def row(self, prepared: Prepared) -> Exchange:
         """Return what the rows of all requests have that get this answer."""
         request, reply, call = self.request, prepared.reply, prepared.call
-        return Exchange(
-            0,
-            request.method,
-            request.path,
-            self.dialect,
-            request.namespace,
-            query=self.query,
-            operation=self.operation,
-            model="" if call is None else call.model,
-            plan=prepared.plan,
-            status=reply.status,
-            reply_headers=reply.headers,
-            prompt_tokens=prepared.prompt_tokens,
-        )
+        row = Exchange(0, request.method, request.path, self.dialect, request.namespace)
+        row.query, row.operation, row.plan, row.status = self.query, self.operation, prepared.plan, reply.status
+        row.model, row.prompt_tokens = "" if call is None else call.model, prepared.prompt_tokens
+        row.reply_headers = reply.headers
+        return row
 
     def shown(self, plan: Plan) -> bytes:
         """Return the header lines that say what answered, up to the number of the call."""

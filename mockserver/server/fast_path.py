@@ -267,17 +267,10 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             dialect, operation, query, texts = origin
             names = [name for name, _ in request.headers]
             at = names.index(b"content-length")
-            lane = self._lanes[head] = Lane(
-                replace(request, body=b""),
-                dialect,
-                query,
-                operation,
-                request.headers[:at],
-                request.headers[at + 1 :],
-                texts,
-                None if texts is None else Shapes(texts),
-                numbered=self._numbered,
-            )
+            bare, before, after = replace(request, body=b""), request.headers[:at], request.headers[at + 1 :]
+            shapes = None if texts is None else Shapes(texts)
+            lane = Lane(bare, dialect, query, operation, before, after, texts, shapes, numbered=self._numbered)
+            self._lanes[head] = lane
         return lane
 
     def learn_answer(self, lane: Lane, body: bytes, prepared: Prepared, engine: Engine) -> None:
@@ -348,12 +341,8 @@ def _is_simple(prepared: Prepared) -> bool:
 
 def _same(variant: Variant, filled: tuple[Headers, bytes, bytes], other: Reply) -> bool:
     headers, lines, body = filled
-    same = (variant.reply.status, headers, body, variant.reply.parts) == (
-        other.status,
-        other.headers,
-        other.body,
-        other.parts,
-    )
+    mine = variant.reply.status, headers, body, variant.reply.parts
+    same = mine == (other.status, other.headers, other.body, other.parts)
     return same and lines.startswith(header_lines(other.headers)[0])
 
 

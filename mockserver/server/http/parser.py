@@ -14,10 +14,8 @@ from urllib.parse import unquote
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
-from uvicorn.server import ServerState
 
 from mockserver.core.http import Reply
 from mockserver.core.lazy import lazy_property
@@ -193,8 +191,6 @@ class RequestParser(asyncio.Protocol):
     silent = True  # the client has not said anything yet
     deaf = False  # what comes now is dropped
     lent: dict[str, Any]  # the extensions of every request's scope
-    connections: set[Any]  # of the server
-    tasks: set[Any]  # of the server, which cancels them when it stops
     headers: list[tuple[bytes, bytes]]
     cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
     expect_100_continue = False
@@ -202,9 +198,7 @@ class RequestParser(asyncio.Protocol):
     _dropped = 0
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
 
-    def __init__(
-        self, config: Config, server_state: ServerState, app_state: Any, _loop: asyncio.AbstractEventLoop | None = None
-    ) -> None:
+    def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         self.app, self.loop, self.app_state = config.loaded_app, _loop or asyncio.get_running_loop(), app_state
         self.server_state, self.connections, self.tasks = server_state, server_state.connections, server_state.tasks
         self.parser = HttpRequestParser(self)

@@ -209,19 +209,10 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         return True
 
     def _new_cycle(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
-        return RequestCycle(
-            scope=scope,
-            transport=self,  # type: ignore[arg-type]  # it is one as far as a cycle needs it
-            flow=self.flow,
-            logger=log,
-            access_logger=log,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=keep_alive,
-            on_response=self.on_response_complete,
-        )
+        shared, expects, event = self.server_state.default_headers, self.expect_100_continue, asyncio.Event()
+        ended = self.on_response_complete
+        transport: Any = self  # it is one as far as a cycle needs it
+        return RequestCycle(scope, transport, self.flow, log, log, False, shared, event, expects, keep_alive, ended)
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
         self._queue(self._new_cycle(scope, keep_alive=keep_alive and not self._stopping), self.app)

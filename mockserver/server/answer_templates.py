@@ -34,19 +34,20 @@ Ready = tuple[Prepared, Call | None, Exchange, bytes, bytes, bytes | None]
 
 
 class KnownAnswer(Struct, eq=False):
-    """The answer to requests of the same bytes: `row`, `head` and `rest` are those of a `Ready`."""
+    """The answer to requests of the same bytes: all but the engine are those of a `Ready`."""
 
     engine: Engine
     prepared: Prepared
+    call: Call | None
     row: Exchange
     head: bytes
+    body: bytes
     rest: bytes
 
     def again(self) -> Ready:
-        prepared = self.prepared
-        if prepared.kept is not None:
-            self.engine.memory.put(prepared.kept)
-        return prepared, prepared.call, replace(self.row, sent=[]), self.head, prepared.reply.body, self.rest
+        if self.prepared.kept is not None:
+            self.engine.memory.put(self.prepared.kept)
+        return self.prepared, self.call, replace(self.row, sent=[]), self.head, self.body, self.rest
 
 
 class Variant(Struct, eq=False):
@@ -57,7 +58,7 @@ class Variant(Struct, eq=False):
     `holes` has the numbers: 0 is the id of the answer.
     """
 
-    reply: Reply
+    prepared: Prepared
     row: Exchange
     headers: list[tuple[str, str]]
     places: tuple[int, ...]
@@ -123,9 +124,9 @@ class Template(Struct, eq=False):
         marks = [id.encode(), *[mark(id, sample.fingerprint).encode() for mark in self.marks], *said]
         pieces = re.split(b"(%b)" % b"|".join(map(re.escape, marks)), reply.body)
         holes = tuple(map(marks.index, pieces[1::2]))
-        row = lane.row(replace(self.prepared, reply=reply, prompt_tokens=tokens))
+        prepared = replace(self.prepared, reply=reply, prompt_tokens=tokens)
         chunked = header_lines(reply.headers)[1] is None
-        return Variant(reply, row, list(reply.headers), places, lines, pieces, holes, chunked)
+        return Variant(prepared, lane.row(prepared), list(reply.headers), places, lines, pieces, holes, chunked)
 
 
 class KeptAnswer(Later[Stored], frozen=True, eq=False):
@@ -195,7 +196,8 @@ class Lane(Struct, eq=False):
         lines, length = header_lines(prepared.reply.headers)
         row = self.sized(len(body)).row(self.row(prepared), body, engine)
         lines, answer = lines + self.shown(prepared.plan), prepared.reply.body
-        return KnownAnswer(engine, prepared, row, lines, framed(answer) if length is None else b"\r\n" + answer)
+        rest = framed(answer) if length is None else b"\r\n" + answer
+        return KnownAnswer(engine, prepared, prepared.call, row, lines, answer, rest)
 
 
 def framed(body: bytes) -> bytes:

@@ -217,12 +217,10 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
-        row, plan = sized.row(variant.row, body, engine), template.prepared.plan
-        plan = row.plan = replace(plan, outcome=RenderedOutcome(replace(template.usage, completion=count)))
+        row = sized.row(variant.row, body, engine)
+        row.plan = replace(template.prepared.plan, outcome=RenderedOutcome(replace(template.usage, completion=count)))
         row.reply_headers = headers
-        reply = replace(variant.reply, headers=headers, body=answer)
-        prepared = replace(template.prepared, plan=plan, reply=reply, call=call)
-        return KnownAnswer(engine, prepared, row, lines, b"\r\n" + answer)
+        return KnownAnswer(engine, variant.prepared, call, row, lines, answer, b"\r\n" + answer)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""
@@ -232,7 +230,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             if variant.holes != next(iter(template.variants.values()), variant).holes:
                 return None
             template.variants[tokens] = variant
-            self._keep(len(variant.reply.body))
+            self._keep(len(variant.prepared.reply.body))
         return variant
 
     def _keep(self, size: int) -> None:
@@ -341,8 +339,8 @@ def _is_simple(prepared: Prepared) -> bool:
 
 def _same(variant: Variant, filled: tuple[Headers, bytes, bytes], other: Reply) -> bool:
     headers, lines, body = filled
-    mine = variant.reply.status, headers, body, variant.reply.parts
-    same = mine == (other.status, other.headers, other.body, other.parts)
+    made = variant.prepared.reply
+    same = (made.status, headers, body, made.parts) == (other.status, other.headers, other.body, other.parts)
     return same and lines.startswith(header_lines(other.headers)[0])
 
 

@@ -32,7 +32,7 @@ def trigger_set(name: str) -> frozenset[str]:
 def trigger_words(text: str) -> frozenset[str]:
     lowered = text.lower()
     words = lowered.encode("ascii", "replace").translate(LETTERS_ALONE).decode().split()
-    return frozenset(words).union(_TRIGGER.findall(lowered))
+    return frozenset(words + _TRIGGER.findall(lowered))
 
 
 def is_triggered(name: str, text: str) -> bool:
@@ -57,8 +57,10 @@ class Request(Struct, frozen=True):
 
 def plain_orders(text: str) -> str:
     """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
-    for unusual, plain in _plain_orders() if any(map(text.lower().__contains__, _UNUSUAL)) else ():
-        text = unusual.sub(plain, text)
+    may_reword = is_triggered("reworded", text) or not text.isascii()  # which may spell such a word with an `ſ`
+    if may_reword and any(map(text.lower().__contains__, _UNUSUAL)):
+        for unusual, plain in _plain_orders():
+            text = unusual.sub(plain, text)
     return text
 
 
@@ -80,10 +82,12 @@ def may_order(text: str, *, ruling: bool = False) -> bool:
 
 @lru_cache(maxsize=256)
 def _may_order(text: str, ruling: bool) -> bool:
+    ordering = _ordering_words(ruling)
+    if not ordering.isdisjoint(trigger_words(text)):
+        return True
     order = plain_orders(excerpt(text))
-    words, ordering = trigger_words(order), _ordering_words(ruling)
     return (
-        not (words.isdisjoint(ordering) and (order == text or trigger_words(text).isdisjoint(ordering)))
+        not (order is text or ordering.isdisjoint(trigger_words(order)))
         or ("{" in order or "<" in order or _COUNTING.search(order) is not None or label_in(order) is not None)
         or not (order.isascii() or _FOLDED.isdisjoint(order))
     )

@@ -94,10 +94,13 @@ def _of_agent(agent: TextAgent, seed: Seed, options: Mapping[str, Json]) -> str:
 
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
-    if not options and _orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
-        found = passage(call, about)
-        text, tokens = (found, None) if found else text_on(about, call, seed.stream("prose"), options)
-        return DraftChoice((Text(text),), tokens=tokens)
+    if not options and _orders_nothing(call):
+        about, rng = topic_of(call), seed.stream("prose")
+        is_english = about.language == ENGLISH  # and no word of another language orders anything
+        if is_english or in_format(Request(about.text, excerpt(system(call)), about), rng) is None:
+            found = passage(call, about)
+            text, tokens = (found, None) if found else text_on(about, call, rng, options)
+            return DraftChoice((Text(text),), tokens=tokens if is_english else None)
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
     if (speaker := next_speaker(call)) is not None:

@@ -241,9 +241,9 @@ class Speaker:
             yield from (self.filled(each)[0] for each in self._sayable("thoughts"))
 
     def filled(self, made_of: Sentence) -> Piece:
-        fillings, rng, (text, tokens, others) = self._fillings, self._rng, made_of
-        fillings["a"], fillings["b"] = two_of(self._aspects, rng)
-        fillings["A"], fillings["word"] = fillings["a"].capitalize(), pick(self._words, rng)
+        fillings, words, (text, tokens, others) = self._fillings, self._words, made_of
+        fillings["a"], fillings["b"] = one, _ = two_of(self._aspects, self._rng)
+        fillings["A"], fillings["word"] = one.capitalize(), words[floor(self._rng.random() * len(words))]
         for gap, tokens_of in others:
             tokens += tokens_of(fillings[gap])
         return text % fillings, tokens * self._is_exact

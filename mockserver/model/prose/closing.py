@@ -51,7 +51,7 @@ def closing(call: Call) -> Closing:
 
 def _orders(message: Message) -> Iterator[re.Match[str]]:
     text = excerpt(message.text)
-    if not is_triggered("closing", text):
+    if not (is_triggered("closing", text) and _WORD_GIVEN.search(text)):
         return
     for sentence in filter(_WORD_GIVEN.search, _SENTENCE.findall(text)):
         order = _ORDER.fullmatch(sentence)

@@ -120,7 +120,7 @@ class Length(Struct, frozen=True):
 @lru_cache(maxsize=256)
 def length_of(order: str) -> Length | None:
     """Return the length that a text orders: "in at most 8 words", "3 bullet points"."""
-    if not is_triggered("measured", order):
+    if not (is_triggered("measured", order) and _MEASURED.search(folded(order))):
         return None
     for found in _LENGTH.finditer(order):
         before = [word for word in found["before"].lower().split() if word not in ("a", "the", "an")]
@@ -143,9 +143,9 @@ OF_LENGTH = (
     r"|bullet(?=[ -])|more|or|less|fewer|english|long)[ -]){0,2}%s(?:words?(?!\s+(?:of|for|problem|count)\b)"
     r"|sentences?|lines?|paragraphs?|bullets?(?:[ -]points?)?|points?|items)\b"
 )
-_LENGTH = lazy_pattern(
-    rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}})\b(?P<number>{NUMBER})(?P<joint>[ -]){OF_LENGTH % '(?P<unit>'})"
-)
+_MEASURE = rf"\b(?P<number>{NUMBER})(?P<joint>[ -]){OF_LENGTH % '(?P<unit>'})"
+_MEASURED = lazy_pattern(_MEASURE)
+_LENGTH = lazy_pattern(rf"(?i)(?P<before>(?:\b[a-z]+ +){{0,4}}){_MEASURE}")
 _BOUNDS = {"exactly": "exactly", "most": "most", "more": "most", "max": "most", "maximum": "most", "within": "most"}
 _BOUNDS |= {"up": "most", "fewer": "fewer", "less": "fewer", "under": "fewer", "below": "fewer"}
 _UNITS = {"bullet": "item", "point": "item"}

@@ -13,7 +13,7 @@ from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.choices import options_in
 from mockserver.model.prose.form import is_triggered
 from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
-from mockserver.model.vocabulary import RULING, excerpt, parts, vocabulary
+from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 
 Listed = tuple[tuple[str, ...], list[str]]  # the words that say what a text lists, and the names in its list
 Reply = tuple[str, str]  # who replied ("" for nobody known), and the text
@@ -76,9 +76,9 @@ def _reasoned(call: Call, name: str, asked: Json, root: Mapping[str, Json]) -> J
 def next_speaker(call: Call) -> str | None:
     """Return the next of the roles that a prompt lists: the one addressed, or who did not speak yet."""
     ruling = (each for each in call.messages if each.role in RULING or each.text == call.last_user)
-    ends = (excerpt(each.text) for each in (*call.messages[-1:], *ruling))
-    ends = (text for text in ends if is_triggered("next_speaker", text))
-    order, names = next(((text, names) for text in ends if (names := _roles(text))), ("", []))
+    ends = dict.fromkeys(excerpt(each.text) for each in (*call.messages[-1:], *ruling))
+    asking = (text for text in ends if is_triggered("next_speaker", text))
+    order, names = next(((text, names) for text in asking if (names := _roles(text))), ("", []))
     ending = [name for name in names if _is_end(name, ("next",))]
     workers = [name for name in names if name not in ending]
     if not workers:
@@ -103,7 +103,7 @@ def next_speaker(call: Call) -> str | None:
 
 def _roles(text: str) -> list[str]:
     """The roles that a text has to choose from: those after "select the next role", or an end such as FINISH."""
-    asks = _TURN.search(text[-_LONGEST_REQUEST:]) is not None
+    asks = _TURN.search(folded(text[-_LONGEST_REQUEST:])) is not None
     end = _END.search(text)
     if not (asks or end):
         return []
@@ -269,7 +269,7 @@ _ROUTING = vocabulary("next route router goto agent worker speaker node step act
 _ACHIEVED = ("satisfied", "complete", "completed", "done", "finished", "solved", "resolved", "answered")
 _GENERIC = vocabulary("agent worker expert specialist tool team node senior junior assistant call the")
 _TURN = lazy_pattern(
-    r"(?i)\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
+    r"\b(?:next|which|who|select|choose|pick)\b[^.\n]{0,40}\b(?:roles?|speakers?|agents?|workers?|participants?"
     r"|members?|experts?|specialists?|assistants?|team|departments?|speaks?)\b|\b(?:(?:only|with)|the) (?:the|a"
     r"|one) (?:\w+ )?name\b|\b(?:roles?|speakers?|agents?|workers?|who)\b[^.\n]{0,20}\b(?:next|name)\b"
 )

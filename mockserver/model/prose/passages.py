@@ -47,7 +47,7 @@ def passage(call: Call, about: Topic) -> str | None:
     sentences = tuple(islice(_statements(call), 2000))
     if (name := _name(about.said, call, sentences)) is not None:
         return name
-    found = _best(said, sentences, yes=about.kind == "yes")
+    found = _best(said, sentences, yes=about.kind == "yes") if sentences else None
     return _unknown(call) if found is None else _answer(about, found)
 
 

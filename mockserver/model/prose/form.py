@@ -82,12 +82,9 @@ def may_order(text: str, *, ruling: bool = False) -> bool:
 
 @lru_cache(maxsize=256)
 def _may_order(text: str, ruling: bool) -> bool:
-    ordering = _ordering_words(ruling)
-    if not ordering.isdisjoint(trigger_words(text)):
-        return True
-    order = plain_orders(excerpt(text))
+    ordering, order = _ordering_words(ruling), plain_orders(excerpt(text))
     return (
-        not (order is text or ordering.isdisjoint(trigger_words(order)))
+        not (ordering.isdisjoint(trigger_words(text)) and ordering.isdisjoint(trigger_words(order)))
         or ("{" in order or "<" in order or _COUNTING.search(order) is not None or label_in(order) is not None)
         or not (order.isascii() or _FOLDED.isdisjoint(order))
     )

@@ -47,8 +47,7 @@ def _topic(text: str, rules: str) -> Topic:
     request, spoken = _request(text), language_of(text)
     language = requested_language(text) or requested_language(rules) or spoken
     kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
-    is_named = kind == "state" and subject  # by its words
-    words = tuple(subject.split(" and ")) if is_named else content_words(subject or request, spoken)
+    words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
 
 

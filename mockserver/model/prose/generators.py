@@ -44,11 +44,11 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
-    text, tokens = "", _length(call, rng, options)
+    pieces, tokens = list[str](), _length(call, rng, options)
     while tokens > 0:
-        piece = " " * bool(text) + word(rng)
-        text, tokens = text + piece, tokens - count(piece)
-    return _draft(text)
+        pieces.append(" " * bool(pieces) + word(rng))
+        tokens -= count(pieces[-1])
+    return _draft("".join(pieces))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

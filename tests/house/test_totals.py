@@ -23,8 +23,9 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
         "Anthropic's Messages: 2,150; every answer in the form that its prompt orders, code, commands, ledgers: 430; "
         "Gemini: 2,720; agents of Claude and Gemini: 150; answers below ASGI: 450; seams for a faster start: 250; "
         "Anthropic's files, URLs of upstreams, details of both: 500 and a module; paced streams by one timer: 300; "
-        "answers below ASGI to all operations: 200; start, with settings and rules that need no pydantic: 415 and 2 modules; notations, lists, choices and forms in "
-        "words: 630 and 4 modules; a state shared on Redis: 1,000 and 8 modules; workers, machines: 1,150 and 4; "
+        "answers below ASGI to all operations: 200; start, with settings and rules that need no pydantic: 415 and 2 "
+        "modules; notations, lists, choices and forms in words: 630 and 4; a state shared on Redis: 1,000 and 8; "
+        "workers, machines: 1,150 and 4; "
         "the inspector's lists, feed, drafts and copies: 1,600 and 6; requests that differ below ASGI: 720; "
         "editors: 160; a failover: 80",
     ),

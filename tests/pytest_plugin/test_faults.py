@@ -170,10 +170,13 @@ def ask(tools):
         return "".join(stream.text_stream)
 """,
     "google.genai": """
+import httpx
+
 def ask(tools):
     look = google.genai.types.FunctionDeclaration(name="look", description="Look.")
     offered = {"tools": [google.genai.types.Tool(function_declarations=[look])]} if tools else {}
-    with google.genai.Client() as client:
+    # one of its own is not closed after a broken stream
+    with httpx.Client() as own, google.genai.Client(http_options={"httpx_client": own}) as client:
         chunks = client.models.generate_content_stream(model="gemini-2.5-flash", contents="hello", config=offered)
         return "".join(part.text or "" for chunk in chunks for part in chunk.candidates[0].content.parts)
 """,

@@ -52,6 +52,7 @@ MAX_BODY = 32_768  # bytes of a request
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
 MAX_TEXT = 10_000  # characters of a generated text
 MAX_KNOWN = 256  # answers to requests of the same bytes
+MAX_SEEN = 1024  # requests of which it is remembered that they came
 BARE = 3_000  # bytes of anything learned besides its texts
 _LENGTH = (b"\r\ncontent-length: ", b"\r\nContent-Length: ")
 
@@ -91,6 +92,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         self._live = live
         self._settings: Settings | None = None  # for which all below was learned
         self._known: dict[bytes, KnownAnswer] = {}
+        self._seen = [0] * MAX_SEEN  # hashes of the latest requests
         self._lanes: dict[Head, Lane] = {}
         self._heads: dict[bytes, Sized] = {}
         self._learned = 0
@@ -112,8 +114,20 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         ready = self._filled(data)
         if ready is None:
             return False
+        number = hash(data)
+        if self._seen[number % MAX_SEEN] == number:
+            self._learn_ready(data, ready)
+        self._seen[number % MAX_SEEN] = number
         self._send(ready, connection)
         return True
+
+    def _learn_ready(self, data: bytes, ready: Ready) -> None:
+        """Know the answer to a request that comes again, unless something is kept of each."""
+        prepared, call, row, lines, body, rest = ready
+        engine = self._engine_of(row.namespace)
+        if engine is not None and prepared.kept is None:
+            rest = framed(body) if rest is None else rest
+            self.learn_bytes(data, KnownAnswer(engine, prepared, call, replace(row, sent=[]), lines, body, rest))
 
     def _engine_of(self, namespace: str) -> Engine | None:
         """Return what answers in a namespace, or None: the handler has to."""
@@ -186,26 +200,25 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         row = sized.row(variant.row, body, engine)
         row.reply_headers = headers
         rest = None if variant.chunked else b"\r\n" + answer
-        return template.prepared, call, row, lines, answer, rest
+        return variant.prepared, call, row, lines, answer, rest
 
     def _generated(
         self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
     ) -> Ready | None:
-        """Return what is generated if no rule answers; it is known from then on."""
+        """Return what is generated if no rule answers."""
         (shape, call, template), body = asked, data[len(data) - sized.size :]
         if _has_form(shape):
             call, _ = shape.call(body, None)
-        known = None if template is None else self._written(sized, body, engine, (template, call))
-        if known is None:
+        ready = None if template is None else self._written(sized, body, engine, (template, call))
+        if ready is None:
             prepared: Prepared | None = shape.generate(engine, call)
             if prepared is None or not _is_simple(prepared):
                 return None
             prepared.made = prepared.again = prepared.generate = None
-            known = sized.lane.known(body, engine, prepared)
-        self.learn_bytes(data, known)
-        return known.again()
+            ready = sized.lane.known(body, engine, prepared).again()
+        return ready
 
-    def _written(self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Template, Call]) -> KnownAnswer | None:
+    def _written(self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Template, Call]) -> Ready | None:
         """Return the same, with the text that is generated in a template; None if it needs more than that."""
         template, call = asked
         text, count = generated_text(engine, call) or ("", 0)
@@ -220,7 +233,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         row = sized.row(variant.row, body, engine)
         row.plan = replace(template.prepared.plan, outcome=RenderedOutcome(replace(template.usage, completion=count)))
         row.reply_headers = headers
-        return KnownAnswer(engine, variant.prepared, call, row, lines, answer, b"\r\n" + answer)
+        return variant.prepared, call, row, lines, answer, b"\r\n" + answer
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""

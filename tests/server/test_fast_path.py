@@ -274,6 +274,29 @@ def test_both_ways_give_the_same(
 
 
 @pytest.mark.parametrize("dialect", [name for name in MOUNTS if "responses" not in name])
+@pytest.mark.parametrize("text", ["hello again", "tell me about bridges", "paced again"])
+def test_what_comes_again_is_known(
+    dialect: str, text: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a template or the generator has answered it."""
+    filled, fill = list[bytes](), FastPath._filled
+    monkeypatch.setattr(FastPath, "_filled", lambda self, data: filled.append(data) or fill(self, data))
+    path = GEMINI_STREAM if "paced" in text and dialect == "gemini" else MOUNTS[dialect]
+    options = ', "stream": true' if "paced" in text and dialect != "gemini" else ""
+    texts = (
+        *(text.replace("again", f"{number}").replace("bridges", f"{number} boats") for number in range(4)),
+        *[text] * 4,
+    )
+    requests = [request(path, each, options, BODIES.get(dialect, CHAT)) for each in texts]
+    with serving(rules_file) as running:
+        fast = exchanged(running, requests)
+    assert filled.count(requests[-1]) <= 2 < answered.count(True)
+    monkeypatch.setattr(FastPath, "answer", lambda self, data, write: False)
+    with serving(rules_file) as running:
+        assert exchanged(running, requests) == fast
+
+
+@pytest.mark.parametrize("dialect", [name for name in MOUNTS if "responses" not in name])
 @pytest.mark.parametrize("options", ["plain", "limited", "tools"])
 def test_what_no_rule_answers_is_generated_on_the_fast_path(
     dialect: str, options: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from load import free_port, measure, post, server
+from load import WARM_UP, free_port, measure, post, server
 
 HERE = Path(__file__).parent
 COUNT = 3_000
@@ -108,7 +108,8 @@ def costs() -> Mapping[str, float]:
         for turn in range(TURNS):
             asked = [("bare", "bare", [chat("hello")])]
             for name, _, request, text, stream in rows:
-                numbers = range(turn * COUNT, (turn + 1) * COUNT) if "{}" in text else (0,)
+                new = COUNT + WARM_UP
+                numbers = range(turn * new, (turn + 1) * new) if "{}" in text else (0,)
                 asked.append((name, "mock", [request(text.format(number), stream) for number in numbers]))
             for name, which, requests in asked:
                 least[name] = min(least[name], measure(pids[which], ports[which], requests, count=COUNT).cpu)

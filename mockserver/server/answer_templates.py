@@ -152,6 +152,7 @@ class Sized(Struct, eq=False):
     size: int
     headers: Fields
     headers_size: int
+    latest: bytes = b""  # the latest request, head and body: one that comes twice is worth knowing
 
     def row(self, row: Exchange, body: bytes, engine: Engine) -> Exchange:
         """Return the row of a request with this body, made from what is known of it."""

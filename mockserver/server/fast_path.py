@@ -52,7 +52,6 @@ MAX_BODY = 32_768  # bytes of a request
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
 MAX_TEXT = 10_000  # characters of a generated text
 MAX_KNOWN = 256  # answers to requests of the same bytes
-MAX_SEEN = 1024  # requests of which it is remembered that they came
 BARE = 3_000  # bytes of anything learned besides its texts
 _LENGTH = (b"\r\ncontent-length: ", b"\r\nContent-Length: ")
 
@@ -92,7 +91,6 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         self._live = live
         self._settings: Settings | None = None  # for which all below was learned
         self._known: dict[bytes, KnownAnswer] = {}
-        self._seen = [0] * MAX_SEEN  # hashes of the latest requests
         self._lanes: dict[Head, Lane] = {}
         self._heads: dict[bytes, Sized] = {}
         self._learned = 0
@@ -114,10 +112,6 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         ready = self._filled(data)
         if ready is None:
             return False
-        number = hash(data)
-        if self._seen[number % MAX_SEEN] == number:
-            self._learn_ready(data, ready)
-        self._seen[number % MAX_SEEN] = number
         self._send(ready, connection)
         return True
 
@@ -155,7 +149,11 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         request = sized.lane.request
         engine = self._engine_of(request.namespace)
         try:
-            return None if engine is None else self._from_template(sized, data, engine)
+            ready = None if engine is None else self._from_template(sized, data, engine)
+            if sized.latest == data and ready is not None:
+                self._learn_ready(data, ready)
+            sized.latest = data
+            return ready
         except Exception:  # a bug, for which the client shall still get its answer
             log.exception("a fault of mockserver itself, on the fast path of %s", ascii(request.path))
             return None
@@ -166,7 +164,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if request is None or lane is None:
             return None
         sized = self._heads[data[:end]] = lane.sized(len(request[1]))
-        self._keep(end)
+        self._keep(end + len(data))
         return sized
 
     def _from_template(self, sized: Sized, data: bytes, engine: Engine) -> Ready | None:

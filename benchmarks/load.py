@@ -59,7 +59,7 @@ def free_port() -> int:
 
 
 def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int) -> Cost:
-    """Send `count` requests, cycling through the given ones; every answer must be a 200. Those beyond `count` come first."""
+    """Send `count` requests, cycling through the given ones; every answer must be a 200. Those beyond come first."""
     ask(port, requests[count:] or requests, min(count, WARM_UP))
     cpu, wall = cpu_seconds(pid), time.perf_counter()
     ask(port, requests, count)

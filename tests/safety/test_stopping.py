@@ -57,6 +57,20 @@ def test_it_ends_with_everything_open(number: signal.Signals, twice: bool, tmp_p
             socket.create_connection(("127.0.0.1", port))
 
 
+def test_a_second_signal_ends_streams_that_go_on_by_themselves(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, port), ExitStack() as opened:
+        for _ in range(3):  # the first teaches the fast path
+            line = opened.enter_context(Raw(port))
+            line.send(WAITS["a stream's next token"])
+            time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=4 * STOPPED) == 0
+        assert process.stderr
+        assert "cut off" not in process.stderr.read()  # it would, after it has waited for streams that are over
+
+
 def test_a_stream_breaks_off_and_does_not_seem_whole(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, port), Raw(port) as line:
         line.send(WAITS["a stream that goes on"])

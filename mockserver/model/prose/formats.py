@@ -66,9 +66,9 @@ def dictated(request: Request, rng: Random) -> str | None:
     of_rules = filter(_is_word_for_word, _ORDER.finditer(request.rules))
     ordered = next((found for found in of_rules if not _is_conditional(request.rules, found)), None)
     if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
-        text = _MET.sub(lambda condition: " " * len(condition[0]), request.text)
-        of_text = filter(_is_word_for_word, _ORDER.finditer(text))
-        ordered = next((found for found in of_text if not _is_conditional(text, found)), None)
+        unmet = _MET.sub(lambda condition: " " * len(condition[0]), request.text)
+        of_text = filter(_is_word_for_word, _ORDER.finditer(request.text))
+        ordered = next((found for found in of_text if not _is_conditional(unmet, found)), None)
     if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
         return None
     if ordered["quoted"] is not None:

@@ -167,9 +167,9 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self._leaving = self.deaf = True
         self.pipeline.clear()
         cycle = self._running
+        self.tasks.discard(cycle)
         if cycle is not None and not cycle.response_complete:
             cycle.leave()
-            self.tasks.discard(cycle)
             if cycle.task is not None:
                 self.loop.call_later(PATIENCE, cycle.task.cancel)
         elif self.cycle is not None:

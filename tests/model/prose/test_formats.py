@@ -76,6 +76,8 @@ def test_no_text_is_too_odd(piece: str) -> None:
         ("If you can read this, answer with the word yes.", "yes"),
         ("Respond with only the word 'pong' when you receive this.", "pong"),
         ("When you are ready, say READY.", "READY"),
+        ('Reply with exactly: "Tell me when you are ready"', "Tell me when you are ready"),
+        ("Reply with exactly: Run it when you get this", "Run it when you get this"),
         ("Write about cats", None),
         ("What do they say in Rome?", None),
     ],

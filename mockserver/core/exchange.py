@@ -71,6 +71,7 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 _BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
+COMPLETE = "complete"  # how an answer ended that was sent as it should be
 MOST_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
 PIECE = 120  # overhead of a piece in bytes
 UNWEIGHED = 8_192  # bytes that an open exchange may keep before the journal counts them

@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import PIECE, Exchange, count
+from mockserver.core.exchange import COMPLETE, PIECE, Exchange, count
 from mockserver.core.http import Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER, WITHOUT_BODY
@@ -360,7 +360,7 @@ _LEFT, _FLUSH, _WAIT = Departed(), Flush(), Wait(0.0)
 _CLOCK = LoopClock()
 
 
-COMPLETE, CLIENT_LEFT, STOPPED = "complete", "client left", "server stopped"
+CLIENT_LEFT, STOPPED = "client left", "server stopped"
 CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": "reset"}
 
 _LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how long a client may take to read what precedes a reset

@@ -58,8 +58,9 @@ class CallMaker(Struct, eq=False):
             hashed.update(quoted(text).encode("ascii"))
         hashed.update(self.rest)
         message = replace(sample.messages[self.places[-1]], text=text)
-        prompts = (Prompt(text),) if sample.prompts else ()
-        call = replace(sample, messages=(*self.before, message, *self.after), prompts=prompts)
+        call = replace(sample, messages=(*self.before, message, *self.after))
+        if sample.prompts:
+            call = replace(call, prompts=(Prompt(text),))
         known = call.__dict__
         known["fingerprint"] = hashed.hexdigest()
         if self.asks:

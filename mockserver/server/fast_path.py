@@ -24,7 +24,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, RenderedOutcome, Text
 from mockserver.core.seed import Seed, monotonic, wall
-from mockserver.delivery.drive import COMPLETE, PacedStream, fits, header_lines
+from mockserver.delivery.drive import PacedStream, fits, header_lines
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import Operation, Texts
 from mockserver.engine.answer import signer
@@ -255,18 +255,20 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         journal = live.journal
         row.at, row.began = wall(), monotonic()
         row.asked = row.began
-        journal.enter(row)
         if journal.keeps_calls and call is not None:
             row.call = replace(call, http=replace(call.http, body=row.body, headers=row.headers))
+        paced = prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE
+        if paced:
+            journal.enter(row)
+        else:
+            journal.record(row, body)
         if self._numbered:
             head += b"%d\r\n" % row.seq
-        if prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE:
+        if paced:
             reply = replace(prepared.reply, body=body)
             connection.write_paced(status, head, PacedStream(reply, row.began, row, journal.close))
-            return
-        row.note(body)
-        connection.write_whole(status, head, framed(body) if rest is None else rest)
-        journal.close(row, COMPLETE)
+        else:
+            connection.write_whole(status, head, framed(body) if rest is None else rest)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
         """Return the lane of a head; `origin` is the dialect, operation, query and texts of the request that had it."""

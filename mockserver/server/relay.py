@@ -13,11 +13,11 @@ from starlette.types import Scope
 from mockserver.core.action import Cut
 from mockserver.core.call import Call
 from mockserver.core.episode import Sent
-from mockserver.core.exchange import Exchange
+from mockserver.core.exchange import COMPLETE, Exchange
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, Line, client_left, drive
+from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
 from mockserver.dialects import Dialect
 from mockserver.server.access import against_scripts
 from mockserver.server.live import Live, Prepared

@@ -3,18 +3,19 @@
 While an answer goes out it keeps references only; what they mean is worked out when somebody looks.
 """
 
-from bisect import bisect_left
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import Exchange, size_of
+from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, Exchange, size_of
 from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
-Added = tuple[tuple[str, str, int, str], Plan | None, int | None, float, float | None]
+Added = tuple[Plan | None, int | None, float, float | None]  # plan, prompt tokens, seconds in all and to the first byte
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
@@ -32,16 +33,33 @@ class Sums(Struct):
     durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
-    def add(self, elapsed: float, first: float | None, usage: Usage | None, prompt: int | None) -> None:
-        self.count += 1
-        self.elapsed += elapsed
-        self.durations[bisect_left(BOUNDS, elapsed)] += 1
-        if first is not None:
-            self.first += first
-            self.firsts[bisect_left(BOUNDS, first)] += 1
-        if usage is not None:
-            self.prompt += usage.prompt if prompt is None else prompt
-            self.completion += usage.completion
+    def add(self, more: Sequence[Added]) -> None:
+        times = [elapsed for _, _, elapsed, _ in more]
+        firsts = [first for _, _, _, first in more if first is not None]
+        self.count += len(more)
+        self.elapsed += sum(times)
+        self.first += sum(firsts)
+        _distribute(times, self.durations)
+        _distribute(firsts, self.firsts)
+        asked = written = 0
+        for plan, prompt, _, _ in more:
+            outcome = None if plan is None else plan.outcome
+            usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
+            if usage is not None:
+                asked += usage.prompt if prompt is None else prompt
+                written += usage.completion
+        self.prompt += asked
+        self.completion += written
+
+
+def _distribute(times: list[float], buckets: list[int]) -> None:
+    """Add times to the buckets of a histogram."""
+    times.sort()
+    before = 0
+    for at, bound in enumerate((*BOUNDS, inf)):
+        upto = bisect_right(times, bound)
+        buckets[at] += upto - before
+        before = upto
 
 
 MAX_ADDED = 1000  # exchanges
@@ -55,13 +73,13 @@ class Tally:
         self._ways: dict[Way, Sums] = {}
         self._faults: Counter[str] = Counter()
         self._sources: set[str] = set()
-        self._added: list[Added] = []
+        self._added: list[tuple[Way, Added]] = []
 
     def add(self, exchange: Exchange) -> None:
-        self.open -= 1
-        first = exchange.first if exchange.size else None
-        way = exchange.dialect, exchange.operation, exchange.status, exchange.ended
-        self._added.append((way, exchange.plan, exchange.prompt_tokens, exchange.elapsed, first))
+        plan, first = exchange.plan, exchange.first if exchange.size else None
+        source = "" if plan is None else plan.source
+        way = exchange.dialect, exchange.operation, exchange.status, source, exchange.ended
+        self._added.append((way, (plan, exchange.prompt_tokens, exchange.elapsed, first)))
         if len(self._added) >= MAX_ADDED:
             self._sum()
 
@@ -76,15 +94,15 @@ class Tally:
         return self._faults
 
     def _sum(self) -> None:
-        for (dialect, operation, status, ended), plan, prompt, elapsed, first in self._added:
-            source = "" if plan is None else plan.source
+        by_way = defaultdict[Way, list[Added]](list)
+        for way, added in self._added:
+            by_way[way].append(added)
+        for (dialect, operation, status, source, ended), more in by_way.items():
             sums = self._ways.get((dialect, operation, status, source, ended))
             if sums is None:
                 sums = self._ways.setdefault((dialect, operation, status, self._known(source), ended), Sums())
-            outcome = None if plan is None else plan.outcome
-            sums.add(elapsed, first, outcome.usage if isinstance(outcome, RenderedOutcome) else None, prompt)
-            if plan is not None and plan.faults:
-                self._faults.update([fault.name for fault in plan.faults])
+            sums.add(more)
+            self._faults.update([fault.name for plan, _, _, _ in more if plan is not None for fault in plan.faults])
         self._added.clear()
 
     def _known(self, source: str) -> str:
@@ -134,9 +152,30 @@ class Journal:
 
     def enter(self, exchange: Exchange) -> None:
         """Number a row and add it."""
+        self.tally.open += 1
+        self._add(exchange)
+
+    def record(self, exchange: Exchange, body: bytes) -> None:
+        """Number a row and add it as complete: `body` is sent at once."""
+        size, plan = len(body), exchange.plan
+        if size > MOST_KEPT or plan is None or plan.modified_by:
+            self.enter(exchange)
+            exchange.note(body)
+            self.close(exchange, COMPLETE)
+            return
+        page, now, source = self._add(exchange), monotonic(), plan.source
+        exchange.sent, exchange.size, exchange.ended = [(now, body)], size, COMPLETE
+        exchange.first = exchange.elapsed = now - exchange.began
+        self.tally.add(exchange)
+        page.hits[source] = page.hits.get(source, 0) + 1
+        exchange.unweighed += size + PIECE + _bare_size(exchange)
+        page.weigh(exchange)
+        if self.on_close is not None:
+            self.on_close(exchange)
+
+    def _add(self, exchange: Exchange) -> "NamespaceRows":
         namespace = exchange.namespace
         exchange.seq = self._last = self._last + self._step
-        self.tally.open += 1
         page = self._pages.get(namespace)
         if page is None:
             page = self._new_page(namespace)
@@ -147,6 +186,7 @@ class Journal:
         rows.append(exchange)
         if len(rows) > self.count:
             page.drop()
+        return page
 
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
@@ -156,6 +196,7 @@ class Journal:
     def close(self, exchange: Exchange, ended: str) -> None:
         exchange.ended = ended
         exchange.elapsed = monotonic() - exchange.began
+        self.tally.open -= 1
         self.tally.add(exchange)
         book = exchange.book
         if book is not None:
@@ -224,6 +265,12 @@ class Journal:
         return sum(len(page.rows) for page in self._pages.values())
 
 
+def _bare_size(exchange: Exchange) -> int:
+    headers = exchange.headers_size
+    size = BARE + (size_of(exchange.headers) if headers is None else headers)
+    return size + len(exchange.path) + len(exchange.query) + len(exchange.model)
+
+
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
@@ -261,9 +308,7 @@ class NamespaceRows:
         if exchange.recorded:
             self.hits[exchange.recorded] += 1
         if exchange.kept:
-            headers = exchange.headers_size
-            size = BARE + (size_of(exchange.headers) if headers is None else headers)
-            exchange.unweighed += size + len(exchange.path) + len(exchange.query) + len(exchange.model)
+            exchange.unweighed += _bare_size(exchange)
             self.weigh(exchange)
 
     def drop(self, row: Exchange | None = None) -> None:

@@ -125,7 +125,7 @@ def _limited(pieces: list[Piece], call: Call, options: Mapping[str, Json]) -> Pi
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     wanted = call.options
-    natural = int(rng.randrange(20, 80) * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
+    natural = int((20 + rng.below(60)) * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
     if wanted.ignore_eos and wanted.max_tokens is not None:
         natural = min(wanted.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
     tokens = options.get("tokens", natural)
@@ -149,7 +149,7 @@ def _paragraphs(counted: Iterator[Piece], rng: Random, between: str, tokens: int
 def _separators(rng: Random, between: str) -> Iterator[str]:
     yield ""
     while True:
-        yield from repeat(between, rng.randrange(3, 7))
+        yield from repeat(between, 3 + rng.below(4))
         yield "\n\n"
 
 

@@ -16,10 +16,10 @@ from starlette.types import Message
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Action, Cut, Wait, Write
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange, Piece
+from mockserver.core.exchange import COMPLETE, Exchange, Piece
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Note
+from mockserver.delivery.drive import CUT, IN_PROCESS, Note
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, suited

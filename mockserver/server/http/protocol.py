@@ -15,9 +15,10 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import COMPLETE, FAST_PATH, MAX_WRITE, WIRE, PacedStream, Wheel
+from mockserver.delivery.drive import FAST_PATH, MAX_WRITE, WIRE, PacedStream, Wheel
 from mockserver.dialects import discover
 from mockserver.server.fast_path import LESSON, FastPath, Lesson, parted
 from mockserver.server.http import parser

@@ -24,6 +24,6 @@ GENERATORS: LazyTable[Generator] = LazyTable(
         "schema": "mockserver.model.structured:schema",
         "json": "mockserver.model.structured:json",
         "markdown": "mockserver.model.prose.generators:markdown",
-        "arguments": "mockserver.model.auto:arguments",
+        "arguments": "mockserver.model.replies:arguments",
     }
 )

@@ -16,8 +16,8 @@ from mockserver.model.arguments.records import record_in
 from mockserver.model.fillers import phrase
 from mockserver.model.notations import form_in, notation_of
 from mockserver.model.prose.choices import options_in
-from mockserver.model.prose.form import is_triggered
 from mockserver.model.prose.generators import sentences, system, topic_of
+from mockserver.model.prose.orders import is_triggered
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
 from mockserver.model.shapes import Described, asks_for_json, counted, described, shape, without_json_orders

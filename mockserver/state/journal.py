@@ -11,7 +11,7 @@ from math import inf
 from msgspec import Struct, field
 
 from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, Exchange, size_of
-from mockserver.core.plan import Plan, RenderedOutcome, Usage
+from mockserver.core.plan import Plan, RenderedOutcome
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 

@@ -9,8 +9,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model import auto
-from mockserver.model.prose.form import may_order
+from mockserver.model import auto, replies
+from mockserver.model.prose.orders import may_order
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS
@@ -50,7 +50,8 @@ def answers(text: str) -> list[str]:
 
 def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = [answers(text) for text in TEXTS]
-    monkeypatch.setattr(auto, "_orders_nothing", lambda call: False)
+    for module in (auto, replies):
+        monkeypatch.setattr(module, "orders_nothing", lambda call: False)
     for text, found in zip(TEXTS, quick, strict=True):
         assert found == answers(text), text
 

@@ -7,7 +7,8 @@ from functools import cache
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.prose.arithmetic import comparison_holds, computed
-from mockserver.model.prose.form import Request, is_triggered
+from mockserver.model.prose.form import Request
+from mockserver.model.prose.orders import is_triggered
 from mockserver.model.prose.topic import ENGLISH, stop_words
 from mockserver.model.vocabulary import keys, truth, words
 

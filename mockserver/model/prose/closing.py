@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message
 from mockserver.core.lazy import lazy_pattern
-from mockserver.model.prose.form import NUMBER, OF_LENGTH, is_triggered, label_in
+from mockserver.model.prose.form import NUMBER, OF_LENGTH
+from mockserver.model.prose.orders import is_triggered, label_in
 from mockserver.model.shapes import described
 from mockserver.model.vocabulary import RULING, excerpt
 

@@ -5,7 +5,7 @@ An answer is shaped whatever it comes from: the results of tools, the conversati
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 
 from msgspec import Struct
@@ -13,33 +13,14 @@ from msgspec import Struct
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.seed import Random
 from mockserver.model.arguments import mentions
-from mockserver.model.fillers import capitalized, english, note, pick, word_lists
+from mockserver.model.fillers import capitalized, english, note, pick
 from mockserver.model.prose.generators import Speaker, blank, sentences
 from mockserver.model.prose.lists import items, material_of, separated, written
-from mockserver.model.prose.topic import LETTERS_ALONE, SENTENCE, Topic
-from mockserver.model.vocabulary import NUMBER_WORDS, excerpt, folded, number_of, singular
+from mockserver.model.prose.orders import COUNTING_WORDS, is_triggered, label_in, trigger_set, trigger_words
+from mockserver.model.prose.topic import SENTENCE, Topic
+from mockserver.model.vocabulary import NUMBER_WORDS, folded, number_of, singular
 
 Fact = tuple[str, str]  # what it is about, which may be empty, and what is known of it
-
-
-@cache
-def trigger_set(name: str) -> frozenset[str]:
-    """The words without which no prompt orders a format."""
-    return frozenset(english(name, "formats"))
-
-
-@lru_cache(maxsize=256)
-def trigger_words(text: str) -> frozenset[str]:
-    lowered = text.lower()
-    words = lowered.encode("ascii", "replace").translate(LETTERS_ALONE).decode().split()
-    return frozenset(words + _TRIGGER.findall(lowered))
-
-
-def is_triggered(name: str, text: str) -> bool:
-    return not trigger_set(name).isdisjoint(trigger_words(text))
-
-
-_TRIGGER = lazy_pattern(r"[-+*/=÷×%0-9](?:(?<=[%0-9])|(?= ?[0-9(]))")
 
 
 class Request(Struct, frozen=True):
@@ -53,57 +34,6 @@ class Request(Struct, frozen=True):
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
         return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
-
-
-def plain_orders(text: str) -> str:
-    """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
-    may_reword = is_triggered("reworded", text) or not text.isascii()  # which may spell such a word with an `ſ`
-    if may_reword and any(map(text.lower().__contains__, _UNUSUAL)):
-        for unusual, plain in _plain_orders():
-            text = unusual.sub(plain, text)
-    return text
-
-
-_UNUSUAL = ("nothing", "anything", "should", "must", "has to", "have to", "will be", "iso", "needs to")
-
-
-@cache
-def _plain_orders() -> Sequence[tuple[re.Pattern[str], str]]:
-    return [(re.compile(f"(?i){unusual}"), plain) for unusual, plain in word_lists("patterns")["plain_orders"]]
-
-
-def may_order(text: str, *, ruling: bool = False) -> bool:
-    """Whether a text may order anything of its answer: False only if all readers of orders would find none.
-
-    `ruling`: it is the system prompt, in which fewer words order something.
-    """
-    return len(text) > _LONGEST_PLAIN or _may_order(text, ruling)
-
-
-@lru_cache(maxsize=256)
-def _may_order(text: str, ruling: bool) -> bool:
-    ordering, order = _ordering_words(ruling), plain_orders(excerpt(text))
-    return (
-        not (ordering.isdisjoint(trigger_words(text)) and ordering.isdisjoint(trigger_words(order)))
-        or ("{" in order or "<" in order or _COUNTING.search(order) is not None or label_in(order) is not None)
-        or not (order.isascii() or _FOLDED.isdisjoint(order))
-    )
-
-
-@cache
-def _ordering_words(ruling: bool) -> frozenset[str]:
-    return _NUMBERS.union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
-
-
-_NUMBERS = frozenset(NUMBER_WORDS.split("|")) - {"a", "an", "one", "single"}  # with these no list counts
-_COUNTING = lazy_pattern(r"[0-9]\s+(?:-|[^\W\d])")
-_FOLDED = frozenset("ſıİ")  # which patterns take for `s` and `i`
-_LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts
-_OF_ANY = (
-    *("notations", "cases", "closing", "next_speaker", "of_rules", "measured", "listed", "number_alone"),
-    *("letter_case", "enclosed"),
-)
-_OF_PROMPTS = ("greeted", "dictated", "transformed", "coded", "chosen", "summed", "rated", "valued")
 
 
 class Length(Struct, frozen=True):
@@ -245,7 +175,7 @@ def _listed(request: Request, length: Length | None, rng: Random) -> str | None:
 
 def _counted(text: str) -> re.Match[str] | None:
     """The list that a text orders, "give me 3 tips": what is counted is no measure, and no text is to be written."""
-    if trigger_words(text).isdisjoint(_NUMBERS.union("0123456789")):
+    if trigger_words(text).isdisjoint(COUNTING_WORDS.union("0123456789")):
         return None
     listed = (each for each in _COUNTED.finditer(folded(text)) if each["noun"].lower() not in trigger_set("measures"))
     found = next(listed, None)
@@ -292,10 +222,6 @@ def _upper_case(order: str) -> bool | None:
     clauses = (clause for clause in _CLAUSE.findall(order) if not clause.endswith("?"))
     found = next(filter(None, map(_CASE.match, clauses)), None)
     return None if found is None else found["upper"] is not None
-
-
-def label_in(order: str) -> re.Match[str] | None:
-    return _LABEL.search(order) if ":" in order else None
 
 
 def _labelled(answer: str, request: Request, rng: Random) -> str:
@@ -361,12 +287,6 @@ _NUMBER_ALONE = lazy_pattern(
     r"\b(?:as|with|is) (?:a|one) (?:single |plain |bare )?(?:number|integer)\b(?! (?:of|from|between))"
 )
 _NUMBER = lazy_pattern(r"(?:(?<!\w)-)?\d+(?:[.,]\d+)*")
-_LABEL = lazy_pattern(
-    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
-    r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
-    r"|phrase|following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]"
-    r"|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
-)
 _NUMERIC_GAP = lazy_pattern(r"\s?[<\[{]?(?:(?:the|a|your|final) )?(?:number|score|rating|integer|value|result|\d)")
 _BEGIN = lazy_pattern(
     r"(?i)\b(?:begin|start|open)\b[^.\n\"'“]{0,40}\b(?:with|by saying)\b[^.\n\"'“]{0,20}[\"'“]([^\"“”\n:<]{2,60}?)[\"”"

@@ -15,8 +15,9 @@ from mockserver.model.arguments import mentions
 from mockserver.model.fillers import capitalized, english, word_lists
 from mockserver.model.prose.arithmetic import computed
 from mockserver.model.prose.choices import chosen
-from mockserver.model.prose.form import NUMBER, Request, kind_of_writing, trigger_set, trigger_words
+from mockserver.model.prose.form import NUMBER, Request, kind_of_writing
 from mockserver.model.prose.lists import material_of
+from mockserver.model.prose.orders import trigger_set, trigger_words
 from mockserver.model.prose.topic import ENGLISH, SENTENCE, content_words, requested_language
 from mockserver.model.schema.scalars import known_text
 from mockserver.model.shapes import shape

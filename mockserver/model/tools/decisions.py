@@ -11,7 +11,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.arguments.scoring import alike
 from mockserver.model.prose.choices import options_in
-from mockserver.model.prose.form import is_triggered
+from mockserver.model.prose.orders import is_triggered
 from mockserver.model.tools.choosing import HANDOFF, best, tool_requests
 from mockserver.model.vocabulary import RULING, excerpt, folded, parts, vocabulary
 

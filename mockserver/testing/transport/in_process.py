@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
+from mockserver.core.exchange import COMPLETE
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CUT, IN_PROCESS, Note, encoded
 from mockserver.delivery.script import WITHOUT_BODY

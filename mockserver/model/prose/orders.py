@@ -1,0 +1,96 @@
+"""Whether a prompt orders anything of its answer, so that readers of orders need not look at the others.
+
+Orders are told by words: without one of a reader's trigger words it would find nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from mockserver.core.lazy import lazy_pattern
+from mockserver.model.fillers import english, word_lists
+from mockserver.model.prose.topic import LETTERS_ALONE
+from mockserver.model.vocabulary import NUMBER_WORDS, excerpt
+
+
+@cache
+def trigger_set(name: str) -> frozenset[str]:
+    """The words without which no prompt orders a format."""
+    return frozenset(english(name, "formats"))
+
+
+@lru_cache(maxsize=256)
+def trigger_words(text: str) -> frozenset[str]:
+    lowered = text.lower()
+    words = lowered.encode("ascii", "replace").translate(LETTERS_ALONE).decode().split()
+    return frozenset(words + _TRIGGER.findall(lowered))
+
+
+def is_triggered(name: str, text: str) -> bool:
+    return not trigger_set(name).isdisjoint(trigger_words(text))
+
+
+_TRIGGER = lazy_pattern(r"[-+*/=÷×%0-9](?:(?<=[%0-9])|(?= ?[0-9(]))")
+
+
+def plain_orders(text: str) -> str:
+    """Return a text with its orders in plain words: "your whole answer must be: X" is "reply with exactly: X"."""
+    may_reword = is_triggered("reworded", text) or not text.isascii()  # which may spell such a word with an `ſ`
+    if may_reword and any(map(text.lower().__contains__, _UNUSUAL)):
+        for unusual, plain in _plain_orders():
+            text = unusual.sub(plain, text)
+    return text
+
+
+_UNUSUAL = ("nothing", "anything", "should", "must", "has to", "have to", "will be", "iso", "needs to")
+
+
+@cache
+def _plain_orders() -> Sequence[tuple[re.Pattern[str], str]]:
+    return [(re.compile(f"(?i){unusual}"), plain) for unusual, plain in word_lists("patterns")["plain_orders"]]
+
+
+def may_order(text: str, *, ruling: bool = False) -> bool:
+    """Whether a text may order anything of its answer: False only if all readers of orders would find none.
+
+    `ruling`: it is the system prompt, in which fewer words order something.
+    """
+    return len(text) > _LONGEST_PLAIN or _may_order(text, ruling)
+
+
+@lru_cache(maxsize=256)
+def _may_order(text: str, ruling: bool) -> bool:
+    ordering, order = _ordering_words(ruling), plain_orders(excerpt(text))
+    return (
+        not (ordering.isdisjoint(trigger_words(text)) and ordering.isdisjoint(trigger_words(order)))
+        or ("{" in order or "<" in order or _COUNTING.search(order) is not None or label_in(order) is not None)
+        or not (order.isascii() or _FOLDED.isdisjoint(order))
+    )
+
+
+@cache
+def _ordering_words(ruling: bool) -> frozenset[str]:
+    return COUNTING_WORDS.union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
+
+
+COUNTING_WORDS = frozenset(NUMBER_WORDS.split("|")) - {"a", "an", "one", "single"}  # with these no list counts
+_COUNTING = lazy_pattern(r"[0-9]\s+(?:-|[^\W\d])")
+_FOLDED = frozenset("ſıİ")  # which patterns take for `s` and `i`
+_LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts
+_OF_ANY = (
+    *("notations", "cases", "closing", "next_speaker", "of_rules", "measured", "listed", "number_alone"),
+    *("letter_case", "enclosed"),
+)
+_OF_PROMPTS = ("greeted", "dictated", "transformed", "coded", "chosen", "summed", "rated", "valued")
+
+
+def label_in(order: str) -> re.Match[str] | None:
+    return _LABEL.search(order) if ":" in order else None
+
+
+_LABEL = lazy_pattern(
+    r"\b(?i:(?P<begin>begin|start|prefix|precede)|end|finish|conclude|close|put|write|give|report|state|place|provide"
+    r"|be)\b(?:[^\n]{0,80}?\b(?i:with|after|behind|template|format|line|by|as)\b)?(?i:\s+(?:the|a|line|words?|label"
+    r"|phrase|following|template|prefix)\b)*:?\s*(?:[\"'`“*]{1,2}(?P<quoted>[A-Za-z][\w ]{0,30}):(?:[\"'`”*]"
+    r"|\s?(?:[<\[{]|[XYZ]\b|\.\.|…|_))|(?P<bare>(?!JSON|XML|NOTE)[A-Z][A-Z ]{2,30}):)"
+)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from unicodedata import combining, normalize
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import word_lists
@@ -264,6 +263,8 @@ def _words(text: str) -> Iterator[str]:
 def _plain(text: str) -> str:
     bare = text.replace("’", "'")
     if not bare.isascii():
+        from unicodedata import combining, normalize  # half a megabyte that servers of ASCII texts do without
+
         bare = normalize("NFC", "".join(sign for sign in normalize("NFKD", bare) if not combining(sign)))
     for phrase, word in _phrases():
         bare = phrase.sub(word, bare)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -102,6 +102,32 @@ class Book(Protocol):
         """Count the bytes kept of a finished exchange, and its source."""
 
 
+class SentParts(Sequence[Piece]):
+    """What was sent of the body of a paced stream, taken from it when somebody looks.
+
+    `log` has the time of each piece, where it begins in the body, and where it ends; streams that go on together share
+    it. `before` is what was sent when the stream went on otherwise.
+    """
+
+    __slots__ = ("_before", "_body", "_log")
+
+    def __init__(self, body: bytes, log: list[tuple[float, int, int]], before: Sequence[Piece] = ()) -> None:
+        self._body, self._log, self._before = body, log, before
+
+    def leave(self, *, late: bool = False) -> None:
+        """Share the log no longer; `late`: its last piece was not sent."""
+        self._log = self._log[: len(self._log) - late]
+
+    def __len__(self) -> int:
+        return len(self._before) + len(self._log)
+
+    def __iter__(self) -> Iterator[Piece]:
+        return iter(self[:])
+
+    def __getitem__(self, at: Any) -> Any:
+        return [*self._before, *[(time, self._body[start:end]) for time, start, end in self._log]][at]
+
+
 class Exchange(Struct, eq=False):
     """A row of the journal, filled while the request is answered; unless `kept`, only its counts.
 
@@ -118,7 +144,7 @@ class Exchange(Struct, eq=False):
     book: Book | None = None
     at: float = field(default_factory=wall)
     began: float = field(default_factory=monotonic)
-    sent: list[Piece] = []
+    sent: list[Piece] | SentParts = []
     query: bytes = b""
     headers: Sequence[tuple[bytes, bytes]] = ()
     headers_size: int | None = None  # bytes of their values, if these are counted already
@@ -136,7 +162,7 @@ class Exchange(Struct, eq=False):
     asked: float | None = None  # when the request was complete, by `monotonic`
     prompt_tokens: int | None = None  # those of the usage, if the plan was made for another prompt
     unaffected: bool = False  # what its faults would change is not in the answer
-    size: int = 0
+    size: int = 0  # of a paced stream that is still open: 0
     unkept: int = 0  # frames sent but not kept
     first: float = 0.0  # 0: nothing of the body was sent
     ended: str = ""  # complete | client left | server stopped | cut short | disconnected | reset; "": still open
@@ -175,6 +201,11 @@ class Exchange(Struct, eq=False):
         usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
         return usage if usage is None or self.prompt_tokens is None else replace(usage, prompt=self.prompt_tokens)
 
+    @property
+    def written(self) -> int:
+        """Return the bytes of the answer's body that were sent by now."""
+        return self.size or sum([len(data) for _, data in self.sent])
+
     def take(self, body: bytes) -> None:
         self.received = len(body)
         if self.kept:
@@ -199,7 +230,8 @@ class Exchange(Struct, eq=False):
             data, length = data[:room], room
             if not room:
                 return
-        self.sent.append((now, data))
+        if isinstance(self.sent, list):  # no paced stream notes what it sends
+            self.sent.append((now, data))
         self.unweighed = unweighed = self.unweighed + length + PIECE
         if unweighed > UNWEIGHED and self.book is not None:
             self.book.weigh(self)
@@ -208,7 +240,7 @@ class Exchange(Struct, eq=False):
         """Drop what is kept of one that is open: the journal has no more room."""
         self.kept = False
         self.unkept += sum(count(data) for _, data in self.sent)
-        self.sent.clear()
+        self.sent = []
         self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
 
     @property

@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, count
+from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentParts, count
 from mockserver.core.http import Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER, WITHOUT_BODY
@@ -153,20 +153,48 @@ class PacedStream:
         self.began = math.ceil(began * TICKS) / TICKS  # never early
         self.at = 0  # the part with which it goes on, if it is in no cohort
         self.over = self.stalled = False
+        self._sent: SentParts | None = None
+
+    def join(self, log: list[tuple[float, int, int]]) -> None:
+        """Go on with others that send the same parts; `log` is of what they send."""
+        row = self.row
+        self._sent = SentParts(self.body, log, () if self._sent is None else [*self._sent])
+        row.size = 0
+        if row.kept:
+            row.sent = self._sent
+
+    def leave(self, *, late: bool = False) -> None:
+        """Go on without the others; `late`: the part that they send now was not sent."""
+        row, sent = self.row, self._sent
+        if sent is not None:
+            sent.leave(late=late)
+            row.size = sum([len(data) for _, data in sent])
+            row.unkept = 0 if row.kept else count(self.body[: row.size])
 
     def stop(self, ended: str) -> None:
-        """Send no more: all was sent, the client has left, or the server stops."""
+        """Send no more: the client has left, or the server stops."""
         if not self.over:
-            self.over, self.body = True, b""
-            self._on_end(self.row, ended)
+            self.leave()
+            self.finish(ended)
+
+    def finish(self, ended: str) -> None:
+        self.over, self.body = True, b""
+        self._on_end(self.row, ended)
 
 
 class Cohort:
     """Paced streams with the same parts that began in the same tick: all are at the same part, and go on together."""
 
     def __init__(self, stream: PacedStream) -> None:
-        self.streams, self.at = [stream], stream.at
+        self.at = stream.at
         self.due = stream.began + stream.parts.times[self.at]  # when the next part is, in monotonic seconds
+        self._log: list[tuple[float, int, int]] = []
+        self.streams: list[PacedStream] = []
+        self.add(stream)
+
+    def add(self, stream: PacedStream) -> None:
+        stream.join(self._log)
+        self.streams.append(stream)
 
     def wake(self, now: float) -> None:
         """Send what is due; late parts leave in one chunk. Streams that end or whose clients take nothing drop out."""
@@ -179,34 +207,36 @@ class Cohort:
         opening = parts.openings[first] if at == first + 1 else b"%x\r\n" % (end - start)
         ends = at == last
         self.at, self.due = at, math.inf if ends else began + parts.times[at]
+        self._log.append((now, start, end))
         body, drops, failure = b"", ends, None
         for stream in streams:
-            if stream.over or stream.flow.write_paused:
-                stream.at, stream.stalled, drops = first, not stream.over, True
+            if stream.over:
+                drops = True
+                continue
+            if stream.flow.write_paused:
+                stream.at, stream.stalled, drops = first, True, True
+                stream.leave(late=True)
                 continue
             if stream.body is not body:
                 body = stream.body
-                data = body[start:end]
-                chunk, piece = opening + data + b"\r\n", (now, data)
+                chunk = opening + body[start:end] + b"\r\n"
             try:
+                if not first:
+                    row = stream.row
+                    row.first = now - row.began
+                    row.weigh(len(body) + PIECE * last)
                 if ends:
                     stream.sink.end(chunk)
+                    stream.row.size = end
+                    if not stream.row.kept:
+                        stream.row.unkept = count(body)
+                    stream.finish(COMPLETE)
                 else:
                     stream.write(chunk)
                     stream.sink.moved = True
-                row = stream.row
-                row.size = end
-                if not first:
-                    row.first = now - row.began
-                    row.weigh(len(body) + PIECE * last)
-                if row.kept:
-                    row.sent.append(piece)
-                else:
-                    row.unkept += count(data)
-                if ends:
-                    stream.stop(COMPLETE)
             except Exception as error:  # the others go on
                 stream.over, drops, failure = True, True, error
+                stream.leave(late=True)
         if drops:
             self.streams = [stream for stream in streams if not (stream.over or stream.stalled)]
         if failure is not None:
@@ -232,7 +262,7 @@ class Wheel:
             self._enter(cohort)
             self._set()
         else:
-            cohort.streams.append(stream)
+            cohort.add(stream)
 
     def _enter(self, cohort: Cohort) -> None:
         heappush(self._due, (cohort.due, next(self._numbers), cohort))

@@ -233,7 +233,7 @@ def _finding(result: ConditionResult, secrets: "Secrets") -> dict[str, Json]:
 
 
 def reply_of(row: Exchange, secrets: "Secrets") -> dict[str, Json]:
-    cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.size)
+    cut_off = _cut_off(sum(len(data) for _, data in row.sent), row.written)
     head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
     if not row.streams:
         (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))

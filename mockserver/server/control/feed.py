@@ -149,7 +149,7 @@ class Feed:
 
 
 def _state(row: Exchange) -> tuple[int, int]:
-    return row.size, row.status
+    return row.written, row.status
 
 
 def _event(name: str, content: Json) -> bytes:

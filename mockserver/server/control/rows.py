@@ -128,10 +128,10 @@ class Rows:
             **({"recorded": row.recorded} if row.recorded else {}),
             **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
             "ended": row.ending,
-            "first_byte_ms": milliseconds(row.first) if row.size else None,
+            "first_byte_ms": milliseconds(row.first) if row.written else None,
             "elapsed_ms": milliseconds(row.elapsed) if row.ended else None,
             "streamed": streamed,
-            "bytes": row.size,
+            "bytes": row.written,
             **({"frames": row.unkept + sum([count(data) for _, data in row.sent])} if streamed else {}),
             "usage": usage_of(row),
         }

@@ -2,9 +2,11 @@
 
 import gc
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import certifi
 import pytest
 
 if find_spec("hypothesis"):  # it is not in the environment of tests/frameworks
@@ -29,6 +31,16 @@ def pytest_collection_finish() -> None:
     """All tests stay to the end: to look through them for garbage took half a second each time, and servers waited."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each client would read all certificates of the system, which takes 25 ms; no test calls a public server."""
+    path = tmp_path_factory.mktemp("trusted") / "one.pem"
+    path.write_text("".join(certifi.contents().partition("-----END CERTIFICATE-----")[:2]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(path))
+        yield
 
 
 @pytest.fixture

@@ -122,13 +122,13 @@ def test_plain(api: Api, dialect: str, name: str) -> None:
         holds(answered)
     if api is not RESPONSE:
         (check_completion if api is CHAT else check_text)(answered.body, dialect)
+        has_as_many_choices_as_asked(api, name, answered.json)
     elif name not in BEYOND_THE_RESPONSES:
         (check_tzafon if dialect == "tzafon" else check_response)(answered.body)
 
 
-@pytest.mark.parametrize(("api", "dialect", "name"), [*CHATS, *TEXTS])
-def test_how_many_choices(api: Api, dialect: str, name: str) -> None:
-    asked, answer = api.features[name].body, api.ask(dialect, name).json
+def has_as_many_choices_as_asked(api: Api, name: str, answer: Json) -> None:
+    asked = api.features[name].body
     prompts, n = asked.get("prompt"), asked.get("n", 1)
     several = len(prompts) if isinstance(prompts, list) and not isinstance(prompts[0], int) else 1
     assert len(answer["choices"]) == several * n
@@ -172,6 +172,7 @@ def test_stream_with_usage(api: Api, dialect: str, name: str) -> None:
 def test_stream_and_plain_say_the_same(api: Api, dialect: str, name: str) -> None:
     answered, stream = api.ask(dialect, name), api.streamed(dialect, name)
     if api is CHAT:
+        blocks_add_up(answered.json, stream)
         assert invariants.joined_messages(stream) == invariants.plain_messages(answered)
     else:
         assert invariants.joined_texts(stream) == invariants.plain_texts(answered)
@@ -184,10 +185,8 @@ def test_stream_and_plain_say_the_same(api: Api, dialect: str, name: str) -> Non
         assert shown == [answered.json["prompt_filter_results"]] + [None] * (len(shown) - 1)
 
 
-@pytest.mark.parametrize(("api", "dialect", "name"), CHATS)
-def test_the_blocks_of_a_stream_add_up(api: Api, dialect: str, name: str) -> None:
+def blocks_add_up(answered: Json, stream: Any) -> None:
     """Log probabilities, annotations and filter results, where the dialect streams them."""
-    answered, stream = api.ask(dialect, name).json, api.streamed(dialect, name)
     for choice, steps in zip(answered["choices"], stream.of_each_choice().values(), strict=True):
         if any(step.get("logprobs") for step in steps):
             parts = [part for step in steps if step.get("logprobs") for part in step["logprobs"]["content"]]

@@ -1,5 +1,6 @@
 """Programs from npm, installed once for each version."""
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -7,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv-npm"  # ignored by git
+OUTSIDE = dict(os.environ)  # before the tests trust a single certificate
 
 
 def installed(*packages: str) -> Path:
@@ -33,7 +35,6 @@ def program(name: str) -> str:
 def _install(packages: tuple[str, ...], folder: Path) -> None:
     (folder / "package.json").write_text('{"private": true}')
     quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock", "--ignore-scripts")
-    done = subprocess.run(
-        (program("npm"), "install", *quiet, *packages), cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = (program("npm"), "install", *quiet, *packages)
+    done = subprocess.run(command, cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"npm could not install {', '.join(packages)}:\n{done.stderr}"

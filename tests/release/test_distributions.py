@@ -118,7 +118,7 @@ def installed(wheel: Path, folder: Path, version: str) -> Path:
     (borrowed,) = dependencies.parents[1].glob("lib/python*/site-packages")
     (found / "dependencies.pth").write_text(f"{borrowed}\n")
     python = str(folder / "bin" / "python")
-    tool(folder, "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", str(wheel))
+    tool(folder, "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel))
     return folder / "bin"
 
 

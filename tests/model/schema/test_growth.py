@@ -99,13 +99,14 @@ def calls(schema: Any) -> int:
 
 
 FEW, GROWTH = 50_000, 5  # calls that do not matter; doubling the size costs at most its square
+SEARCHED = {"oneOf", "not", "properties", "additionalProperties", "prefixItems", "contains"}  # until a budget is spent
 
 
 @pytest.mark.parametrize("end", ["object", "no text"])
 @pytest.mark.parametrize("keyword", DOUBLING)
 def test_definitions_that_double(keyword: str, end: str) -> None:
-    small, large = (calls(doubled(DOUBLING[keyword], n, ENDS[end])) for n in (12, 24))
-    assert large <= GROWTH * max(FEW, small)
+    most = 2_000_000 if keyword in SEARCHED else 100_000
+    assert calls(doubled(DOUBLING[keyword], 24, ENDS[end])) < most
 
 
 @pytest.mark.parametrize("kind", WIDE)

@@ -220,10 +220,6 @@ def assembled(
     return settings, mistakes
 
 
-def settings_schema() -> dict[str, Json]:
-    return Settings.model_json_schema()
-
-
 def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 

@@ -6,10 +6,12 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_
 from msgspec import Struct
 from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.source import Path, did_you_mean, read
+from mockserver.config.source import Mistakes, Path, did_you_mean, read
 from mockserver.config.tables import BaseTable, Change, LazyType, LazyUnion, Tag, WrittenAs, field, is_table
 from mockserver.core.json import Json
 from mockserver.core.text import shown
+
+Checked = TypeVar("Checked", bound=BaseTable)
 
 
 class Complaint(Struct, frozen=True):
@@ -47,6 +49,16 @@ def complaints(error: ValidationError, model: type[BaseTable], wording: Wording)
         # A missing key next to an unknown one is usually a misspelling of it.
         if details["type"] != "missing" or loc[:-1] not in misspelt:
             yield _complaint(details, model, wording)
+
+
+def validated(table: type[Checked], value: Json, whole: str, mistakes: Mistakes, path: Path = ()) -> Checked | None:
+    """The value at a path as a table, or None after adding to `mistakes` what is wrong; `whole` is what to call it."""
+    try:
+        return table.model_validate(value)
+    except ValidationError as error:
+        for each in complaints(error, table, in_quotes(whole)):
+            mistakes.add(each.message, (*path, *each.path), key=each.key)
+        return None
 
 
 def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) -> Complaint:

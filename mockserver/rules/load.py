@@ -9,12 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
-from pydantic_core import ValidationError
 
 from mockserver.config.errors import RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, raise_if_any
 from mockserver.config.timing import PROFILES, Profiles
-from mockserver.config.validation_errors import complaints, in_quotes
+from mockserver.config.validation_errors import validated
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
@@ -126,7 +125,7 @@ class _Loader:
             return None
 
     def _compiled(self, spec: Json, context: CompileContext) -> Rule | None:
-        model = _checked(spec, context)
+        model = validated(RuleSpec, spec, "a rule", context.mistakes, context.path)
         raw = spec if isinstance(spec, Mapping) else {}
         when = for_its_operations(_condition(raw, context), None if model is None else model.then)
         check_when(raw.get("when"), context, self.known)
@@ -175,22 +174,8 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
     is_list = isinstance(rules, list | tuple)
-    head = {**content, "rules": []} if is_list else content
-    try:
-        RulesHead.model_validate(head)
-    except ValidationError as error:
-        for complaint in complaints(error, RulesHead, in_quotes("a rules file")):
-            mistakes.add(complaint.message, complaint.path, key=complaint.key)
-    return rules if isinstance(rules, list | tuple) else ()
-
-
-def _checked(spec: Json, context: CompileContext) -> RuleSpec | None:
-    try:
-        return RuleSpec.model_validate(spec)
-    except ValidationError as error:
-        for complaint in complaints(error, RuleSpec, in_quotes("a rule")):
-            context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
-        return None
+    validated(RulesHead, {**content, "rules": []} if is_list else content, "a rules file", mistakes)
+    return rules if is_list else ()
 
 
 def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:

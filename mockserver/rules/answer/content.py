@@ -33,7 +33,6 @@ from mockserver.core.plan import (
 )
 from mockserver.core.text import plural, shown
 from mockserver.core.tokens import Chunks
-from mockserver.core.tokens import Chunks as Cut
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.rules.schema import (
     AnnotateSpec,
@@ -378,7 +377,7 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
     return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
 
 
-def cut_of(chunks: ChunksSpec | None) -> Cut:
+def cut_of(chunks: ChunksSpec | None) -> Chunks:
     match chunks:
         case None:
             return "token"
@@ -415,11 +414,11 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
             notes = _NO_NOTES  # they belong to the first text
 
 
-def _text(text: Compiled[str], cut: Cut, notes: _Notes) -> Compiled[Part]:
+def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
     return combined(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
-def _part(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
         context.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
         return
@@ -429,7 +428,7 @@ def _part(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> I
     yield from made
 
 
-def _made(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
         yield context.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
     if part.text is not None:

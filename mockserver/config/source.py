@@ -102,7 +102,7 @@ def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) 
     """Raise one `error` with the mistakes of several documents, if there are any."""
     found: list[Mistake] = []
     for mistakes in collections:
-        found += sorted(mistakes.found, key=_in_file)
+        found += sorted(mistakes.found, key=lambda each: (each.place.line, each.place.column) if each.place else (0, 0))
         if mistakes.beyond:
             found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more"))
     if found:
@@ -172,10 +172,6 @@ def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceL
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…" if column < _SHOWN else ""
     return SourceLocation(file, line + 1, column + 1, text)
-
-
-def _in_file(mistake: Mistake) -> tuple[int, int]:
-    return (mistake.place.line, mistake.place.column) if mistake.place else (0, 0)
 
 
 def _decoded(text: str | bytes) -> tuple[str, Problem | None]:

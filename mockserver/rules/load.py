@@ -173,9 +173,11 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
         mistakes.add('a rules file is a table; put this list under "rules:"', ())
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
-    is_list = isinstance(rules, list | tuple)
-    validated(RulesHead, {**content, "rules": []} if is_list else content, "a rules file", mistakes)
-    return rules if is_list else ()
+    if isinstance(rules, list | tuple):
+        validated(RulesHead, {**content, "rules": []}, "a rules file", mistakes)
+        return rules
+    validated(RulesHead, content, "a rules file", mistakes)
+    return ()
 
 
 def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:

@@ -205,8 +205,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
 _WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
 _WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
 _PURPOSE_OF: Mapping[str, str] = {
-    **dict.fromkeys(("text", "json", "refusal", "tool_calls", "items", "parts", "choices"), "text"),
-    **dict.fromkeys(("generate", "echo", "failed"), "text"),
+    **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
     "embedding": "embedding",
     "moderation": "moderation",
 }

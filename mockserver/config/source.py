@@ -1,7 +1,7 @@
 """YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import itemgetter
 
 from msgspec import Struct
@@ -118,6 +118,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     near = [name for name in _SAME.get(wanted, "").split() if name in by_lower]
     near = near or get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
+
+
+def suggestion(word: str, known: Collection[str]) -> str:
+    """What `did_you_mean` says, or all known words where none is near."""
+    return did_you_mean(word, known) or f"; it is one of {', '.join(known)}"
 
 
 # Words of providers and ours for the same.

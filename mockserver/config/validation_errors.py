@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_
 from msgspec import Struct
 from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.source import Mistakes, Path, did_you_mean, read
+from mockserver.config.source import Mistakes, Path, did_you_mean, read, suggestion
 from mockserver.config.tables import BaseTable, Change, LazyType, LazyUnion, Tag, WrittenAs, field, is_table
 from mockserver.config.yaml_reader import shortened
 from mockserver.core.json import Json
@@ -138,8 +138,7 @@ def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[
     name = table["type"]
     if not isinstance(name, str):
         return Complaint(f'"type" expects a text, not {shown(name)}', (*path, "type"))
-    hint = did_you_mean(name, types) or f"; it is one of {', '.join(types)}"
-    return Complaint(f'unknown type "{shortened(name)}"{hint}', (*path, "type"))
+    return Complaint(f'unknown type "{shortened(name)}"{suggestion(name, types)}', (*path, "type"))
 
 
 def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:

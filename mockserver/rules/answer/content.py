@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import suggestion
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
@@ -197,9 +197,8 @@ def _free(error: ErrorSpec, context: CompileContext) -> Failure:
 def _reason(name: str, context: CompileContext) -> str:
     if name in ERROR_NAMES:
         return ERROR_NAMES[name]
-    hint = did_you_mean(name, ERROR_NAMES) or f"; it is one of {', '.join(ERROR_NAMES)}"
-    number = "; write the number without quotes" if name.isdecimal() else hint
-    context.refuse(f'unknown error "{name[:60]}"{number}')
+    hint = "; write the number without quotes" if name.isdecimal() else suggestion(name, ERROR_NAMES)
+    context.refuse(f'unknown error "{name[:60]}"{hint}')
     return "server_error"
 
 

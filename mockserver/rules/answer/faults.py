@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import suggestion
 from mockserver.config.validation_errors import Table, validated
 from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
 from mockserver.core.call import Call, ToolCall
@@ -124,8 +124,8 @@ def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpe
     faults = {**context.faults, **ANSWER_FAULTS}
     here = context.at(name) if isinstance(item, Mapping) else context
     if name not in faults:
-        hint = did_you_mean(name, faults) or f"; it is one of {', '.join(faults)}"
-        (here.refuse_key if isinstance(item, Mapping) else here.refuse)(f'unknown fault "{name[:60]}"{hint}')
+        refuse = here.refuse_key if isinstance(item, Mapping) else here.refuse
+        refuse(f'unknown fault "{name[:60]}"{suggestion(name, faults)}')
         return None
     table = _checked(name, faults[name], stated, here)
     if table is None:

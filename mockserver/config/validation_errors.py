@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_
 from msgspec import Struct
 from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.source import Mistakes, Path, did_you_mean, read, suggestion
+from mockserver.config.source import Path, did_you_mean, read, suggestion
 from mockserver.config.tables import BaseTable, Change, LazyType, LazyUnion, Tag, WrittenAs, field, is_table
 from mockserver.config.yaml_reader import shortened
 from mockserver.core.json import Json
@@ -52,13 +52,13 @@ def complaints(error: ValidationError, model: type[BaseTable], wording: Wording)
             yield _complaint(details, model, wording)
 
 
-def validated(table: type[Checked], value: Json, whole: str, mistakes: Mistakes, path: Path = ()) -> Checked | None:
-    """The value at a path as a table, or None after adding to `mistakes` what is wrong; `whole` is what to call it."""
+def validated(table: type[Checked], value: Json, whole: str, add: Callable[..., None]) -> Checked | None:
+    """The value as a table, or None after telling `add`, as of Mistakes, what is wrong; `whole` is what to call it."""
     try:
         return table.model_validate(value)
     except ValidationError as error:
         for each in complaints(error, table, in_quotes(whole)):
-            mistakes.add(each.message, (*path, *each.path), key=each.key)
+            add(each.message, each.path, key=each.key)
         return None
 
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import translate
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -29,7 +29,7 @@ from mockserver.rules.answer.checks import (
 )
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.match.conditions import All, Condition, pinned
-from mockserver.rules.match.parse import Report, compile_when
+from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
@@ -125,7 +125,7 @@ class _Loader:
             return None
 
     def _compiled(self, spec: Json, context: CompileContext) -> Rule | None:
-        model = validated(RuleSpec, spec, "a rule", context.mistakes, context.path)
+        model = validated(RuleSpec, spec, "a rule", context.add)
         raw = spec if isinstance(spec, Mapping) else {}
         when = for_its_operations(_condition(raw, context), None if model is None else model.then)
         check_when(raw.get("when"), context, self.known)
@@ -174,15 +174,14 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
     if isinstance(rules, list | tuple):
-        validated(RulesHead, {**content, "rules": []}, "a rules file", mistakes)
+        validated(RulesHead, {**content, "rules": []}, "a rules file", mistakes.add)
         return rules
-    validated(RulesHead, content, "a rules file", mistakes)
+    validated(RulesHead, content, "a rules file", mistakes.add)
     return ()
 
 
 def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
-    here = context.at("when")
-    report: Report = lambda message, path: context.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
+    report = partial(context.at("when").add, key=True)
     return All() if spec.get("when") is None else compile_when(spec["when"], report)
 
 

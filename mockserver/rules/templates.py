@@ -252,6 +252,9 @@ class CompileContext(Struct, frozen=True):
     def text(self, source: str) -> Compiled[str]:
         return self.templates.compile(source, self)
 
+    def add(self, message: str, below: Path = (), *, key: bool = False) -> None:
+        self.mistakes.add(message, (*self.path, *below), key=key)
+
     def refuse(self, message: str) -> None:
         self.mistakes.add(message, self.path)
 

@@ -153,7 +153,7 @@ def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Ta
     if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
-    return validated(fault_table(name, fault), stated, f'"{name}"', context.mistakes, context.path)
+    return validated(fault_table(name, fault), stated, f'"{name}"', context.add)
 
 
 def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:

@@ -26,7 +26,7 @@ from yaml.events import (
 )
 
 from mockserver.config.source import did_you_mean
-from mockserver.config.yaml_reader import LOADER, explain, resolve, unprintable
+from mockserver.config.yaml_reader import LOADER, explain, resolve, shortened, unprintable
 from mockserver.core.json import Json
 
 MAX_DEPTH = 100
@@ -105,8 +105,7 @@ def _table(event: Any, events: Iterator[Any], depth: int) -> Node:
         if not isinstance(name, str):
             raise Refused("a key must be a text", _spot(key))
         if name in table:
-            shown = name if len(name) <= 60 else name[:60] + "…"
-            raise Refused(f'duplicate key "{shown}"', _spot(key))
+            raise Refused(f'duplicate key "{shortened(name)}"', _spot(key))
         keys[name] = _spot(key)
         table[name] = _node(next(events), events, depth)
     return Node(table, _spot(event), keys=keys)
@@ -310,14 +309,7 @@ def no_constant(name: str) -> Any:
     raise ValueError(f"JSON has no {name}")
 
 
-def _html(text: str) -> str:
-    return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", encode_basestring(text))
-
-
-def _slashes(text: str) -> str:
-    return encode_basestring_ascii(text).replace("/", r"\/")
-
-
+_HTML = re.compile("[<>&\u2028\u2029]")
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_float=Verbatim, parse_int=Verbatim, parse_constant=no_constant
 )
@@ -331,8 +323,9 @@ _LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, between items, aft
 _LETTERS: dict[str, Callable[[str], str]] = {  # how strings are written
     "": encode_basestring,
     "ascii": encode_basestring_ascii,
-    "html": _html,  # as Go does
-    "slashes": _slashes,  # as PHP does
+    # as Go does, and PHP
+    "html": lambda text: _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", encode_basestring(text)),
+    "slashes": lambda text: encode_basestring_ascii(text).replace("/", r"\/"),
 }
 _ENDS = {"": "", "newline": "\n"}
 _WORDS: dict[str, tuple[str, ...]] = {
@@ -345,5 +338,4 @@ _NUMERAL = frozenset("-0123456789")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _INDENTED = re.compile(r"[\[{]\n([ \t]+)")
 _SPACED = re.compile(r'": |, ["{\[\d]')
-_HTML = re.compile("[<>&\u2028\u2029]")
 _ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")

@@ -108,7 +108,7 @@ def parse_response(reply: Recorded, form: str) -> ParsedResponse:
     body = parsed(reply.body.decode("utf-8", "replace")) if reply.frames is None else None
     if form == "contents":
         bodies = [event.table for event in streamed] if reply.frames is not None else rows([body]) or rows(body)
-        error = next((event.error for event in streamed if event.error is not None), None)
+        error = _error_of(streamed)
         return _from_contents(bodies, error)
     from_events, from_body = _READERS.get(form, (None, None))
     if from_events is not None and reply.frames is not None:
@@ -135,8 +135,12 @@ def _number(value: Json, default: int) -> int:
     return value if isinstance(value, int) else default
 
 
+def _error_of(found: Sequence[Event]) -> Json:
+    return next((event.error for event in found if event.error is not None), None)
+
+
 def _from_chunks(found: Sequence[Event]) -> ParsedResponse:
-    error = next((event.error for event in found if event.error is not None), None)
+    error = _error_of(found)
     complete = any(event.text == DONE for event in found)
     return _from_choices([event.table for event in found], error, complete=complete)
 
@@ -217,7 +221,7 @@ def _from_steps(found: Sequence[Event]) -> ParsedResponse:
     if last is not None:
         return _from_response(table(last.table.get("response")))
     choice = ParsedChoice(_parts(_items_so_far(found)))
-    error = next((event.error for event in found if event.error is not None), None)
+    error = _error_of(found)
     return ParsedResponse((choice,), error=error, broken=error is not None, complete=error is not None)
 
 
@@ -397,7 +401,7 @@ def _from_message_events(found: Sequence[Event]) -> ParsedResponse:
                 message |= table(body.get("delta"))
                 usage |= table(body.get("usage"))
     content = [{**block, "input": parsed(block["input"])} if _is_ran(block) else block for block in blocks.values()]
-    error = next((event.error for event in found if event.error is not None), None)
+    error = _error_of(found)
     complete = any(event.table.get("type") == "message_stop" for event in found)
     whole = _from_message({**message, "content": content, "usage": usage})
     return replace(whole, error=error, broken=error is not None, complete=complete)

@@ -78,11 +78,8 @@ def scalar(text: str) -> str:
 
 def escaped_controls(text: str) -> str:
     """What a YAML file may not hold, or takes for the end of a line, as escapes."""
-    return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(_escape, text)
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+    plain = text.isascii() and "\x7f" not in text
+    return text if plain else _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _entries(written: list[str], table: Mapping[str, Json], indent: int, lead: str) -> None:

@@ -237,19 +237,26 @@ def write_file(path: Path, data: bytes, mode: int = os.O_TRUNC) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all, with the mode that it had or for its owner only. Raises OSError."""
+def replace_file(path: Path, data: bytes, held: LockedFile | None = None) -> Stamp:
+    """Write a file, which may be locked, completely or not at all. Raises OSError.
+
+    It has the mode that it had, else it is for its owner only.
+    """
     path = path.resolve()
     fresh = path.with_name(f".{path.name}.new")
     try:
         write_file(fresh, data)
         if path.exists():
             copymode(path, fresh)
+        stamp = Stamp.of(fresh.stat())
+        if held is not None and os.name == "nt":  # where an open file cannot be replaced
+            held.close()
         os.replace(fresh, path)
     except OSError:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
         raise
+    return stamp
 
 
 def _hash(document: bytes) -> str:
@@ -362,7 +369,11 @@ class CassetteFile:
             wanted = change(tuple(entry.episode for entry in found))
             fresh = (_head(data, found) + "".join(_documents(found, wanted))).encode("utf-8")
             self._check_size(len(fresh))
-            self.left = self._replace(held, fresh)
+            try:
+                self.left = replace_file(self.path, fresh, held)
+            except OSError as error:
+                raise system_error(self.path, "replaced", error) from None
+            _sync_folder(self.path.parent)
             self._count = len(wanted)
             return wanted
 
@@ -417,22 +428,6 @@ class CassetteFile:
                 drop_note(self.path)
             raise system_error(self.path, "written", error) from None
         drop_note(self.path)
-
-    def _replace(self, held: LockedFile, data: bytes) -> Stamp:
-        fresh = self.path.with_name(f".{self.path.name}.new")
-        try:
-            write_file(fresh, data)
-            os.chmod(fresh, stat.S_IMODE(held.status.st_mode))
-            stamp = Stamp.of(fresh.stat())
-            if os.name == "nt":  # where an open file cannot be replaced
-                held.close()
-            os.replace(fresh, self.path.resolve())
-            _sync_folder(self.path.parent)
-        except OSError as error:
-            with suppress(OSError):
-                fresh.unlink(missing_ok=True)
-            raise system_error(self.path, "replaced", error) from None
-        return stamp
 
     def _check_size(self, size: int) -> None:
         if size > MAX_SIZE:

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -20,19 +19,12 @@ from mockserver.config.source import did_you_mean
 class Lazy(click.Group):
     """Commands whose modules are imported when they are called, which keeps the start quick.
 
-    A command is `command` in the module of its name or, in one of `modules` that it shares, `NAME_command`.
+    `table` has the module of each command, in `package`, and its help; the function there is `NAME_command`.
     """
 
-    def __init__(
-        self,
-        *args: Any,
-        table: Mapping[str, str],
-        package: str,
-        modules: Mapping[str, str] = MappingProxyType({}),
-        **more: Any,
-    ) -> None:
+    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], package: str, **more: Any) -> None:
         super().__init__(*args, **more)
-        self.table, self.package, self.modules = table, package, modules
+        self.table, self.package = table, package
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -40,12 +32,8 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.table:
             return None
-        shared = self.modules.get(cmd_name)
-        module = import_module(f"{self.package}.{shared or cmd_name}")
-        if shared is None and cmd_name != "serve" and not gc.isenabled():  # a command that goes on; serve does so later
-            gc.freeze()
-            gc.enable()
-        command: click.Command = getattr(module, f"{cmd_name}_command" if shared else "command")
+        module = import_module(f"{self.package}.{self.table[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def resolve_command(
@@ -58,33 +46,33 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.table.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
 
-COMMANDS: Mapping[str, str] = {
-    "serve": "Start a server; stop it with Ctrl-C.",
-    "run": "Run a program against a server of its own, and report its calls.",
-    "faults": "Run a program once per fault, and show how it copes.",
-    "check": "Find mistakes in rules files, unreachable rules, and rules that depend on the order of calls.",
-    "explain": "Show which rule answers a request, and why the others do not.",
-    "ask": "Send one request without a server, and print the answer.",
-    "schema": "Print the JSON Schema of rules files, for editors.",
-    "cassette": "Manage recordings: list, show, verify, import, export, ...",
-    "init": "Write a commented rules.yaml to start from.",
+def resume_collection() -> None:
+    """Collect garbage again, in a command that goes on; what it has imported is never searched."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "serve": ("serve", "Start a server; stop it with Ctrl-C."),
+    "run": ("run", "Run a program against a server of its own, and report its calls."),
+    "faults": ("faults", "Run a program once per fault, and show how it copes."),
+    "check": (
+        "rules_file",
+        "Find mistakes in rules files, unreachable rules, and rules that depend on the order of calls.",
+    ),
+    "explain": ("ask", "Show which rule answers a request, and why the others do not."),
+    "ask": ("ask", "Send one request without a server, and print the answer."),
+    "schema": ("rules_file", "Print the JSON Schema of rules files, for editors."),
+    "cassette": ("cassette", "Manage recordings: list, show, verify, import, export, ..."),
+    "init": ("rules_file", "Write a commented rules.yaml to start from."),
 }
-MODULES: Mapping[str, str] = {
-    **dict.fromkeys(("ask", "explain"), "ask"),
-    **dict.fromkeys(("check", "init", "schema"), "rules_file"),
-}
 
 
-@click.command(
-    cls=Lazy,
-    table=COMMANDS,
-    package=__name__,
-    modules=MODULES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+@click.command(cls=Lazy, table=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mockserver")
 def commands() -> None:
     """A deterministic mock server for LLM APIs: offline, free and instant."""

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
 from mockserver.cli.run import Completed, run_captured
 from mockserver.config.errors import ConfigError, MockserverError, SourceLocation
@@ -25,7 +26,7 @@ _FLAGS = "--fault, --error, --position and similar flags"
 _ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Timeout))(?=: |$)")  # the last line of a traceback
 
 
-@click.command(cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
+@click.command(name="faults", cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--fault",
@@ -52,11 +53,12 @@ _ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Timeout))(?=: |$)") 
 @click.option("--output", is_flag=True, help="Show the output of each run.")
 @rules_option
 @setting_flags(*Settings.model_fields)
-def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -> None:
+def faults_command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -> None:
     """Run CMD without a fault, then once per fault, each time with a new server, and show how it copes.
 
     The outcome follows from the exit code of CMD and its calls. The exit code is 1 if any outcome is bad.
     """
+    resume_collection()
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _matrix(options)

@@ -17,6 +17,7 @@ import click
 from msgspec import Struct, field
 
 from mockserver.cassettes.redaction.redact import Secrets
+from mockserver.cli import resume_collection
 from mockserver.cli.options import GroupedCommand, rules_option, server_sources, setting_flags
 from mockserver.cli.serve import log_errors, remarks_of, request_logger, warnings
 from mockserver.config.errors import ConfigError, RuleError
@@ -39,12 +40,12 @@ MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
 
-@click.command(cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
+@click.command(name="run", cls=GroupedCommand, context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
 @rules_option
 @click.option("--inspect", is_flag=True, help="Keep the server until Ctrl-C, and print where its inspector is.")
 @setting_flags(*Settings.model_fields)
-def command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
+def run_command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **flags: Json) -> None:
     """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
     The server listens on a free local port. Variables that clients read (OPENAI_BASE_URL, ...) point to it. The report
@@ -57,6 +58,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], inspect: bool, **
     from mockserver.server.client_environment import environment
     from mockserver.server.run import Running  # uvicorn is slow to import; report mistakes in rules first
 
+    resume_collection()
     given = server_sources(rules, flags)
     live = start(given)
     report = Report(live, live.player.cassettes.sizes)

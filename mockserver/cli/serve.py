@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from mockserver.cassettes.redaction.redact import Secrets
 
 
-@click.command(cls=GroupedCommand)
+@click.command(name="serve", cls=GroupedCommand)
 @rules_argument
 @setting_flags(*Settings.model_fields)
-def command(rules: tuple[Path, ...], **flags: Json) -> None:
+def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
     """Start a server with RULES (default: rules.yaml, if it exists). Stop it with Ctrl-C.
 
     You can also set each option as an environment variable (MOCKSERVER_PORT) or under `settings:` in a rules file.

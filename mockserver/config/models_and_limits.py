@@ -7,7 +7,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.config.tables import BaseTable, Change, WrittenAs, checked_by, field, read_by, with_json_schema
 from mockserver.config.timing import TimingSetting, TimingTable
-from mockserver.config.types import Duration, Several, listed_schema, texts
+from mockserver.config.types import Duration, Several, listed_schema, refused, texts
 from mockserver.core.json import Json
 from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
 
@@ -155,7 +155,7 @@ def _alias_errors(
     name: str, model: ModelSettings, owners: dict[str, str], models: Collection[str]
 ) -> Iterator[InitErrorDetails]:
     if model.resolved is not None and "*" in model.resolved:
-        yield _error((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
+        yield refused((name, "resolved"), f'must be a name without *, not "{model.resolved}"', model.resolved)
     for at, alias in enumerate(model.aliases):
         if "*" in alias:
             why = f'must be a name without *, not "{alias}"'
@@ -168,11 +168,7 @@ def _alias_errors(
         else:
             owners[alias] = name
             continue
-        yield _error((name, "aliases", at), why, alias)
-
-
-def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetails:
-    return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
+        yield refused((name, "aliases", at), why, alias)
 
 
 Models = Annotated[

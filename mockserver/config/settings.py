@@ -220,10 +220,6 @@ def assembled(
     return settings, mistakes
 
 
-def settings_schema() -> dict[str, Json]:
-    return Settings.model_json_schema()
-
-
 def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
@@ -281,11 +277,9 @@ def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
 
 
 def _values(layer: _Layer) -> Json:
-    return (
-        layer.values
-        if layer.document
-        else {name: _parse_braces(layer, name, value) for name, value in layer.values.items()}
-    )
+    if layer.document:
+        return layer.values
+    return {name: _parse_braces(layer, name, value) for name, value in layer.values.items()}
 
 
 def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:

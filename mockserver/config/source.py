@@ -1,7 +1,7 @@
 """YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import itemgetter
 
 from msgspec import Struct
@@ -102,7 +102,7 @@ def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) 
     """Raise one `error` with the mistakes of several documents, if there are any."""
     found: list[Mistake] = []
     for mistakes in collections:
-        found += sorted(mistakes.found, key=_in_file)
+        found += sorted(mistakes.found, key=lambda each: (each.place.line, each.place.column) if each.place else (0, 0))
         if mistakes.beyond:
             found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more"))
     if found:
@@ -118,6 +118,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     near = [name for name in _SAME.get(wanted, "").split() if name in by_lower]
     near = near or get_close_matches(wanted, by_lower, n=1, cutoff=0.6)
     return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
+
+
+def suggestion(word: str, known: Collection[str]) -> str:
+    """What `did_you_mean` says, or all known words where none is near."""
+    return did_you_mean(word, known) or f"; it is one of {', '.join(known)}"
 
 
 # Words of providers and ours for the same.
@@ -172,10 +177,6 @@ def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> SourceL
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…" if column < _SHOWN else ""
     return SourceLocation(file, line + 1, column + 1, text)
-
-
-def _in_file(mistake: Mistake) -> tuple[int, int]:
-    return (mistake.place.line, mistake.place.column) if mistake.place else (0, 0)
 
 
 def _decoded(text: str | bytes) -> tuple[str, Problem | None]:

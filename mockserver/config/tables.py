@@ -5,7 +5,7 @@ JSON Schemas, which are for editors, are made by it.
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cache, cached_property
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeGuard, TypeVar, Union, get_args, get_origin
@@ -67,13 +67,13 @@ def _with_metadata(schema: Schema, **metadata: Any) -> Schema:
 
 
 def read_by(read: Callable[[Any], Any]) -> Change:
-    """Metadata of a type whose values a function reads first."""
+    """Change a schema, as metadata of a type or by a call: a function reads the values first."""
     function = {"type": "no-info", "function": read}
     return lambda schema: {"type": "function-before", "function": function, "schema": schema}
 
 
 def checked_by(check: Callable[..., Any], kind: Literal["no-info", "with-info"] = "no-info") -> Change:
-    """Metadata of a type whose values a function checks, or changes, at last; with info it gets the context, too."""
+    """The same for a function that checks, or changes, the values at last; with info it gets the context, too."""
     return lambda schema: {"type": "function-after", "function": {"type": kind, "function": check}, "schema": schema}
 
 
@@ -187,10 +187,7 @@ class BaseTable:
         return self.__pydantic_fields_set__
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
-        made = object.__new__(type(self))
-        object.__setattr__(made, "__dict__", {**vars(self), **update})
-        object.__setattr__(made, "__pydantic_fields_set__", self.model_fields_set | update.keys())
-        return made
+        return _restored(type(self), {**vars(self), **update}, self.model_fields_set | update.keys())
 
     def model_dump(self, **options: Any) -> Any:
         return self.__pydantic_serializer__.to_python(self, **options)
@@ -202,6 +199,9 @@ class BaseTable:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), vars(self), self.model_fields_set)  # by default, copies set attributes
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
 
@@ -212,6 +212,13 @@ class BaseTable:
         fields = self.model_fields
         shown = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if fields[name].repr)
         return f"{type(self).__name__}({shown})"
+
+
+def _restored(table: type[T], values: dict[str, Any], stated: Set[str]) -> T:
+    made = object.__new__(table)
+    object.__setattr__(made, "__dict__", {**values})
+    object.__setattr__(made, "__pydantic_fields_set__", {*stated})
+    return made
 
 
 def make_table(name: str, base: type[T], fields: Mapping[str, tuple[Any, FieldInfo]], **attributes: Any) -> type[T]:

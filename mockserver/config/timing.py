@@ -1,14 +1,14 @@
 """The type of `timing` in settings and rules: a table, the name of a profile, or a table that starts from a profile."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 from msgspec.structs import replace
-from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+from pydantic_core import PydanticCustomError, ValidationError
 
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import Path, did_you_mean
 from mockserver.config.tables import BaseTable, Schema, WrittenAs, checked_by, field, read_by, with_json_schema
-from mockserver.config.types import SHARE, Duration, share
+from mockserver.config.types import SHARE, Duration, refused, share
 from mockserver.core.json import Json
 from mockserver.core.plan import Distribution, Timing
 
@@ -24,13 +24,9 @@ class Jitter(NamedTuple):
 
 def _jitter(value: Json) -> Jitter:
     try:
-        match value:
-            case {"uniform": amount} if len(value) == 1:
-                return Jitter(share(amount))
-            case {"normal": amount} if len(value) == 1:
-                return Jitter(share(amount), "normal")
-            case {"lognormal": amount} if len(value) == 1:
-                return Jitter(share(amount), "lognormal")
+        for distribution in get_args(Distribution):
+            if isinstance(value, Mapping) and value.keys() == {distribution}:
+                return Jitter(share(value[distribution]), distribution)
         return Jitter(share(value))
     except ValueError:
         wants = "a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"
@@ -121,7 +117,7 @@ def in_settings(table: TimingTable, info: Any) -> Timing:
         raise PydanticCustomError("refused", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
     if profiles is not None and table.profile is not None and table.profile not in profiles:
-        raise _mistake(("profile",), unknown_profile(table.profile, profiles), table.profile)
+        raise _error(("profile",), unknown_profile(table.profile, profiles), table.profile)
     return compiled(table, profiles or PROFILES)
 
 
@@ -139,20 +135,19 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
         order = tuple(TopologicalSorter(starts).static_order())
     except CycleError as error:
         name = next(name for name in tables if name in error.args[1])
-        raise _mistake((name, "profile"), f'profile "{name}" starts from itself', tables[name].profile) from None
+        raise _error((name, "profile"), f'profile "{name}" starts from itself', tables[name].profile) from None
     found: Profiles = {}
     for name in order:
         table, known = tables[name], {**PROFILES, **found}
         if table.profile is not None and table.profile not in known:
             why = unknown_profile(table.profile, {**PROFILES, **tables})
-            raise _mistake((name, "profile"), why, table.profile)
+            raise _error((name, "profile"), why, table.profile)
         found[name] = compiled(table, known)
     return {name: found[name] for name in tables}
 
 
-def _mistake(path: tuple[str | int, ...], why: str, value: Json) -> ValidationError:
-    mistake = PydanticCustomError("refused", "{why}", {"why": why})
-    return ValidationError.from_exception_data("timing", [InitErrorDetails(type=mistake, loc=path, input=value)])
+def _error(path: Path, why: str, value: Json) -> ValidationError:
+    return ValidationError.from_exception_data("timing", [refused(path, why, value)])
 
 
 TimingSetting = Annotated[Timing, WrittenAs(TimingTable), checked_by(in_settings, "with-info")]

@@ -125,6 +125,11 @@ Size = Annotated[
 Instant = Annotated[int | None, read_by(_instant), with_json_schema(lambda: _INSTANT)]
 
 
+def refused(path: tuple[str | int, ...], why: str, value: Json) -> InitErrorDetails:
+    """What pydantic reports of a value at a path, in words of its own."""
+    return InitErrorDetails(type=PydanticCustomError("refused", "{why}", {"why": why}), loc=path, input=value)
+
+
 def texts(value: Json) -> tuple[str, ...]:
     """The texts of a list, or of one text that separates them by commas. Raises what pydantic reports."""
     if isinstance(value, str):

@@ -6,10 +6,13 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_
 from msgspec import Struct
 from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.config.source import Path, did_you_mean, read
+from mockserver.config.source import Path, did_you_mean, read, suggestion
 from mockserver.config.tables import BaseTable, Change, LazyType, LazyUnion, Tag, WrittenAs, field, is_table
+from mockserver.config.yaml_reader import shortened
 from mockserver.core.json import Json
 from mockserver.core.text import shown
+
+Checked = TypeVar("Checked", bound=BaseTable)
 
 
 class Complaint(Struct, frozen=True):
@@ -33,7 +36,7 @@ def in_quotes(whole: str) -> Wording:
 
     def called(path: Path) -> str:
         keys = [step for step in path if isinstance(step, str)]
-        name = f'"{_cut(keys[-1])}"' if keys else whole
+        name = f'"{shortened(keys[-1])}"' if keys else whole
         return f"an item of {name}" if path and isinstance(path[-1], int) else name
 
     return Wording(called)
@@ -49,6 +52,16 @@ def complaints(error: ValidationError, model: type[BaseTable], wording: Wording)
             yield _complaint(details, model, wording)
 
 
+def validated(table: type[Checked], value: Json, whole: str, add: Callable[..., None]) -> Checked | None:
+    """The value as a table, or None after telling `add`, as of Mistakes, what is wrong; `whole` is what to call it."""
+    try:
+        return table.model_validate(value)
+    except ValidationError as error:
+        for each in complaints(error, table, in_quotes(whole)):
+            add(each.message, each.path, key=each.key)
+        return None
+
+
 def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) -> Complaint:
     loc, value, called = details["loc"], details["input"], wording.called
     annotation, path = _walk(model, loc)
@@ -60,14 +73,16 @@ def _complaint(details: ErrorDetails, model: type[BaseTable], wording: Wording) 
             return Complaint(f'{called(path[:-1])} needs "{path[-1]}"{example}', path[:-1])
         case "empty":
             key = details["ctx"]["key"]
-            return Complaint(f'"{_cut(key)}" has no value; give it one, or leave the key out', (*path, key), key=True)
+            return Complaint(
+                f'"{shortened(key)}" has no value; give it one, or leave the key out', (*path, key), key=True
+            )
         case "refused":
             return Complaint(f"{called(path)}: {details['msg']}", path)
         case "union_tag_not_found" | "union_tag_invalid" if isinstance(value, Mapping):
             return _of_type(value, path, called(path), list(_alternatives(annotation)))
         case "literal_error" if loc[-1:] == ("[key]",):
             key = str(path[-1])
-            return Complaint(f'unknown key "{_cut(key)}"{did_you_mean(key, _literals(details))}', path, key=True)
+            return Complaint(f'unknown key "{shortened(key)}"{did_you_mean(key, _literals(details))}', path, key=True)
         case "invalid_key" | "string_type" if details["type"] == "invalid_key" or loc[-1:] == ("[key]",):
             return Complaint(f"a key must be a text, not {shown(path[-1])}", path[:-1])
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
@@ -86,7 +101,7 @@ def _unknown(table: type[BaseTable] | None, path: Path, wording: Wording) -> str
     if key in instead:
         return f'unknown {wording.key} "{key}"; write {instead[key]}'
     takes = f"; {wording.called(path[:-1])} takes {', '.join(known)}" if known else ""
-    return f'unknown {wording.key} "{_cut(key)}"{did_you_mean(key, known) or takes}'
+    return f'unknown {wording.key} "{shortened(key)}"{did_you_mean(key, known) or takes}'
 
 
 def _hint(details: ErrorDetails) -> str:
@@ -123,8 +138,7 @@ def _of_type(table: Mapping[str, Any], path: Path, called: str, types: Sequence[
     name = table["type"]
     if not isinstance(name, str):
         return Complaint(f'"type" expects a text, not {shown(name)}', (*path, "type"))
-    hint = did_you_mean(name, types) or f"; it is one of {', '.join(types)}"
-    return Complaint(f'unknown type "{_cut(name)}"{hint}', (*path, "type"))
+    return Complaint(f'unknown type "{shortened(name)}"{suggestion(name, types)}', (*path, "type"))
 
 
 def _walk(annotation: Any, loc: Path) -> tuple[Any, Path]:
@@ -172,10 +186,6 @@ def _alternatives(annotation: Any) -> dict[str, Any]:
         return {**lazy.tables} if isinstance(lazy, LazyUnion) else _alternatives(lazy.annotation)
     found = [_alternatives(part) for part in args]
     return {name: alternative for alternatives in found for name, alternative in alternatives.items()}
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= 60 else name[:60] + "…"
 
 
 def _same(words: str) -> Callable[[ErrorDetails], str]:

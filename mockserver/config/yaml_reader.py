@@ -225,20 +225,17 @@ class _Parser:
             if isinstance(next(self.events), DocumentStartEvent):
                 found = self.value(next(self.events), 0)
                 next(self.events)  # the document's end
-                self.end(next(self.events))
+                if isinstance(after := next(self.events), DocumentStartEvent):
+                    self.refuse(
+                        "a second document starts here; a file holds one: join the two, or make two files", after
+                    )
         except yaml.MarkedYAMLError as error:
-            self.complain(explain(error, self.text))
+            problem = explain(error, self.text)
+            if all(line != problem[1] for _, line, _ in self.problems):
+                self.problems.append(problem)
         except _Stop:
             pass
         return found
-
-    def end(self, event: Any) -> None:
-        if isinstance(event, DocumentStartEvent):
-            self.refuse("a second document starts here; a file holds one: join the two, or make two files", event)
-
-    def complain(self, problem: Problem) -> None:
-        if all(line != problem[1] for _, line, _ in self.problems):
-            self.problems.append(problem)
 
     def value(self, event: Any, depth: int) -> _Found:
         if type(event) is AliasEvent:
@@ -324,7 +321,7 @@ class _Parser:
             if name == "<<" and key.implicit[0]:
                 merged += self.merged(key, value, spot)
             elif name in spots:
-                self.refuse(f'duplicate key "{_short(name)}"; line {spots[name][0] + 1} has it already', key)
+                self.refuse(f'duplicate key "{shortened(name)}"; line {spots[name][0] + 1} has it already', key)
             else:
                 table[name] = value
                 spots[name] = (key.start_mark.line, key.start_mark.column, spot)
@@ -361,12 +358,12 @@ class _Parser:
             raise _Stop
 
 
-def _short(name: str) -> str:
+def shortened(name: str) -> str:
     return name if len(name) <= 60 else name[:60] + "…"
 
 
 def _unfit(tag: str) -> str:
-    return f'the tag "{_short(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
+    return f'the tag "{shortened(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
 
 
 def _decoded(text: str) -> bytes | None:

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 from pydantic_core import PydanticKnownError, to_json
 
+from mockserver.config.tables import read_by
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
@@ -26,7 +27,6 @@ from mockserver.dialects._fields import (
     nullable,
     number,
     optional,
-    read_by,
     shape,
     tagged_by,
     text,
@@ -127,9 +127,9 @@ def _few_pairs(value: Any) -> Any:
 MAX_METADATA_PAIRS = 16
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
-Biases = read_by(_first_refused_bias, mapping(number(-100, 100, multiple_of=1)))
+Biases = read_by(_first_refused_bias)(mapping(number(-100, 100, multiple_of=1)))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
-Metadata = read_by(_few_pairs, mapping(text(most=512), keys=text(most=64)))
+Metadata = read_by(_few_pairs)(mapping(text(most=512), keys=text(most=64)))
 Seed = integer(-(2**63), 2**63 - 1)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Verbosity = literal("low", "medium", "high")

@@ -78,15 +78,17 @@ def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: boo
 def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str) -> Call:
     """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
     prompts = parse_prompts(parsed["prompt"])
+    texts = [prompt.text for prompt in prompts]
+    meaning = fields_with_meaning(body, dialect, "completions")
     most = parsed.get("max_tokens")
     return Call(
         dialect=dialect,
         operation="completions",
         model=parsed["model"],
         http=http,
-        meaning=completion_fingerprint_fields(body, prompts, dialect),
+        meaning={**meaning, "prompt": texts[0] if len(texts) == 1 else texts},
         raw=body,
-        messages=tuple(Message("user", prompt.text) for prompt in prompts),
+        messages=tuple(Message("user", text) for text in texts),
         prompts=prompts,
         stream=parsed.get("stream") is True,
         options=Options(
@@ -131,13 +133,10 @@ def _numbers(numbers: Sequence[int]) -> Prompt:
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
-def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt], dialect: str) -> dict[str, Json]:
-    texts = [prompt.text for prompt in prompts]
-    return {**fields_with_meaning(body, dialect, "completions"), "prompt": texts[0] if len(texts) == 1 else texts}
-
-
 def too_many(parsed: Body) -> str | None:
-    choices = (parsed.get("n") or 1) * len(prompts_of_list(parsed["prompt"]))
+    prompt = parsed["prompt"]
+    several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
+    choices = (parsed.get("n") or 1) * (len(prompt) if several else 1)
     if choices <= MAX_COMPLETION_CHOICES:
         return None
     most = MAX_COMPLETION_CHOICES
@@ -149,11 +148,6 @@ def too_long(call: Call) -> str | None:
     if tokens <= MAX_ECHOED_TOKENS:
         return None
     return f"You requested {tokens} tokens of prompts to be repeated, but at most {MAX_ECHOED_TOKENS} can be at once."
-
-
-def prompts_of_list(prompt: Json) -> Sequence[Json]:
-    several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
-    return prompt if several else (prompt,)
 
 
 def _conflicts(parsed: Body) -> Iterator[Complaint]:

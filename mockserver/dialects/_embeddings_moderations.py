@@ -117,11 +117,6 @@ def too_long(call: Call) -> Failure | None:
     return Failure("context_length", message, param="input")
 
 
-def encoding_format(call: Call) -> str:
-    requested = call.raw.get("encoding_format")
-    return requested if isinstance(requested, str) else "float"
-
-
 def _empty(given: Json) -> Iterator[Complaint]:
     if given == "":
         yield custom_complaint("Invalid 'input': input cannot be an empty string.", "input")
@@ -184,9 +179,9 @@ def _messages(given: Json) -> tuple[Message, ...]:
     return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)
 
 
-def embeddings(outcome: Embeddings, encoding: str) -> dict[str, Json]:
-    """The body; `encoding` is a key of ENCODINGS."""
-    encode = ENCODINGS[encoding]
+def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
+    """The body; `encoding` is a key of ENCODINGS, float by default."""
+    encode = ENCODINGS[encoding or "float"]
     return {
         "object": "list",
         "data": mapped(

@@ -91,16 +91,6 @@ def _limited(name: str, **limits: Json) -> Schema:
     return {"type": name, **{limit: value for limit, value in limits.items() if value is not None}}
 
 
-def read_by(read: Callable[[Any], Any], kind: Type) -> Schema:
-    """A type whose values a function reads first."""
-    return {"type": "function-before", "function": {"type": "no-info", "function": read}, "schema": schema_of(kind)}
-
-
-def checked_by(check: Callable[[Any], Any], kind: Type) -> Schema:
-    """A type whose values a function checks at last."""
-    return {"type": "function-after", "function": {"type": "no-info", "function": check}, "schema": schema_of(kind)}
-
-
 def mapping(kind: Type, *, keys: Type = str) -> Schema:
     return {"type": "dict", "keys_schema": schema_of(keys), "values_schema": schema_of(kind)}
 

@@ -11,7 +11,7 @@ from mockserver.core.plan import Answer, Embeddings
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
-from mockserver.dialects._embeddings_moderations import embeddings, encoding_format, parse_embeddings
+from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
@@ -108,7 +108,8 @@ class OpenAIApi(Struct, frozen=True):
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
-        return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))
+        body = embeddings(outcome, call.raw.get("encoding_format"))
+        return json_reply(200, body, merge_headers(own, outcome.headers))
 
 
 # Endpoints that these providers have and mockserver does not, with the `then` of a rule that answers each.

@@ -62,34 +62,32 @@ def input_of(part: Any, **fields: Any) -> Any:
 Input = input_of(Part)
 
 
-def _tool_tag(tool: Any) -> str:
-    kind = tool.get("type") if isinstance(tool, dict) else None
-    return kind if kind in ("function", "custom", "image_generation") else "<a tool>"
-
-
 # Tools, choices and formats are flat, unlike chat's.
-def function_tool(name: Any) -> Any:
-    return shape(
-        type=literal("function"),
-        name=name,
-        description=optional(str),
-        parameters=optional(Object),
-        strict=optional(bool),
+Grammar = shape(type=literal("grammar"), definition=str, syntax=literal("lark", "regex"))
+CustomTool = shape(
+    type=literal("custom"), name=str, description=optional(str), format=optional(tagged_by("type", TextFormat, Grammar))
+)
+
+
+def tools_of(function_name: Any, kind: str, own: Any) -> Any:
+    """Functions, custom tools and one of the provider's own; of others only the type is known."""
+
+    def tag(tool: Any) -> str:
+        found = tool.get("type") if isinstance(tool, dict) else None
+        return found if found in ("function", "custom", kind) else "<a tool>"
+
+    about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
+    return union_by(
+        tag,
+        labelled("function", shape(type=literal("function"), name=function_name, **about)),
+        labelled("custom", CustomTool),
+        labelled(kind, own),
+        labelled("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
     )
 
 
-Grammar = shape(type=literal("grammar"), definition=str, syntax=literal("lark", "regex"))
-ResponseCustomTool = shape(
-    type=literal("custom"), name=str, description=optional(str), format=optional(tagged_by("type", TextFormat, Grammar))
-)
-HostedTool = open_shape(type=str)  # one of the provider's own, or one that it reaches (`mcp`)
-ResponseTool = union_by(
-    _tool_tag,
-    labelled("function", function_tool(Name)),
-    labelled("custom", ResponseCustomTool),
-    labelled("image_generation", open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))),
-    labelled("<a tool>", HostedTool),
-)
+ImageTool = open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))
+ResponseTool = tools_of(Name, "image_generation", ImageTool)
 
 ResponseNamedTool = shape(type=literal("function", "custom"), name=str)
 McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))

@@ -1,5 +1,6 @@
 """Stored chats and responses, as OpenAI and its look-alikes return them."""
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -30,6 +31,7 @@ from mockserver.dialects._responses import error_event, item_type, responses_rep
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
 ORDERS = ("asc", "desc")
+_METADATA = re.compile(r"metadata\[(.*)\]", re.DOTALL)  # in a query: metadata[topic]=trains
 MAX_PAGE_SIZE = 100  # entries of a page
 
 
@@ -56,16 +58,6 @@ def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: in
     return number
 
 
-def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
-    """The pairs of a query such as `metadata[topic]=trains`."""
-    front = f"{name}["
-    return {
-        key.removeprefix(front)[:-1]: value
-        for key, value in http.query.items()
-        if key.startswith(front) and key.endswith("]")
-    }
-
-
 def list_body(entries: Iterable[Body], *, more: bool) -> dict[str, Json]:
     shown = entries if isinstance(entries, Sequence) else list(entries)
     first, last = (shown[0]["id"], shown[-1]["id"]) if shown else (None, None)
@@ -82,7 +74,9 @@ def stored_chats(
 
     def parse_list(http: HttpRequest, strict: bool) -> Call:
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
-        return Call(dialect, "stored_chats", model, http, {}, {"metadata": map_parameter(http, "metadata")}, page=page)
+        found = ((_METADATA.fullmatch(name), value) for name, value in http.query.items())
+        metadata = {match[1]: value for match, value in found if match}
+        return Call(dialect, "stored_chats", model, http, {}, {"metadata": metadata}, page=page)
 
     def one_of(operation: str) -> Parse:
         return look_up(dialect, operation, "completion_id", FIRST_PAGE)

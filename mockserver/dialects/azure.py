@@ -27,7 +27,7 @@ from mockserver.dialects._chat import (
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call, encoding_format
+from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -210,7 +210,7 @@ def credential(http: HttpRequest) -> str | None:
 
 def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
-    body = {"id": request_hex(call.http, call), **embeddings(named, encoding_format(call))}
+    body = {"id": request_hex(call.http, call), **embeddings(named, call.raw.get("encoding_format"))}
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
 

@@ -66,25 +66,17 @@ from mockserver.dialects._reply import (
 from mockserver.dialects._responses import RESPONSE_LAYOUT as OPENAI_LAYOUT
 from mockserver.dialects._responses import ResponsesRequest, error_event, message_of, parse_responses, responses_reply
 from mockserver.dialects._responses_models import (
-    HostedTool,
     ResponseAllowedTools,
     ResponseBody,
-    ResponseCustomTool,
     ResponseNamedTool,
     Summary,
-    function_tool,
     input_of,
     text_options,
+    tools_of,
 )
 from mockserver.dialects._stored import StoredResponses
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.responses import ResponseLayout
-
-
-def _tool_tag(tool: Any) -> str:
-    kind = tool.get("type") if isinstance(tool, dict) else None
-    return kind if kind in ("function", "custom", "computer_use_preview") else "<a tool>"
-
 
 ComputerTool = shape(
     type=literal("computer_use_preview"),
@@ -92,13 +84,7 @@ ComputerTool = shape(
     display_width=int,
     environment=literal("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
 )
-VllmTool = union_by(
-    _tool_tag,
-    labelled("function", function_tool(str)),
-    labelled("custom", ResponseCustomTool),
-    labelled("computer_use_preview", ComputerTool),
-    labelled("<a tool>", HostedTool),
-)
+VllmTool = tools_of(str, "computer_use_preview", ComputerTool)
 ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
 ChosenTool = tagged_by("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from importlib.resources import files
 
-from mockserver.config.settings import settings_schema
+from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
@@ -135,7 +135,7 @@ _PATTERN = {"type": "string", "pattern": "[*]"}
 def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     """Return the JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
     schema: Schema = _tidy(json.loads(json.dumps(RulesFile.model_json_schema()).replace('Spec"', '"')))
-    when, settings = when_schema(dialects), settings_schema()
+    when, settings = when_schema(dialects), Settings.model_json_schema()
     definitions = {**schema.pop("$defs"), **when.pop("$defs"), **settings.pop("$defs")}
     properties, rule = schema["properties"], definitions["Rule"]["properties"]
     properties["settings"] |= settings

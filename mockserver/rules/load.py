@@ -5,16 +5,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import translate
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from msgspec import Struct
-from pydantic_core import ValidationError
 
 from mockserver.config.errors import RuleError, SourceLocation
 from mockserver.config.source import Document, Mistakes, raise_if_any
 from mockserver.config.timing import PROFILES, Profiles
-from mockserver.config.validation_errors import complaints, in_quotes
+from mockserver.config.validation_errors import validated
 from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.call import OTHER, Call
@@ -30,7 +29,7 @@ from mockserver.rules.answer.checks import (
 )
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.match.conditions import All, Condition, pinned
-from mockserver.rules.match.parse import Report, compile_when
+from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
 
@@ -126,7 +125,7 @@ class _Loader:
             return None
 
     def _compiled(self, spec: Json, context: CompileContext) -> Rule | None:
-        model = _checked(spec, context)
+        model = validated(RuleSpec, spec, "a rule", context.add)
         raw = spec if isinstance(spec, Mapping) else {}
         when = for_its_operations(_condition(raw, context), None if model is None else model.then)
         check_when(raw.get("when"), context, self.known)
@@ -174,28 +173,15 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
         mistakes.add('a rules file is a table; put this list under "rules:"', ())
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
-    is_list = isinstance(rules, list | tuple)
-    head = {**content, "rules": []} if is_list else content
-    try:
-        RulesHead.model_validate(head)
-    except ValidationError as error:
-        for complaint in complaints(error, RulesHead, in_quotes("a rules file")):
-            mistakes.add(complaint.message, complaint.path, key=complaint.key)
-    return rules if isinstance(rules, list | tuple) else ()
-
-
-def _checked(spec: Json, context: CompileContext) -> RuleSpec | None:
-    try:
-        return RuleSpec.model_validate(spec)
-    except ValidationError as error:
-        for complaint in complaints(error, RuleSpec, in_quotes("a rule")):
-            context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
-        return None
+    if isinstance(rules, list | tuple):
+        validated(RulesHead, {**content, "rules": []}, "a rules file", mistakes.add)
+        return rules
+    validated(RulesHead, content, "a rules file", mistakes.add)
+    return ()
 
 
 def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
-    here = context.at("when")
-    report: Report = lambda message, path: context.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
+    report = partial(context.at("when").add, key=True)
     return All() if spec.get("when") is None else compile_when(spec["when"], report)
 
 

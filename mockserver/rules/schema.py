@@ -81,7 +81,7 @@ def fault_table(name: str, fault: Any) -> type[Table]:
 
 def _place(where: str) -> tuple[Any, Any]:
     kind: Any = Whole if counts(where) else Literal[True]
-    return (kind | None if counts(where) else Literal[True] | None, field(None, description=POSITIONS[where]))
+    return kind | None, field(None, description=POSITIONS[where])
 
 
 def _example(fault: Any) -> str:

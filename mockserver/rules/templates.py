@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct, field
 from pydantic_core import PydanticSerializationError, to_json
 
-from mockserver.config.source import Mistakes, Path, did_you_mean
+from mockserver.config.source import Mistakes, Path, did_you_mean, suggestion
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.action import Faults
 from mockserver.core.call import Call, Message, last_tool_result, tool_results
@@ -252,6 +252,9 @@ class CompileContext(Struct, frozen=True):
     def text(self, source: str) -> Compiled[str]:
         return self.templates.compile(source, self)
 
+    def add(self, message: str, below: Path = (), *, key: bool = False) -> None:
+        self.mistakes.add(message, (*self.path, *below), key=key)
+
     def refuse(self, message: str) -> None:
         self.mistakes.add(message, self.path)
 
@@ -333,10 +336,9 @@ class Templates:
             elif root == "match" and member and member not in context.groups:
                 yield _no_group(member, context.groups), variable
             elif root in MEMBERS and member and member not in MEMBERS[root]:
-                hint = did_you_mean(member, MEMBERS[root]) or _listed(MEMBERS[root])
-                yield f'"{root}" has no "{member}"{hint}', variable
+                yield f'"{root}" has no "{member}"{suggestion(member, MEMBERS[root])}', variable
             elif root not in VARIABLES and root not in self._environment.globals:
-                yield f'there is no "{root}" in templates{did_you_mean(root, VARIABLES) or _listed(VARIABLES)}', root
+                yield f'there is no "{root}" in templates{suggestion(root, VARIABLES)}', root
         yield from self._slips(_INERT.sub("", source))
 
     def _slips(self, source: str) -> Iterator[tuple[str, str]]:
@@ -441,13 +443,7 @@ def _short(text: str) -> str:
 def _no_group(name: str, groups: frozenset[str]) -> str:
     if not groups:
         return f'"match.{name}" is nothing: no regular expression of "when" has a named group, such as (?P<{name}>...)'
-    return (
-        f'no regular expression of "when" has a group "{name}"{did_you_mean(name, groups) or _listed(sorted(groups))}'
-    )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return f"; it is one of {', '.join(names)}"
+    return f'no regular expression of "when" has a group "{name}"{suggestion(name, sorted(groups))}'
 
 
 VARIABLES = (*CONTEXT, "fake")

@@ -27,7 +27,7 @@ from mockserver.dialects import discover
 from mockserver.reports.failures import Problem, problem
 from mockserver.server.upstreams import relaying
 from mockserver.testing.clients import is_set_early
-from mockserver.testing.options import frames_of_test, is_users, line_of, outward, relative
+from mockserver.testing.options import frames_of_test, is_users, line_of_user, outward, relative
 
 
 class BlockedConnectionError(BaseException):
@@ -179,10 +179,9 @@ def _blocked(host: str, port: object, frame: FrameType) -> Problem:
     """What was stopped, where in the user's code, and how to go on."""
     frames = list(frames_of_test(frame))
     inner = takewhile(lambda each: each.f_code.co_name not in _LOOPS or is_users(each.f_code.co_filename), frames)
-    sought = chain(inner, _frames_waiting(frames), frames)
-    line = next((f" at {line_of(each)}" for each in sought if is_users(each.f_code.co_filename)), "")
-    where = host if port is None else f"{host}:{port}"
-    return problem(f"stopped a connection to {where}{line}", [*_advice(host, frames), f'{_ALLOW}["{host}"]'])
+    line = line_of_user(chain(inner, _frames_waiting(frames), frames))
+    where = (host if port is None else f"{host}:{port}") + (f" at {line}" if line else "")
+    return problem(f"stopped a connection to {where}", [*_advice(host, frames), f'{_ALLOW}["{host}"]'])
 
 
 def _frames_waiting(frames: Sequence[FrameType]) -> Iterator[FrameType]:

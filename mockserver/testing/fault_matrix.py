@@ -24,7 +24,7 @@ from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.load import Rule
 from mockserver.server.sources import compiled
-from mockserver.testing.options import frames_of_test, is_users, line_of, table
+from mockserver.testing.options import frames_of_test, line_of_user, table
 
 # What a program does under a fault.
 OUTCOMES = {
@@ -116,7 +116,8 @@ class TimeLimit:
     def _wait(self) -> None:
         if self._over.wait(self.seconds):
             return
-        self.exceeded, self.where = True, _user_line(sys._current_frames().get(self._limited.ident or 0))
+        frame = sys._current_frames().get(self._limited.ident or 0)
+        self.exceeded, self.where = True, line_of_user(frames_of_test(frame))
         self._abort()
         if not self._over.wait(_GRACE) and self._interrupts:
             signal.pthread_kill(self._limited.ident or 0, _SIGNAL)  # type: ignore[arg-type]
@@ -124,11 +125,6 @@ class TimeLimit:
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self._over.is_set():
             raise HungError(f"{self.seconds:g} s have passed")
-
-
-def _user_line(frame: FrameType | None) -> str:
-    """The innermost line of code below the working directory, such as `app.py:12`, if there is one."""
-    return next((line_of(each) for each in frames_of_test(frame) if is_users(each.f_code.co_filename)), "")
 
 
 # Hardly anything else uses this signal. Windows has no pthread_kill: there, aborting the answers has to be enough.

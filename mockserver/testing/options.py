@@ -74,9 +74,10 @@ def is_users(file: str) -> bool:
     return file.startswith(f"{os.getcwd()}{os.sep}") and not file.startswith(_FOREIGN)
 
 
-def line_of(frame: FrameType) -> str:
-    """The file and line of a frame, such as `app.py:12`."""
-    return f"{relative(frame.f_code.co_filename)}:{frame.f_lineno}"
+def line_of_user(frames: Iterable[FrameType]) -> str:
+    """The first line of the user's own code, such as `app.py:12`; empty if there is none."""
+    found = next((frame for frame in frames if is_users(frame.f_code.co_filename)), None)
+    return "" if found is None else f"{relative(found.f_code.co_filename)}:{found.f_lineno}"
 
 
 def relative(file: str | Path) -> str:

@@ -1,7 +1,9 @@
 # size: one long table of defaults
 """Settings from four origins, and what is said about those that cannot be."""
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Callable, Mapping
+from copy import copy, deepcopy
 from typing import Any
 
 import pytest
@@ -43,6 +45,15 @@ def test_flags_win_over_variables_over_files_over_defaults() -> None:
     second = read("settings: {port: 2, seed: 2, host: b}", "b.yaml")
     settings = assemble({"port": "4"}, {"MOCKSERVER_PORT": "3", "MOCKSERVER_SEED": "3"}, [first, second])
     assert (settings.port, settings.seed, settings.host, settings.ids, settings.log) == (4, 3, "b", "unique", "none")
+
+
+@pytest.mark.parametrize("copied", [copy, deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+def test_tables_can_be_copied_and_pickled(copied: Callable[[Settings], Settings]) -> None:
+    settings = of_file("settings: {port: 1, models: {a: {aliases: [b]}}, limits: {requests_per_minute: 2}}")
+    twin = copied(settings)
+    assert twin == settings
+    assert twin is not settings
+    assert twin.model_fields_set == {"port", "models", "limits"}
 
 
 @pytest.mark.parametrize("text", ["", "settings:", "rules: []", "[]", "just text"])

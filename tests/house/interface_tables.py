@@ -51,12 +51,13 @@ def _struct(struct: type[Any]) -> Callable[[], str]:
 def _commands() -> str:
     """Commands with the options that are no settings."""
     rows = []
-    for name, about in COMMANDS.items():
+    for name, (_, about) in COMMANDS.items():
         command = _command(commands, name)
         below = getattr(command, "table", {})
         rows.append((f"`{name}`", about, ", ".join(_own_options(command))))
         rows += [
-            (f"`{name} {each}`", why, ", ".join(_own_options(_command(command, each)))) for each, why in below.items()
+            (f"`{name} {each}`", why, ", ".join(_own_options(_command(command, each))))
+            for each, (_, why) in below.items()
         ]
     return markdown_table(("command", "what it does", "options besides settings"), rows)
 

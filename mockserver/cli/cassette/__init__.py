@@ -4,26 +4,22 @@ from collections.abc import Mapping
 
 import click
 
-from mockserver.cli import Lazy
+from mockserver.cli import Lazy, resume_collection
 
-COMMANDS: Mapping[str, str] = {
-    "list": "List cassettes or their episodes.",
-    "show": "Show the request and answer of an episode.",
-    "verify": "Find damaged, old, leaking or unused episodes.",
-    "scrub": "Remove secrets, and what the settings name, from a cassette.",
-    "rules": "Write rules that answer as the episodes do.",
-    "import": "Import vcrpy cassettes or HAR files.",
-    "export": "Export a cassette as HAR.",
-    "prune": "Remove episodes by number, age or lack of use.",
-}
-MODULES: Mapping[str, str] = {
-    **dict.fromkeys(("list", "show", "verify", "scrub", "prune"), "episodes"),
-    **dict.fromkeys(("rules", "import", "export"), "convert"),
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "list": ("episodes", "List cassettes or their episodes."),
+    "show": ("episodes", "Show the request and answer of an episode."),
+    "verify": ("episodes", "Find damaged, old, leaking or unused episodes."),
+    "scrub": ("episodes", "Remove secrets, and what the settings name, from a cassette."),
+    "rules": ("convert", "Write rules that answer as the episodes do."),
+    "import": ("convert", "Import vcrpy cassettes or HAR files."),
+    "export": ("convert", "Export a cassette as HAR."),
+    "prune": ("episodes", "Remove episodes by number, age or lack of use."),
 }
 
 
-@click.command(cls=Lazy, table=COMMANDS, package=__name__, modules=MODULES)
-def command() -> None:
+@click.command(cls=Lazy, table=COMMANDS, package=__name__, name="cassette")
+def cassette_command() -> None:
     """Manage cassettes: recorded calls and their answers.
 
     A cassette is a file in the folder --cassettes, named without `.yaml`. `chat#3` is the third episode (recorded call)
@@ -34,3 +30,4 @@ def command() -> None:
     mockserver cassette show chat#3
     mockserver cassette verify --max-age 90d
     """
+    resume_collection()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 
+from mockserver.config.tables import read_by
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._fields import (
@@ -20,9 +21,9 @@ from mockserver.dialects._fields import (
     list_of,
     literal,
     not_null,
+    number,
     open_shape,
     optional,
-    read_by,
     tagged_by,
     text,
     union_by,
@@ -82,7 +83,7 @@ def _in_range(value: Json) -> Json:
     return value
 
 
-Share = read_by(_in_range, float)
+Share = read_by(_in_range)(number())
 CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")))
 
 

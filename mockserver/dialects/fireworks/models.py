@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic_core import PydanticKnownError
 
+from mockserver.config.tables import checked_by, read_by
 from mockserver.core.json import Json
 from mockserver.dialects import _fields
 from mockserver.dialects._chat import (
@@ -20,7 +21,6 @@ from mockserver.dialects._completions import MAX_PROMPTS
 from mockserver.dialects._fields import (
     Model,
     Object,
-    checked_by,
     closed_shape,
     labelled,
     list_of,
@@ -28,7 +28,7 @@ from mockserver.dialects._fields import (
     mapping,
     not_null,
     optional,
-    read_by,
+    schema_of,
     shape,
     union,
 )
@@ -83,7 +83,7 @@ _MANY = 64
 
 def integer(least: int | None = None, most: int | None = None) -> Any:
     """An integer, of which a complaint about its bounds shows what was written."""
-    return labelled("int", checked_by(partial(_within, least, most), read_by(whole, int)))
+    return labelled("int", checked_by(partial(_within, least, most))(read_by(whole)(schema_of(int))))
 
 
 def _within(least: int | None, most: int | None, value: int) -> int:
@@ -95,18 +95,18 @@ def _within(least: int | None, most: int | None, value: int) -> int:
 
 
 def number(least: float | None = None, most: float | None = None) -> Any:
-    return read_by(_number, _fields.number(least, most))
+    return read_by(_number)(_fields.number(least, most))
 
 
 Int = integer()
 Number = number()
-Bool = labelled("bool", read_by(_truth, bool))
+Bool = labelled("bool", read_by(_truth)(schema_of(bool)))
 Text = labelled("str", str)
 Texts = labelled("list[str]", list_of(str))
 Ints = labelled("list[int]", list_of(Int))
-Pairs = read_by(_one_refused, mapping(str))
+Pairs = read_by(_one_refused)(mapping(str))
 Bias = number(-100.0, 100.0)
-Biases = read_by(_one_refused, mapping(Bias))
+Biases = read_by(_one_refused)(mapping(Bias))
 Share, FromZeroToTwo, Penalty = number(0.0, 1.0), number(0.0, 2.0), number(-2.0, 2.0)
 FewInt = integer(0, 5)
 
@@ -184,7 +184,7 @@ _SAMPLING: dict[str, Any] = {
     "echo_last": optional(Int),
     "ignore_eos": not_null(Bool),
     "context_length_exceeded_behavior": not_null(literal("error", "truncate")),
-    "response_format": optional(checked_by(_with_schema, ResponseFormat)),
+    "response_format": optional(checked_by(_with_schema)(ResponseFormat)),
     "logit_bias": optional(Biases),
     "speculation": optional(union(Text, Ints)),
     "prediction": optional(union(labelled("PredictedOutput", PredictedOutput), Text)),

@@ -10,13 +10,15 @@ from base64 import b64decode
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import clip
+
+T = TypeVar("T")
 
 Type = Any  # Scalar, Enum, Repeated, Message, or a function that returns one, where a message holds itself
 TYPE_URL = "type.googleapis.com/google.ai.generativelanguage.v1beta."
@@ -173,36 +175,31 @@ def _shown(value: Json) -> str:
     return clip(to_json(value).decode(), 200)
 
 
-def _string(value: Json) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
+def _of_type(kind: type[T]) -> Callable[[Json], T]:
+    def read(value: Json) -> T:
+        if not isinstance(value, kind):
+            raise ValueError
+        return value
+
+    return read
 
 
-def _bool(value: Json) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
+_string = _of_type(str)
 
 
 def _integer(bits: int) -> Callable[[Json], int]:
     most = 1 << (bits - 1)
 
     def read(value: Json) -> int:
-        if isinstance(value, bool) or (isinstance(value, str) and not _INTEGER.fullmatch(value)):
+        whole = type(value) is int or (isinstance(value, float) and value.is_integer())
+        if not (whole or (isinstance(value, str) and _INTEGER.fullmatch(value))):
             raise ValueError
-        number = int(value) if isinstance(value, str | int) else _whole(value)
+        number = int(value)
         if not -most <= number < most:
             raise ValueError
         return number
 
     return read
-
-
-def _whole(value: Json) -> int:
-    if not isinstance(value, float) or not value.is_integer():
-        raise ValueError
-    return int(value)
 
 
 def _float(value: Json) -> float | int:
@@ -240,12 +237,6 @@ def _timestamp(value: Json) -> str:
     return f"{moment.replace(tzinfo=None).isoformat()}{found['fraction'] or ''}Z"
 
 
-def _struct(value: Json) -> Json:
-    if not isinstance(value, dict):
-        raise ValueError
-    return value
-
-
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 _DURATION = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?s")
@@ -255,13 +246,13 @@ _TIMESTAMP = re.compile(
 )
 _URL_SAFE = str.maketrans("-_", "+/")
 
-STRING, BOOL = Scalar("TYPE_STRING", _string), Scalar("TYPE_BOOL", _bool)
+STRING, BOOL = Scalar("TYPE_STRING", _string), Scalar("TYPE_BOOL", _of_type(bool))
 INT32, INT64 = Scalar("TYPE_INT32", _integer(32)), Scalar("TYPE_INT64", _integer(64))
 FLOAT, DOUBLE = Scalar("TYPE_FLOAT", _float), Scalar("TYPE_DOUBLE", _float)
 BYTES = Scalar("TYPE_BYTES", _bytes)
 DURATION = Scalar("type.googleapis.com/google.protobuf.Duration", _like(_DURATION))
 TIMESTAMP = Scalar("type.googleapis.com/google.protobuf.Timestamp", _timestamp)
-STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _struct)
+STRUCT = Scalar("type.googleapis.com/google.protobuf.Struct", _of_type(dict))
 VALUE = Scalar("type.googleapis.com/google.protobuf.Value", lambda value: value)
 STRINGS = Repeated(STRING)
 

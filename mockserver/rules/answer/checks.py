@@ -5,7 +5,7 @@ Texts answer chats, completions and responses; vectors embeddings; scores modera
 
 from collections.abc import Collection, Container, Iterator, Mapping
 
-from mockserver.config.source import Path, did_you_mean
+from mockserver.config.source import Path, suggestion
 from mockserver.core.call import OTHER
 from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.episode import wire_format
@@ -205,8 +205,7 @@ _PURPOSES: Mapping[str, tuple[str, ...]] = {
 _WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
 _WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "delete_model", "info", "create_batch", OTHER)
 _PURPOSE_OF: Mapping[str, str] = {
-    **dict.fromkeys(("text", "json", "refusal", "tool_calls", "items", "parts", "choices"), "text"),
-    **dict.fromkeys(("generate", "echo", "failed"), "text"),
+    **{key: "text" for key, kind in OUTCOMES.items() if kind in ("content", "parts", "choices", "generate", "echo")},
     "embedding": "embedding",
     "moderation": "moderation",
 }
@@ -233,8 +232,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
     """Refuse unknown dialects, and paths that only control paths have."""
     for path, dialect in _texts("dialect", when, "equals", "in"):
         if "*" not in dialect and dialect not in known:
-            hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
-            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+            context.at("when", *path).refuse(f'unknown dialect "{dialect[:60]}"{suggestion(dialect, known)}')
     for path, text in _texts("path", when, "equals", "in", "glob", "starts_with", "regex"):
         if f"/{text.lstrip('^/')}".startswith(CONTROL):
             context.at("when", *path).refuse(f"no rule can answer below {CONTROL}: the control API has these paths")

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import SourceLocation
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import suggestion
 from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
@@ -179,9 +179,8 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     spec = _generate(then)
     kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
     if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS) or f"; it is one of {', '.join(KINDS)}"
         here = context.at("generate", "kind") if spec is then.generate else context.at("generate")
-        here.refuse(f'unknown generator "{kind[:60]}"{hint}')
+        here.refuse(f'unknown generator "{kind[:60]}"{suggestion(kind, KINDS)}')
     if spec.schema_ is not None and kind != "schema":
         context.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
     elif spec.schema_ is not None and (broken := _schema_error(spec.schema_)):

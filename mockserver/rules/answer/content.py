@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from mockserver.config.source import did_you_mean
+from mockserver.config.source import suggestion
 from mockserver.core.call import ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
@@ -33,7 +33,6 @@ from mockserver.core.plan import (
 )
 from mockserver.core.text import plural, shown
 from mockserver.core.tokens import Chunks
-from mockserver.core.tokens import Chunks as Cut
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.rules.schema import (
     AnnotateSpec,
@@ -198,9 +197,8 @@ def _free(error: ErrorSpec, context: CompileContext) -> Failure:
 def _reason(name: str, context: CompileContext) -> str:
     if name in ERROR_NAMES:
         return ERROR_NAMES[name]
-    hint = did_you_mean(name, ERROR_NAMES) or f"; it is one of {', '.join(ERROR_NAMES)}"
-    number = "; write the number without quotes" if name.isdecimal() else hint
-    context.refuse(f'unknown error "{name[:60]}"{number}')
+    hint = "; write the number without quotes" if name.isdecimal() else suggestion(name, ERROR_NAMES)
+    context.refuse(f'unknown error "{name[:60]}"{hint}')
     return "server_error"
 
 
@@ -378,7 +376,7 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
     return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
 
 
-def cut_of(chunks: ChunksSpec | None) -> Cut:
+def cut_of(chunks: ChunksSpec | None) -> Chunks:
     match chunks:
         case None:
             return "token"
@@ -415,11 +413,11 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
             notes = _NO_NOTES  # they belong to the first text
 
 
-def _text(text: Compiled[str], cut: Cut, notes: _Notes) -> Compiled[Part]:
+def _text(text: Compiled[str], cut: Chunks, notes: _Notes) -> Compiled[Part]:
     return combined(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
-def _part(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _part(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
         context.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
         return
@@ -429,7 +427,7 @@ def _part(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> I
     yield from made
 
 
-def _made(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
+def _made(part: PartSpec, cut: Chunks, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
         yield context.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
     if part.text is not None:

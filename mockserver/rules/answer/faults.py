@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import ValidationError
 
-from mockserver.config.source import did_you_mean
-from mockserver.config.validation_errors import Table, complaints, in_quotes
+from mockserver.config.source import suggestion
+from mockserver.config.validation_errors import Table, validated
 from mockserver.core.action import POSITIONS, Faults, Position, Settable, options
 from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
@@ -125,8 +124,8 @@ def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpe
     faults = {**context.faults, **ANSWER_FAULTS}
     here = context.at(name) if isinstance(item, Mapping) else context
     if name not in faults:
-        hint = did_you_mean(name, faults) or f"; it is one of {', '.join(faults)}"
-        (here.refuse_key if isinstance(item, Mapping) else here.refuse)(f'unknown fault "{name[:60]}"{hint}')
+        refuse = here.refuse_key if isinstance(item, Mapping) else here.refuse
+        refuse(f'unknown fault "{name[:60]}"{suggestion(name, faults)}')
         return None
     table = _checked(name, faults[name], stated, here)
     if table is None:
@@ -154,13 +153,7 @@ def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Ta
     if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
-    table = fault_table(name, fault)
-    try:
-        return table.model_validate(stated)
-    except ValidationError as error:
-        for complaint in complaints(error, table, in_quotes(f'"{name}"')):
-            context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
-        return None
+    return validated(fault_table(name, fault), stated, f'"{name}"', context.add)
 
 
 def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:

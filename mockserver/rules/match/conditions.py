@@ -166,10 +166,8 @@ def implied(condition: Condition) -> Condition:
     match condition:
         case Leaf():
             return replace(condition, implied=True)
-        case All():
-            return All(tuple(map(implied, condition.parts)))
-        case Either():
-            return Either(tuple(map(implied, condition.parts)))
+        case All(parts) | Either(parts):
+            return type(condition)(tuple(map(implied, parts)))
 
 
 def nearness(condition: Condition, call: Call) -> float:

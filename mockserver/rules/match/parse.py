@@ -5,7 +5,7 @@ FIELDS and PREDICATES define what a rule can say; F fields and P predicates give
 
 from collections.abc import Callable, Iterator, Mapping
 
-from mockserver.config.source import Path, did_you_mean
+from mockserver.config.source import Path, did_you_mean, suggestion
 from mockserver.core.json import Json
 from mockserver.core.text import shown
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
@@ -201,8 +201,7 @@ def _never(field: Field, name: str, expected: Json) -> str | None:
     wanted = expected if name == "in" else [expected] if name == "equals" else []
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
-            hint = did_you_mean(value, field.values) or f"; it is one of {', '.join(field.values)}"
-            return f'"{field.name}" is never {shown(value)}{hint}'
+            return f'"{field.name}" is never {shown(value)}{suggestion(value, field.values)}'
     return None
 
 

@@ -87,7 +87,7 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
 
 
 def _naming_headers(http: HttpRequest, call: Call | None) -> Headers:
-    name = request_hex(http, call)
+    name = request_hex(http, None) if call is None else call.fingerprint
     return (("x-request-id", f"req_{name}"), ("openai-processing-ms", _MILLISECONDS[name[:2]]))
 
 

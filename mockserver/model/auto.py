@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
-from mockserver.core.plan import Text
-from mockserver.core.seed import Random, Seed
-from mockserver.model.prose.generators import system, text_on, topic_of
-from mockserver.model.prose.orders import may_order
-from mockserver.model.prose.passages import passage
-from mockserver.model.prose.topic import ENGLISH, Topic
+from mockserver.core.seed import Seed
+from mockserver.model.prose.generators import topic_of
+from mockserver.model.prose.orders import orders_nothing
+from mockserver.model.prose.passages import prose_on
+from mockserver.model.prose.topic import ENGLISH
 
 
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -35,18 +34,3 @@ def _is_plain(call: Call) -> bool:
         if message.parts or message.tool_calls or "\n" in text or "<" in text or "[[" in text or text[:4] == "For ":
             return False
     return True
-
-
-def orders_nothing(call: Call) -> bool:
-    """Whether none of the readers of orders would find one, so that they need not look."""
-    if call.prompts or call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
-        return False
-    last, first = call.messages[-1].text, next(message.text for message in call.messages if message.role == "user")
-    return not (may_order(last) or may_order(system(call), ruling=True) or (first is not last and may_order(first)))
-
-
-def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
-    """Return what the conversation says of a topic, or prose."""
-    found = passage(call, about)
-    text, tokens = (found, None) if found else text_on(about, call, rng, {})
-    return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)

@@ -12,7 +12,6 @@ from mockserver.core.plan import Failure, Part, Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model import Generator
 from mockserver.model.arguments import mentions
-from mockserver.model.auto import orders_nothing, prose_on
 from mockserver.model.named_fields import answer_in_fields
 from mockserver.model.prose.choices import decided
 from mockserver.model.prose.closing import closing
@@ -26,8 +25,8 @@ from mockserver.model.prose.generators import (
     text_on,
     topic_of,
 )
-from mockserver.model.prose.orders import plain_orders
-from mockserver.model.prose.passages import citation, facts, passage, results_text
+from mockserver.model.prose.orders import orders_nothing, plain_orders
+from mockserver.model.prose.passages import citation, facts, passage, prose_on, results_text
 from mockserver.model.prose.topic import ENGLISH
 from mockserver.model.structured import enum, json, ordered, schema
 from mockserver.model.text_agents import TextAgent, text_agent

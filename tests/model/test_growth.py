@@ -79,7 +79,7 @@ def test_twice_as_much_takes_about_twice_the_steps(kind: str) -> None:
     assert twice < 2.6 * once + 50_000
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     words=st.lists(st.sampled_from(["get", "weather", "send", "mail", "oslo", "tool"]), min_size=1, max_size=4),
     joint=st.sampled_from(["_", "-", "."]),

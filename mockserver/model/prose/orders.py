@@ -7,8 +7,10 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
+from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import english, word_lists
+from mockserver.model.prose.generators import system
 from mockserver.model.prose.topic import LETTERS_ALONE
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt
 
@@ -48,6 +50,14 @@ _UNUSUAL = ("nothing", "anything", "should", "must", "has to", "have to", "will 
 @cache
 def _plain_orders() -> Sequence[tuple[re.Pattern[str], str]]:
     return [(re.compile(f"(?i){unusual}"), plain) for unusual, plain in word_lists("patterns")["plain_orders"]]
+
+
+def orders_nothing(call: Call) -> bool:
+    """Whether none of the readers of orders would find one, so that they need not look."""
+    if call.prompts or call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
+        return False
+    last, first = call.messages[-1].text, next(message.text for message in call.messages if message.role == "user")
+    return not (may_order(last) or may_order(system(call), ruling=True) or (first is not last and may_order(first)))
 
 
 def may_order(text: str, *, ruling: bool = False) -> bool:

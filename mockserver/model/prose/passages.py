@@ -10,9 +10,12 @@ from itertools import islice
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
+from mockserver.core.seed import Random
+from mockserver.model.prose.generators import text_on
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -33,6 +36,13 @@ class _Statement(Struct, frozen=True):
     text: str
     own: bool
     keys: frozenset[str]
+
+
+def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
+    """Return what the conversation says of a topic, or prose."""
+    found = passage(call, about)
+    text, tokens = (found, None) if found else text_on(about, call, rng, {})
+    return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
 
 
 def passage(call: Call, about: Topic) -> str | None:

@@ -49,6 +49,7 @@ from mockserver.server.live import Live, Prepared
 
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
+MAX_REQUEST = 2 * MAX_BODY  # bytes with the head: more would take a while to look up
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
 MAX_TEXT = 10_000  # characters of a generated text
 MAX_KNOWN = 256  # answers to requests of the same bytes
@@ -103,7 +104,9 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         live = self._live
         if live.settings is not self._settings:
             self._forget()
-        if self._limited or live.unsent.held > self._max_unsent or (live.line is not None and live.line.lost):
+        if self._limited or len(data) > MAX_REQUEST or live.unsent.held > self._max_unsent:
+            return False
+        if live.line is not None and live.line.lost:
             return False
         known = self._known.get(data)
         if known is not None and known.engine is self._engine_of(known.row.namespace):

@@ -37,7 +37,8 @@ def excerpt(text: str, most: int = 10_000) -> str:
     Long runs of blanks are shortened: patterns with several `\\s*` would try all ways to divide them.
     """
     if len(text) <= most:
-        return _shortened(text)
+        plain = "  " not in text and text.isascii() and text.isprintable()  # as most are
+        return text if plain else _shortened(text)
     head, tail = most // 5, most * 4 // 5
     if len(text) > 4 * most and (read := _ends_of(text[: 2 * head], text[len(text) - 2 * tail :])) is not None:
         return read

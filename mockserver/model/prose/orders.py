@@ -25,14 +25,15 @@ def trigger_set(name: str) -> frozenset[str]:
 def trigger_words(text: str) -> frozenset[str]:
     lowered = text.lower()
     words = lowered.encode("ascii", "replace").translate(LETTERS_ALONE).decode().split()
-    return frozenset(words + _TRIGGER.findall(lowered))
+    return frozenset((*words, *_SIGNS.intersection(lowered), *_OPERATOR.findall(lowered)))
 
 
 def is_triggered(name: str, text: str) -> bool:
     return not trigger_set(name).isdisjoint(trigger_words(text))
 
 
-_TRIGGER = lazy_pattern(r"[-+*/=÷×%0-9](?:(?<=[%0-9])|(?= ?[0-9(]))")
+_SIGNS = frozenset("%0123456789")
+_OPERATOR = lazy_pattern(r"[-+*/=÷×](?= ?[0-9(])")
 
 
 def plain_orders(text: str) -> str:

@@ -45,7 +45,7 @@ def topic(text: str, rules: str = "") -> Topic:
 @lru_cache(maxsize=256)
 def _topic(text: str, rules: str) -> Topic:
     request, spoken = _request(text), language_of(text)
-    language = requested_language(text) or requested_language(rules) or spoken
+    language = requested_language(text) or _requested_by_rules(rules) or spoken
     kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
     words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
@@ -206,13 +206,15 @@ def language_of(text: str) -> str:
     return _by_stop_words(_spoken_words(sample)[:_MAX_WORDS])
 
 
-@lru_cache(maxsize=64)
 def requested_language(text: str) -> str | None:
     """Return the code of the language that a text names for its answer, or None."""
     if _codes_by_name().keys().isdisjoint(_spoken_words(text)):
         return None
     found = _language_request().search(text.lower())
     return None if found is None else _codes_by_name()[found[1]]
+
+
+_requested_by_rules = lru_cache(maxsize=64)(requested_language)  # which come again and again
 
 
 @lru_cache(maxsize=16)

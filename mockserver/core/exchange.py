@@ -118,6 +118,11 @@ class SentParts(Sequence[Piece]):
         """Share the log no longer; `late`: its last piece was not sent."""
         self._log = self._log[: len(self._log) - late]
 
+    @property
+    def size(self) -> int:
+        """Return how many bytes of the body were sent."""
+        return self._log[-1][2] if self._log else sum([len(data) for _, data in self._before])
+
     def __len__(self) -> int:
         return len(self._before) + len(self._log)
 
@@ -204,7 +209,7 @@ class Exchange(Struct, eq=False):
     @property
     def written(self) -> int:
         """Return the bytes of the answer's body that were sent by now."""
-        return self.size or sum([len(data) for _, data in self.sent])
+        return self.sent.size if isinstance(self.sent, SentParts) else self.size
 
     def take(self, body: bytes) -> None:
         self.received = len(body)

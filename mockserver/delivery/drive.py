@@ -168,7 +168,7 @@ class PacedStream:
         row, sent = self.row, self._sent
         if sent is not None:
             sent.leave(late=late)
-            row.size = sum([len(data) for _, data in sent])
+            row.size = sent.size
             row.unkept = 0 if row.kept else count(self.body[: row.size])
 
     def stop(self, ended: str) -> None:

@@ -14,6 +14,7 @@ from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
 
 Piece = tuple[float, bytes]  # the time, and the bytes sent then
+SentPart = tuple[float, int, int]  # the time, and from where to where the body was sent then
 
 
 class SentFrame(Struct, frozen=True):
@@ -42,6 +43,7 @@ class SentFrame(Struct, frozen=True):
 
 def frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
     """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
+    pieces = list(pieces)
     return tuple(_frames(b"".join([data for _, data in pieces]), pieces))
 
 
@@ -103,34 +105,38 @@ class Book(Protocol):
 
 
 class SentParts(Sequence[Piece]):
-    """What was sent of the body of a paced stream, taken from it when somebody looks.
+    """What was sent of the body of a paced stream, cut out of it when somebody looks.
 
-    `log` has the time of each piece, where it begins in the body, and where it ends; streams that go on together share
-    it. `before` is what was sent when the stream went on otherwise.
+    `log` is of the streams that go on together, and grows while they do; `before` is of what this one sent without
+    them.
     """
 
     __slots__ = ("_before", "_body", "_log")
 
-    def __init__(self, body: bytes, log: list[tuple[float, int, int]], before: Sequence[Piece] = ()) -> None:
+    def __init__(self, body: bytes, log: list[SentPart], before: Sequence[SentPart] = ()) -> None:
         self._body, self._log, self._before = body, log, before
 
-    def leave(self, *, late: bool = False) -> None:
-        """Share the log no longer; `late`: its last piece was not sent."""
-        self._log = self._log[: len(self._log) - late]
+    def detach(self, *, unsent_last: bool = False) -> None:
+        """Stop growing with the log, whose last part may be unsent."""
+        self._before, self._log = self.parts[: len(self) - unsent_last], []
+
+    @property
+    def parts(self) -> list[SentPart]:
+        return [*self._before, *self._log]
 
     @property
     def size(self) -> int:
         """Return how many bytes of the body were sent."""
-        return self._log[-1][2] if self._log else sum([len(data) for _, data in self._before])
+        return self._log[-1][2] if self._log else self._before[-1][2] if self._before else 0
 
     def __len__(self) -> int:
         return len(self._before) + len(self._log)
 
     def __iter__(self) -> Iterator[Piece]:
-        return iter(self[:])
+        return ((time, self._body[start:end]) for time, start, end in self.parts)
 
     def __getitem__(self, at: Any) -> Any:
-        return [*self._before, *[(time, self._body[start:end]) for time, start, end in self._log]][at]
+        return [*self][at]
 
 
 class Exchange(Struct, eq=False):
@@ -167,7 +173,7 @@ class Exchange(Struct, eq=False):
     asked: float | None = None  # when the request was complete, by `monotonic`
     prompt_tokens: int | None = None  # those of the usage, if the plan was made for another prompt
     unaffected: bool = False  # what its faults would change is not in the answer
-    size: int = 0  # of a paced stream that is still open: 0
+    size: int = 0  # once all was sent; `written` is true before
     unkept: int = 0  # frames sent but not kept
     first: float = 0.0  # 0: nothing of the body was sent
     ended: str = ""  # complete | client left | server stopped | cut short | disconnected | reset; "": still open
@@ -235,8 +241,8 @@ class Exchange(Struct, eq=False):
             data, length = data[:room], room
             if not room:
                 return
-        if isinstance(self.sent, list):  # no paced stream notes what it sends
-            self.sent.append((now, data))
+        assert isinstance(self.sent, list)  # noqa: S101  # paced streams note nothing
+        self.sent.append((now, data))
         self.unweighed = unweighed = self.unweighed + length + PIECE
         if unweighed > UNWEIGHED and self.book is not None:
             self.book.weigh(self)

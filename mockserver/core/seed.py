@@ -18,14 +18,14 @@ _BASE58 = bytes(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[i 
 
 
 class Random(random.Random):
-    """A stream of random numbers: those of its base class, with fewer calls."""
+    """A stream of random numbers: the same as those of its base class."""
 
-    def __init__(self, value: int) -> None:
-        super(random.Random, self).seed(value)
+    def __init__(self, value: int = 0) -> None:
+        super(random.Random, self).seed(value)  # not by way of its base class, which looks at the type first
         self.gauss_next = None
 
     def below(self, bound: int) -> int:
-        """Return what `randrange` does."""
+        """Return what `randrange(bound)` does, but faster; `bound`: at least 1."""
         bits = bound.bit_length()
         number = self.getrandbits(bits)
         while number >= bound:

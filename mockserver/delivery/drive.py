@@ -12,7 +12,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentParts, count
+from mockserver.core.exchange import COMPLETE, PIECE, Exchange, SentPart, SentParts, count
 from mockserver.core.http import Headers, Reply
 from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER, WITHOUT_BODY
@@ -155,26 +155,29 @@ class PacedStream:
         self.over = self.stalled = False
         self._sent: SentParts | None = None
 
-    def join(self, log: list[tuple[float, int, int]]) -> None:
+    def join(self, log: list[SentPart]) -> None:
         """Go on with others that send the same parts; `log` is of what they send."""
         row = self.row
-        self._sent = SentParts(self.body, log, () if self._sent is None else [*self._sent])
+        self._sent = SentParts(self.body, log, () if self._sent is None else self._sent.parts)
         row.size = 0
         if row.kept:
             row.sent = self._sent
 
-    def leave(self, *, late: bool = False) -> None:
-        """Go on without the others; `late`: the part that they send now was not sent."""
+    def part(self, *, unsent_last: bool = False) -> None:
+        """Go on without the others, or not at all; they may be sending a part that this stream does not send."""
         row, sent = self.row, self._sent
         if sent is not None:
-            sent.leave(late=late)
+            sent.detach(unsent_last=unsent_last)
             row.size = sent.size
-            row.unkept = 0 if row.kept else count(self.body[: row.size])
+            if not row.kept:
+                row.unkept = count(self.body[: row.size])
+            elif not sent:
+                row.sent = []  # or it would keep the body
 
     def stop(self, ended: str) -> None:
         """Send no more: the client has left, or the server stops."""
         if not self.over:
-            self.leave()
+            self.part()
             self.finish(ended)
 
     def finish(self, ended: str) -> None:
@@ -188,7 +191,7 @@ class Cohort:
     def __init__(self, stream: PacedStream) -> None:
         self.at = stream.at
         self.due = stream.began + stream.parts.times[self.at]  # when the next part is, in monotonic seconds
-        self._log: list[tuple[float, int, int]] = []
+        self._log: list[SentPart] = []
         self.streams: list[PacedStream] = []
         self.add(stream)
 
@@ -215,28 +218,32 @@ class Cohort:
                 continue
             if stream.flow.write_paused:
                 stream.at, stream.stalled, drops = first, True, True
-                stream.leave(late=True)
+                stream.part(unsent_last=True)
                 continue
             if stream.body is not body:
                 body = stream.body
                 chunk = opening + body[start:end] + b"\r\n"
+            unsent = True
             try:
+                if ends:
+                    stream.sink.end(chunk)
+                else:
+                    stream.write(chunk)
+                    stream.sink.moved = True
+                unsent = False
                 if not first:
                     row = stream.row
                     row.first = now - row.began
                     row.weigh(len(body) + PIECE * last)
                 if ends:
-                    stream.sink.end(chunk)
-                    stream.row.size = end
-                    if not stream.row.kept:
-                        stream.row.unkept = count(body)
+                    row = stream.row
+                    row.size, row.unkept = end, 0 if row.kept else count(body)
                     stream.finish(COMPLETE)
-                else:
-                    stream.write(chunk)
-                    stream.sink.moved = True
             except Exception as error:  # the others go on
-                stream.over, drops, failure = True, True, error
-                stream.leave(late=True)
+                drops, failure = True, error
+                if not stream.over:
+                    stream.over = True
+                    stream.part(unsent_last=unsent)
         if drops:
             self.streams = [stream for stream in streams if not (stream.over or stream.stalled)]
         if failure is not None:
@@ -460,7 +467,9 @@ async def hand_over_paced(reply: Reply, more: Headers, line: Line, row: Exchange
     try:
         return await ended
     finally:
-        stream.over = True
+        if not stream.over:
+            stream.over = True
+            stream.part()
 
 
 def _head(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:

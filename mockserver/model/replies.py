@@ -91,10 +91,10 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     if (word := decided(text, rules, results_text(call))) is not None:
         return DraftChoice((Text(word),))
     end = closing(call)
-    return DraftChoice((Text(end.of(_answered(end.call, seed, options))),))
+    return DraftChoice((Text(end.of(_in_form(end.call, seed, options))),))
 
 
-def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
+def _in_form(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     about, rng = topic_of(call), seed.stream("prose")
     results = results_text(call)
     if "tokens" in options or call.options.ignore_eos:

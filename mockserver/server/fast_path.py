@@ -49,7 +49,7 @@ from mockserver.server.live import Live, Prepared
 
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
-MAX_REQUEST = 2 * MAX_BODY  # bytes with the head: more would take a while to look up
+MAX_REQUEST = 2 * MAX_BODY  # bytes with the head; to look one up, all of its bytes are hashed
 MAX_LEARNED = 16_000_000  # bytes, roughly; beyond these all is forgotten and learned again
 MAX_TEXT = 10_000  # characters of a generated text
 MAX_KNOWN = 256  # answers to requests of the same bytes
@@ -264,7 +264,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if paced:
             journal.enter(row)
         else:
-            journal.record(row, body)
+            journal.number(row)
         if self._numbered:
             head += b"%d\r\n" % row.seq
         if paced:
@@ -272,6 +272,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             connection.write_paced(status, head, PacedStream(reply, row.began, row, journal.close))
         else:
             connection.write_whole(status, head, framed(body) if rest is None else rest)
+            journal.record(row, body)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
         """Return the lane of a head; `origin` is the dialect, operation, query and texts of the request that had it."""

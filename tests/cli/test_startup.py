@@ -59,6 +59,12 @@ def test_a_server_imports_only_the_dialect_that_is_asked() -> None:
     assert imported(SERVED, f"anyio.streams.tls {CONTROL} {OTHERS} {CASSETTES}") == []
 
 
+def test_prose_imports_nothing_of_tools_and_formats() -> None:
+    heavy = "mockserver.model.replies mockserver.model.arguments mockserver.model.tools mockserver.model.schema"
+    asked = "from mockserver.cli import main\nmain(['ask', 'tell me about tides'])"
+    assert imported(asked, f"mockserver.model.auto {heavy}") == ["mockserver.model.auto"]
+
+
 def test_what_was_imported_is_seen() -> None:
     assert "mockserver.model.auto" in imported("import mockserver.model.auto", RARE)
 

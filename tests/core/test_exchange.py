@@ -1,8 +1,19 @@
 """The journal's row is filled while the answer goes out, and keeps a bounded part of it."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, ConditionResult, Exchange
+from mockserver.core.exchange import (
+    MOST_KEPT,
+    PIECE,
+    UNWEIGHED,
+    ConditionResult,
+    Exchange,
+    Piece,
+    SentParts,
+    frames,
+)
 
 STREAM = (("Content-Type", "text/event-stream; charset=utf-8"),)
 
@@ -97,3 +108,26 @@ def test_findings_are_values() -> None:
     assert ConditionResult("model", "equals", "a", "b", ok=False) == ConditionResult(
         "model", "equals", "a", "b", ok=False
     )
+
+
+def test_sent_parts_are_cut_out_of_the_body() -> None:
+    log = [(1.0, 0, 2), (2.0, 2, 5)]
+    sent = SentParts(b"abcdefgh", log, [(0.5, 0, 0)])
+    assert list(sent) == [(0.5, b""), (1.0, b"ab"), (2.0, b"cde")]
+    assert (len(sent), sent.size, sent[-1], sent[:2]) == (3, 5, (2.0, b"cde"), [(0.5, b""), (1.0, b"ab")])
+    sent.detach(unsent_last=True)
+    log.append((3.0, 5, 8))
+    assert ([*sent], sent.size) == ([(0.5, b""), (1.0, b"ab")], 2)
+
+
+def test_frames_are_read_once_however_they_are_kept() -> None:
+    class Counted(SentParts):
+        read = 0
+
+        def __iter__(self) -> Iterator[Piece]:
+            Counted.read += 1
+            return super().__iter__()
+
+    body = b"data: x\n\n" * 500
+    parts = Counted(body, [(float(at), at, at + 1) for at in range(len(body))])
+    assert (len(frames(parts)), Counted.read) == (500, 1)

@@ -1,5 +1,8 @@
 """Chance that follows from a number and labels only. The values are pinned: to change them changes every answer."""
 
+import copy
+import pickle
+import random
 import runpy
 import subprocess
 import sys
@@ -10,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core import seed
-from mockserver.core.seed import FROZEN_AT, Seed, WallClock, monotonic, token
+from mockserver.core.seed import FROZEN_AT, Random, Seed, WallClock, monotonic, token
 
 
 def test_pinned_values() -> None:
@@ -101,3 +104,12 @@ def test_the_clock_of_leases_runs_on_in_sleep(
     boottime = runpy.run_path(seed.__file__)["boottime"]
     assert boottime is time.monotonic if clock is None else boottime.args == (getattr(time, clock),)
     assert boottime() <= boottime()
+
+
+def test_streams_are_those_of_random() -> None:
+    for value in (0, 1, 2**32 + 1, 2**255 + 7):
+        mine, base = Random(value), random.Random(value)
+        assert mine.getstate() == base.getstate()
+        assert [mine.below(bound) for bound in range(1, 200)] == [base.randrange(bound) for bound in range(1, 200)]
+        assert (mine.gauss(0, 1), mine.sample(range(50), 9)) == (base.gauss(0, 1), base.sample(range(50), 9))
+        assert copy.deepcopy(mine).random() == pickle.loads(pickle.dumps(mine)).random() == base.random()

@@ -409,3 +409,35 @@ async def test_what_has_a_clear_head_goes_out_whole(headers: Any, more: Any, who
 )
 def test_what_is_not_one_small_body_is_not_handed_over(reply: Reply) -> None:
     assert not fits(reply)
+
+
+def test_a_stream_that_ends_before_its_first_part_keeps_no_body() -> None:
+    clock = HandClock()
+    wheel, chunks = Wheel(clock), Chunks(clock)
+    stream = chunks.stream(b"abcd")
+    wheel.add(stream)
+    stream.stop(CLIENT_LEFT)
+    assert (chunks.row.sent, chunks.row.written, chunks.ended) == ([], 0, CLIENT_LEFT)
+
+
+def test_what_is_written_of_an_open_stream_is_known() -> None:
+    clock = HandClock()
+    wheel, chunks = Wheel(clock), Chunks(clock)
+    wheel.add(chunks.stream(b"abcd"))
+    found = []
+    while clock.alarms:
+        clock.step()
+        found.append((chunks.row.written, len(chunks.row.sent)))
+    assert found == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
+def test_a_stream_whose_row_cannot_be_closed_was_sent_all_the_same() -> None:
+    clock = HandClock()
+    wheel, chunks = Wheel(clock), Chunks(clock)
+    stream = chunks.stream(b"ab")
+    stream._on_end = lambda row, ended: chunks.write(b"?")  # no chunk: raises
+    wheel.add(stream)
+    clock.step()
+    with pytest.raises(ValueError, match="invalid literal"):
+        clock.step()
+    assert (chunks.noted, stream.over) == ([b"a", b"b"], True)

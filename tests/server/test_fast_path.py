@@ -525,10 +525,25 @@ def test_a_client_that_leaves_a_paced_stream_is_noted(rules_file: Path, answered
 
 
 def test_a_server_that_stops_ends_paced_streams(rules_file: Path, answered: list[bool]) -> None:
-    with serving(rules_file) as running, streaming(running):
-        running.stop()
-        assert [row.ended for row in running.live.journal][1:] == ["server stopped"]
+    with serving(rules_file) as running:
+        port = int(running.address.rpartition(":")[2])
+        with Raw(port) as usual, Raw(port) as quick:
+            for raw in (usual, quick):
+                raw.send(ENDLESS)._until(b"One")
+            running.stop()
+            one, other = running.live.journal
+    assert (one.ended, other.ended) == ("server stopped", "server stopped")
+    assert one.size == other.size == one.written > 0
+    assert min(one.first, other.first) > 0
     assert answered == [False, True]
+
+
+def test_a_journal_that_keeps_nothing_answers_on(rules_file: Path, answered: list[bool]) -> None:
+    with serving(rules_file, journal_calls=0, journal_bytes=10_000) as running:
+        with Raw(int(running.address.rpartition(":")[2])) as raw:
+            assert [raw.send(HELLO[0]).receive().status for _ in range(50)] == [200] * 50
+        assert (len(running.live.journal), running.live.journal.size) == (0, 0)
+    assert answered.count(True) > 40
 
 
 def test_a_request_behind_a_paced_stream_waits_for_its_end(rules_file: Path, answered: list[bool]) -> None:

@@ -1,5 +1,6 @@
 """The journal numbers exchanges and keeps the latest, within bounds of count and bytes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,3 +195,24 @@ def test_rules_without_end_are_counted_as_others() -> None:
         journal.close(exchange, "complete")
     counts = {source: sums.count for (_, _, _, source, _), sums in journal.tally.ways.items()}
     assert (len(counts), counts["rule api 0"], counts[OTHER]) == (MOST_SOURCES + 1, 2, 50)
+
+
+@pytest.mark.parametrize("room", [0, 3 * BARE, 50_000_000])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_what_is_recorded_in_one_step_is_the_same(count: int, room: int) -> None:
+    bodies = (b"", b"answer", b"a" * BARE, b"b" * (MOST_KEPT + 1), b"answer") * 3
+    usual, quick = (Journal(count=count, size=room) for _ in range(2))
+    for body in bodies:
+        served(usual, sent=body)
+        row = Exchange(0, "POST", PATH, "openai", "default")
+        row.take(b"")
+        row.plan = Plan(RenderedOutcome(), "rule r.yaml:1 a")
+        quick.number(row)
+        quick.record(row, body)
+    assert told(quick) == told(usual)
+
+
+def told(journal: Journal) -> list[object]:
+    rows = [(row.seq, row.ended, row.size, row.unkept, row.weight, [data for _, data in row.sent]) for row in journal]
+    counts = [(way, sums.count, sum(sums.durations), sum(sums.firsts)) for way, sums in journal.tally.ways.items()]
+    return [rows, counts, journal.size, journal.hits("default"), journal.tally.open]

@@ -1,6 +1,6 @@
 """Whether a prompt orders anything of its answer, so that readers of orders need not look at the others.
 
-Orders are told by words: without one of a reader's trigger words it would find nothing.
+A reader of orders finds nothing in a text without one of its trigger words.
 """
 
 import re

@@ -27,7 +27,8 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
         "modules; notations, lists, choices and forms in words: 630 and 4; a state shared on Redis: 1,000 and 8; "
         "workers, machines: 1,150 and 4; "
         "the inspector's lists, feed, drafts and copies: 1,600 and 6; requests that differ below ASGI: 720; "
-        "editors: 160; a failover: 80; prose without the modules of tools and formats, a shared record of paced streams: 110 and 2",
+        "editors: 160; a failover: 80; prose without the modules of tools and formats, "
+        "a shared record of paced streams: 110 and 2",
     ),
     "tests": (
         457,

@@ -181,6 +181,7 @@ class Difference(Struct, frozen=True):
     where: str
     recorded: str | None  # as text to show; None if absent
     requested: str | None
+    texts: tuple[str, str] | None = None  # both in full, if they are texts
 
     def __str__(self) -> str:
         if self.recorded is None or self.requested is None:
@@ -205,7 +206,8 @@ def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
     return (Difference(name, *each) for each in found)
 
 
-_Found = tuple[str, str | None, str | None]  # where, recorded, requested
+# Where, recorded, requested; and both texts in full, if they are texts.
+_Found = tuple[str, str | None, str | None] | tuple[str, str, str, tuple[str, str]]
 
 
 def _between(where: str, one: Json, other: Json) -> Iterator[_Found]:
@@ -222,7 +224,7 @@ def _between(where: str, one: Json, other: Json) -> Iterator[_Found]:
         mine, theirs = _by_name(one), _by_name(other)
         yield from _listed(where, one, other) if mine is None or theirs is None else _named(mine, theirs)
     elif isinstance(one, str) and isinstance(other, str):
-        yield where, *_spans(one, other)
+        yield where, *_spans(one, other), (one, other)
     else:
         yield where, shown(one, SHOWN), shown(other, SHOWN)
 
@@ -369,11 +371,11 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
 
 
 def _varying(found: Sequence[Difference]) -> str | None:
-    """A regex for what changes in the shown texts; None if these are cut or escaped, as it would then be a guess."""
-    texts = [
-        "\n".join(texts) for texts in zip(*((each.recorded or "", each.requested or "") for each in found), strict=True)
-    ]
-    return None if any(sign in text for sign in ("\\", "…") for text in texts) else varying_pattern(*texts)
+    """A regex for what changes in the texts; None if there are other differences, or the texts are huge."""
+    texts = [each.texts for each in found if each.texts is not None and len(each.texts[0]) <= _MOST_COMPARED]
+    return (
+        varying_pattern(*("\n".join(each) for each in zip(*texts, strict=True))) if len(texts) == len(found) else None
+    )
 
 
 _RECORD = "record it, start with --record new_episodes"
@@ -425,7 +427,7 @@ def _escaped(word: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", word)
 
 
-_MAX_PATTERNS = 3
+_MAX_PATTERNS, _MOST_COMPARED = 3, 100_000  # characters
 _NUMBER = r"\d+"
 _DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
 _WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")

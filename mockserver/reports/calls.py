@@ -97,7 +97,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools that the request offers."""
+        """The tools that the request offers, each with `name`, `description` and `parameters`."""
         return () if self.asked is None else self.asked.tools
 
     @property

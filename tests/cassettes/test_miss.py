@@ -136,6 +136,24 @@ def test_what_changes_with_every_run_may_be_scrubbed() -> None:
     assert told(CHAT, more, held).splitlines()[-1] == "to record it, start with --record new_episodes"
 
 
+@pytest.mark.parametrize(
+    ("recorded", "asked", "pattern"),
+    [
+        ("What is the weather in Oslo on 2026-11-28?", "What is the weather in Oslo on 2026-11-29?", r"\d+-\d+-\d+"),
+        ("In the morning I want order 17, please.", "In the morning I want order 18, please.", r"order \d+"),
+        ("First line.\nOrder 17\nand more of it", "First line.\nOrder 18\nand more of it", r"Order \d+"),
+    ],
+)
+def test_what_changes_is_found_wherever_it_stands(recorded: str, asked: str, pattern: str) -> None:
+    held = library(episode(chat(recorded), "{}"))
+    assert f"set scrub: [{{regex: '{pattern}'}}]" in told(CHAT, chat(asked), held)
+
+
+def test_for_texts_that_differ_otherwise_nothing_is_suggested() -> None:
+    held = library(episode(chat("What is the weather in Oslo on 2026-11-28?"), "{}"))
+    assert "scrub" not in told(CHAT, chat("What is the weather in Rome on 2026-11-28?"), held)
+
+
 USER = {"role": "user", "content": "What is the weather in Oslo today?"}
 FORECAST = {
     "type": "function",

@@ -372,10 +372,11 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
 
 def _varying(found: Sequence[Difference]) -> str | None:
     """A regex for what changes in the texts; None if there are other differences, or the texts are huge."""
-    texts = [each.texts for each in found if each.texts is not None and len(each.texts[0]) <= _MOST_COMPARED]
-    return (
-        varying_pattern(*("\n".join(each) for each in zip(*texts, strict=True))) if len(texts) == len(found) else None
-    )
+    texts = [each.texts for each in found if each.texts is not None]
+    if len(texts) < len(found):
+        return None
+    one, other = ("\n".join(each) for each in zip(*texts, strict=True))
+    return varying_pattern(one, other) if len(one) + len(other) <= _MOST_COMPARED else None
 
 
 _RECORD = "record it, start with --record new_episodes"
@@ -427,7 +428,8 @@ def _escaped(word: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", word)
 
 
-_MAX_PATTERNS, _MOST_COMPARED = 3, 100_000  # characters
+_MAX_PATTERNS = 3
+_MOST_COMPARED = 200_000  # characters of both texts
 _NUMBER = r"\d+"
 _DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
 _WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")

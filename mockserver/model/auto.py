@@ -17,11 +17,12 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
-    if not options and _is_plain(call) and orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
+    is_plain = _is_plain(call)
+    if is_plain and not options and orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
         return prose_on(about, call, seed.stream("prose"))
     from mockserver.model import replies  # 30 modules and 2 MB, for requests that want more than prose
 
-    return replies.answered(call, seed, options)
+    return (replies.reply if is_plain else replies.answered)(call, seed, options)
 
 
 def _is_plain(call: Call) -> bool:

@@ -71,7 +71,8 @@ def serve_command(rules: tuple[Path, ...], **flags: Json) -> None:
 def log_server(live: Live) -> Callable[[str], None]:
     """Log the requests and errors of a server; return what prints its messages. Workers name themselves."""
     name = "" if live.worker is None else f"worker {live.worker.number}: "
-    live.journal.on_close = remark_logger(request_logger(live.settings.log, worker=live.worker))
+    live.journal.on_close = request_logger(live.settings.log, worker=live.worker)
+    live.journal.on_remark = remark_logger()
     log_errors(name=name)
     return lambda message: write_line(name + message, err=True)
 
@@ -162,8 +163,8 @@ def write_line(text: str, *, err: bool = False) -> None:
         pass
 
 
-def remark_logger(log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
-    """A function that logs the remarks on answers to stderr, each once, and calls `log`."""
+def remark_logger() -> Callable[[Exchange], None]:
+    """A function that logs the remarks on answers to stderr, each once."""
     said = set[str]()
 
     def logged(exchange: Exchange) -> None:
@@ -171,8 +172,6 @@ def remark_logger(log: Callable[[Exchange], None] | None) -> Callable[[Exchange]
             if remark not in said and len(said) < _MAX_REMARKS:
                 said.add(remark)
                 write_line(f"call {exchange.seq}: {remark}", err=True)
-        if log is not None:
-            log(exchange)
 
     return logged
 

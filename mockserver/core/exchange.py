@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -265,3 +265,30 @@ class Exchange(Struct, eq=False):
             return self.ended or "open"
         amount, what = (self.unkept + len(frames(self.sent)), "frame") if self.streams else (self.size, "byte")
         return f"{self.ended} after {plural(amount, what)}"
+
+
+class SentAtOnce(Struct, eq=False, gc=False):
+    """A row of an answer that was sent at once: what it shares with others is in `like`, until somebody looks.
+
+    `began` and `sent` are times of the monotonic clock, `body` is that of the request, `headers` are of the reply.
+    """
+
+    like: Exchange
+    seq: int
+    at: float
+    began: float
+    sent: float
+    body: bytes
+    headers: Headers
+    answer: bytes
+    weight: int  # bytes that it keeps, about
+
+    ended: ClassVar[str] = COMPLETE
+
+    def exchange(self) -> Exchange:
+        """Return the whole row."""
+        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=[(self.sent, self.answer)])
+        row.began = row.asked = self.began
+        row.first = row.elapsed = self.sent - self.began
+        row.reply_headers, row.size, row.ended, row.weight = self.headers, len(self.answer), self.ended, self.weight
+        return row

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.exchange import Exchange, size_of
+from mockserver.core.exchange import PIECE, Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, ToolUse, Usage
 from mockserver.core.protocols import Later
@@ -22,50 +22,61 @@ from mockserver.engine.engine import Engine
 from mockserver.rules.load import Rule
 from mockserver.server.body_shapes import Shape, Shapes
 from mockserver.server.live import Prepared
+from mockserver.state.journal import size_without_bodies
 
 ANY_TEXT, ANY_COUNT = "mockserver says", 7_770_777  # what a template has in place of a text and its tokens
 NamesRequest = Callable[[HttpRequest, Call | None], Headers]  # the headers of a reply that name its request
 Mark = Callable[[str, str], str]  # what follows from the id of an answer and the fingerprint of its call
 Fields = tuple[tuple[bytes, bytes], ...]
 
-# What an answer was prepared as, the call if it is known, the row of the journal, the header lines up to the number of
-# the call, the body, and what follows the header lines if it is sent at once; None: the body, framed.
-Ready = tuple[Prepared, Call | None, Exchange, bytes, bytes, bytes | None]
+# What an answer was prepared as, the call if it is known, what its row of the journal has in common with others, the
+# body of the request, the headers of the reply, their lines up to the number of the call, the body of the reply, and
+# what follows the header lines if it is sent at once; None: the body, framed.
+Ready = tuple[Prepared, Call | None, Exchange, bytes, Headers, bytes, bytes, bytes | None]
 
 
 class KnownAnswer(Struct, eq=False):
-    """The answer to requests of the same bytes: all but the engine are those of a `Ready`."""
+    """The answer to requests of the same bytes."""
 
     engine: Engine
-    prepared: Prepared
-    call: Call | None
-    row: Exchange
-    head: bytes
-    body: bytes
-    rest: bytes
+    ready: Ready
+    namespace: str
+    kept: Stored | None = None
 
     def again(self) -> Ready:
-        if self.prepared.kept is not None:
-            self.engine.memory.put(self.prepared.kept)
-        return self.prepared, self.call, replace(self.row, sent=[]), self.head, self.body, self.rest
+        if self.kept is not None:
+            self.engine.memory.put(self.kept)
+        return self.ready
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes it takes, about."""
+        return 2 * len(self.ready[-2])
 
 
 class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
-    `row` is what their rows in the journal have. Of its `headers` those at `places` name the request: what the `lines`
-    of the headers say of these is every second one. Every second of the `pieces` of the body is a mark, of which
-    `holes` has the numbers: 0 is the id of the answer.
+    Of its `headers` those at `places` name the request: what the `lines` of the headers say of these is every second
+    one. Every second of the `pieces` of the body is a mark, of which `holes` has the numbers: 0 is the id of the
+    answer. `rows` is what their rows in the journal have, by the size of the request's body.
     """
 
     prepared: Prepared
-    row: Exchange
     headers: list[tuple[str, str]]
     places: tuple[int, ...]
     lines: list[bytes]
     pieces: list[bytes]
     holes: tuple[int, ...]
     chunked: bool
+    rows: dict[int, Exchange] = {}
+
+    def row(self, sized: "Sized", engine: Engine) -> Exchange:
+        """Return what the rows of requests have in common that are as long."""
+        row = self.rows.get(sized.size)
+        if row is None or row.rules is not engine.rules:
+            row = self.rows[sized.size] = sized.row(self.prepared, engine)
+        return row
 
     def filled(
         self, template: "Template", call: Call, id: str, said: Sequence[bytes] = ()
@@ -126,7 +137,7 @@ class Template(Struct, eq=False):
         holes = tuple(map(marks.index, pieces[1::2]))
         prepared = replace(self.prepared, reply=reply, prompt_tokens=tokens)
         chunked = header_lines(reply.headers)[1] is None
-        return Variant(prepared, lane.row(prepared), list(reply.headers), places, lines, pieces, holes, chunked)
+        return Variant(prepared, list(reply.headers), places, lines, pieces, holes, chunked)
 
 
 class KeptAnswer(Later[Stored], frozen=True, eq=False):
@@ -154,11 +165,12 @@ class Sized(Struct, eq=False):
     headers_size: int
     latest: bytes = b""  # the latest request, head and body: one that comes twice is worth knowing
 
-    def row(self, row: Exchange, body: bytes, engine: Engine) -> Exchange:
-        """Return the row of a request with this body, made from what is known of it."""
-        headers, size = self.headers, self.size
-        row = replace(row, headers=headers, headers_size=self.headers_size, body=body, received=size, sent=[])
-        row.unweighed, row.rules = size, engine.rules
+    def row(self, prepared: Prepared, engine: Engine) -> Exchange:
+        """Return what the rows of all requests have that get this answer."""
+        row = self.lane.row(prepared)
+        row.headers, row.headers_size, row.received = self.headers, self.headers_size, self.size
+        row.rules = engine.rules
+        row.weight = size_without_bodies(row) + PIECE
         return row
 
 
@@ -185,7 +197,6 @@ class Lane(Struct, eq=False):
         row = Exchange(0, request.method, request.path, self.dialect, request.namespace)
         row.query, row.operation, row.plan, row.status = self.query, self.operation, prepared.plan, reply.status
         row.model, row.prompt_tokens = "" if call is None else call.model, prepared.prompt_tokens
-        row.reply_headers = reply.headers
         return row
 
     def shown(self, plan: Plan) -> bytes:
@@ -195,10 +206,11 @@ class Lane(Struct, eq=False):
     def known(self, body: bytes, engine: Engine, prepared: Prepared) -> KnownAnswer:
         """Return the answer to requests with this body, as it was prepared."""
         lines, length = header_lines(prepared.reply.headers)
-        row = self.sized(len(body)).row(self.row(prepared), body, engine)
-        lines, answer = lines + self.shown(prepared.plan), prepared.reply.body
-        rest = framed(answer) if length is None else b"\r\n" + answer
-        return KnownAnswer(engine, prepared, prepared.call, row, lines, answer, rest)
+        row, reply = self.sized(len(body)).row(prepared, engine), prepared.reply
+        rest = framed(reply.body) if length is None else b"\r\n" + reply.body
+        lines += self.shown(prepared.plan)
+        ready = prepared, prepared.call, row, body, reply.headers, lines, reply.body, rest
+        return KnownAnswer(engine, ready, row.namespace, prepared.kept)
 
 
 def framed(body: bytes) -> bytes:

@@ -14,6 +14,7 @@ The last two are used once the handler has sent a second request exactly the byt
 
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
+from mockserver.core.exchange import COMPLETE, SentAtOnce
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, RenderedOutcome, Text
 from mockserver.core.seed import Seed, monotonic, wall
@@ -45,7 +47,7 @@ from mockserver.server.answer_templates import (
     said_in,
 )
 from mockserver.server.body_shapes import Found, Shape, Shapes
-from mockserver.server.live import Live, Prepared
+from mockserver.server.live import Live, Prepared, Sharing
 
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
@@ -90,6 +92,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
 
     def __init__(self, live: Live) -> None:
         self._live = live
+        # What answers in a namespace, or None: the handler has to.
+        self._engine_of = live.engine_of if live.fleet is None else partial(_current_engine, live, live.fleet)
         self._settings: Settings | None = None  # for which all below was learned
         self._known: dict[bytes, KnownAnswer] = {}
         self._lanes: dict[Head, Lane] = {}
@@ -109,7 +113,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if live.line is not None and live.line.lost:
             return False
         known = self._known.get(data)
-        if known is not None and known.engine is self._engine_of(known.row.namespace):
+        if known is not None and known.engine is self._engine_of(known.namespace):
             self._send(known.again(), connection)
             return True
         ready = self._filled(data)
@@ -120,15 +124,11 @@ class FastPath:  # size: it answers from what it learns, all in one memory
 
     def _learn_ready(self, data: bytes, ready: Ready) -> None:
         """Know the answer to a request that comes again, unless something is kept of each."""
-        prepared, call, row, lines, body, rest = ready
+        prepared, _, row, *_, answer, rest = ready
         engine = self._engine_of(row.namespace)
         if engine is not None and prepared.kept is None:
-            rest = framed(body) if rest is None else rest
-            self.learn_bytes(data, KnownAnswer(engine, prepared, call, replace(row, sent=[]), lines, body, rest))
-
-    def _engine_of(self, namespace: str) -> Engine | None:
-        """Return what answers in a namespace, or None: the handler has to."""
-        return self._live.engine_of(namespace)
+            whole = (*ready[:-1], framed(answer) if rest is None else rest)
+            self.learn_bytes(data, KnownAnswer(engine, whole, row.namespace))
 
     def _forget(self) -> None:
         self._known.clear()
@@ -198,10 +198,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             size = sample.size + len(body) - template.size
             later = KeptAnswer(sample, shape, body, answer_id, tokens, size)
             engine.memory.put_later(sample, answer_id, later, size=size)
-        row = sized.row(variant.row, body, engine)
-        row.reply_headers = headers
         rest = None if variant.chunked else b"\r\n" + answer
-        return variant.prepared, call, row, lines, answer, rest
+        return variant.prepared, call, variant.row(sized, engine), body, headers, lines, answer, rest
 
     def _generated(
         self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
@@ -231,10 +229,9 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
-        row = sized.row(variant.row, body, engine)
-        row.plan = replace(template.prepared.plan, outcome=RenderedOutcome(replace(template.usage, completion=count)))
-        row.reply_headers = headers
-        return variant.prepared, call, row, lines, answer, b"\r\n" + answer
+        outcome = RenderedOutcome(replace(template.usage, completion=count))
+        row = replace(variant.row(sized, engine), plan=replace(template.prepared.plan, outcome=outcome))
+        return variant.prepared, call, row, body, headers, lines, answer, b"\r\n" + answer
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""
@@ -253,26 +250,31 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             self._forget()
 
     def _send(self, ready: Ready, connection: Connection) -> None:
-        prepared, call, row, head, body, rest = ready
-        live, status = self._live, row.status
+        prepared, call, like, body, headers, lines, answer, rest = ready
+        live, began = self._live, monotonic()
         journal = live.journal
-        row.at, row.began = wall(), monotonic()
-        row.asked = row.began
-        if journal.keeps_calls and call is not None:
-            row.call = replace(call, http=replace(call.http, body=row.body, headers=row.headers))
-        paced = prepared.pace is not AT_ONCE and live.pace_of(prepared, row.namespace) is not AT_ONCE
-        if paced:
-            journal.enter(row)
-        else:
-            journal.number(row)
+        number = journal.number()
         if self._numbered:
-            head += b"%d\r\n" % row.seq
+            lines += b"%d\r\n" % number
+        paced = prepared.pace is not AT_ONCE and live.pace_of(prepared, like.namespace) is not AT_ONCE
+        if not paced and journal.on_close is None and not journal.keeps_calls:
+            connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
+            weight = like.weight + len(body) + len(answer)
+            journal.record(SentAtOnce(like, number, wall(), began, monotonic(), body, headers, answer, weight))
+            return
+        row = replace(like, seq=number, body=body, sent=[])
+        row.at, row.began, row.asked, row.reply_headers = wall(), began, began, headers
+        row.weight, row.unweighed = 0, len(body)
+        if journal.keeps_calls and call is not None:
+            row.call = replace(call, http=replace(call.http, body=body, headers=row.headers))
+        journal.enter(row)
         if paced:
-            reply = replace(prepared.reply, body=body)
-            connection.write_paced(status, head, PacedStream(reply, row.began, row, journal.close))
+            reply = replace(prepared.reply, body=answer)
+            connection.write_paced(like.status, lines, PacedStream(reply, began, row, journal.close))
         else:
-            connection.write_whole(status, head, framed(body) if rest is None else rest)
-            journal.record(row, body)
+            connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
+            row.note(answer)
+            journal.close(row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
         """Return the lane of a head; `origin` is the dialect, operation, query and texts of the request that had it."""
@@ -329,19 +331,16 @@ class FastPath:  # size: it answers from what it learns, all in one memory
 
     def learn_bytes(self, data: bytes, known: KnownAnswer) -> None:
         """Answer requests of the same bytes so from now on; of too many the oldest are forgotten."""
-        self._keep(len(data) + 2 * len(known.rest))
+        self._keep(len(data) + known.size)
         self._known[data] = known
         if len(self._known) > MAX_KNOWN:
             oldest = next(iter(self._known))
-            self._learned -= BARE + len(oldest) + 2 * len(self._known.pop(oldest).rest)
+            self._learned -= BARE + len(oldest) + self._known.pop(oldest).size
 
 
-class SharedFastPath(FastPath):
-    """The same where servers share a state: it answers in namespaces only of which nothing new is to be read."""
-
-    def _engine_of(self, namespace: str) -> Engine | None:
-        fleet = self._live.fleet
-        return self._live.engine_of(namespace) if fleet is not None and fleet.is_current(namespace) else None
+def _current_engine(live: Live, fleet: Sharing, namespace: str) -> Engine | None:
+    """Return what answers in a namespace, unless other servers have changed what is to be read first."""
+    return live.engine_of(namespace) if fleet.is_current(namespace) else None
 
 
 def _is_simple(prepared: Prepared) -> bool:

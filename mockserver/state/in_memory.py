@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Generic
 
-from msgspec import Struct, field
-
 from mockserver.core.protocols import START, STATE, Admission, Draw, Later, Precondition, Value
 from mockserver.core.rates import Limits
 from mockserver.core.seed import monotonic
@@ -184,12 +182,12 @@ _NOBODY: Mapping[str, Future[None]] = {}
 NAMESPACES_IN_FULL = 10  # all namespaces together may take as much as these when full
 
 
-class _Space(Struct, Generic[Value]):
+class _Space(Generic[Value]):
     """The values of one namespace, oldest first, each with its version and its size in bytes."""
 
-    entries: OrderedDict[str, tuple[Value | Later[Value], int, int]] = field(default_factory=OrderedDict)
-    size: int = 0
-    versions: int = 0
+    def __init__(self) -> None:
+        self.entries: OrderedDict[str, tuple[Value | Later[Value], int, int]] = OrderedDict()
+        self.size = self.versions = 0
 
     def change(self, key: str, value: Value, size: int) -> None:
         self.size += size - self.entries[key][2]

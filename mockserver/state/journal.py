@@ -3,19 +3,19 @@
 While an answer goes out it keeps references only; what they mean is worked out when somebody looks.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import COMPLETE, MOST_KEPT, PIECE, Exchange, size_of
-from mockserver.core.plan import Plan, RenderedOutcome
+from mockserver.core.exchange import COMPLETE, Exchange, SentAtOnce, size_of
+from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
-Added = tuple[Plan | None, int | None, float, float | None]  # plan, prompt tokens, seconds in all and to the first byte
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
@@ -33,77 +33,37 @@ class Sums(Struct):
     durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
-    def add(self, more: Sequence[Added]) -> None:
-        times = [elapsed for _, _, elapsed, _ in more]
-        firsts = [first for _, _, _, first in more if first is not None]
-        self.count += len(more)
+    def add(self, times: Sequence[float], firsts: Sequence[float], usage: Usage | None) -> None:
+        """Add requests that took so many seconds in all, and to their first byte; each with this usage."""
+        self.count += len(times)
         self.elapsed += sum(times)
         self.first += sum(firsts)
-        _distribute(times, self.durations)
-        _distribute(firsts, self.firsts)
-        asked = written = 0
-        for plan, prompt, _, _ in more:
-            outcome = None if plan is None else plan.outcome
-            usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
-            if usage is not None:
-                asked += usage.prompt if prompt is None else prompt
-                written += usage.completion
-        self.prompt += asked
-        self.completion += written
-
-
-def _distribute(times: list[float], buckets: list[int]) -> None:
-    """Add times to the buckets of a histogram."""
-    times.sort()
-    before = 0
-    for at, bound in enumerate((*BOUNDS, inf)):
-        upto = bisect_right(times, bound)
-        buckets[at] += upto - before
-        before = upto
-
-
-MAX_ADDED = 1000  # exchanges
+        for numbers, buckets in ((times, self.durations), (firsts, self.firsts)):
+            for number in numbers:
+                buckets[bisect_left(BOUNDS, number)] += 1
+        if usage is not None:
+            self.prompt += usage.prompt * len(times)
+            self.completion += usage.completion * len(times)
 
 
 class Tally:
-    """Tallies of all requests since the start, summed when somebody reads. `open`: exchanges in progress."""
+    """Tallies of all requests since the start. `open`: exchanges in progress."""
 
     def __init__(self) -> None:
         self.open = 0
-        self._ways: dict[Way, Sums] = {}
-        self._faults: Counter[str] = Counter()
+        self.ways: dict[Way, Sums] = {}
+        self.faults: Counter[str] = Counter()
         self._sources: set[str] = set()
-        self._added: list[tuple[Way, Added]] = []
 
-    def add(self, exchange: Exchange) -> None:
-        plan, first = exchange.plan, exchange.first if exchange.size else None
-        source = "" if plan is None else plan.source
-        way = exchange.dialect, exchange.operation, exchange.status, source, exchange.ended
-        self._added.append((way, (plan, exchange.prompt_tokens, exchange.elapsed, first)))
-        if len(self._added) >= MAX_ADDED:
-            self._sum()
-
-    @property
-    def ways(self) -> Mapping[Way, Sums]:
-        self._sum()
-        return self._ways
-
-    @property
-    def faults(self) -> Counter[str]:
-        self._sum()
-        return self._faults
-
-    def _sum(self) -> None:
-        added, self._added = self._added, []
-        by_way = defaultdict[Way, list[Added]](list)
-        for way, each in added:
-            by_way[way].append(each)
-        for (dialect, operation, status, source, ended), more in by_way.items():
-            sums = self._ways.get((dialect, operation, status, source, ended))
-            if sums is None:
-                sums = self._ways.setdefault((dialect, operation, status, self._known(source), ended), Sums())
-            sums.add(more)
-            self._faults.update([fault.name for plan, _, _, _ in more if plan is not None for fault in plan.faults])
+    def add(self, row: Exchange, ended: str, times: Sequence[float], firsts: Sequence[float]) -> None:
+        """Count requests of which one has this row."""
+        sums = self.ways.get((row.dialect, row.operation, row.status, row.source, ended))
+        if sums is None:
+            way = row.dialect, row.operation, row.status, self._known(row.source), ended
+            sums = self.ways.setdefault(way, Sums())
+        sums.add(times, firsts, row.usage)
+        if row.faults:
+            self.faults.update(row.faults)
 
     def _known(self, source: str) -> str:
         """Return the source without the episode's number; beyond the maximum, a single source for all others."""
@@ -121,12 +81,17 @@ PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BARE = 2_500  # bytes of an exchange without bodies and headers
 
 
+MAX_WAITING = 250  # answers that were sent at once
+LARGE = 20_000  # bytes
+
+
 class Journal:
     """Opens an exchange when a request arrives and closes it when the answer was sent.
 
     A namespace keeps so many rows of so many bytes, the oldest go first. All together have room for a few namespaces in
     full, and there are only so many of them: the longest idle give way. `on_close` is told of each closed exchange: a
-    log line, for one. `keeps_calls`: what was asked is kept as it was read, at many times the room of its body.
+    log line, for one; `on_remark` of those with remarks. `keeps_calls`: what was asked is kept as it was read, at many
+    times the room of its body.
     """
 
     def __init__(
@@ -138,59 +103,55 @@ class Journal:
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
+        self._waiting: list[SentAtOnce] = []  # newer than all rows
         self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
-        self.size = 0  # approximate bytes of all rows
+        self.held = 0  # approximate bytes of the rows
         self.on_close, self.keeps_calls = on_close, False
-        self.tally = Tally()
+        self.on_remark: Callable[[Exchange], None] | None = None
+        self._tally = Tally()
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
         """Return a new row."""
-        exchange = Exchange(0, method, path, dialect, namespace)
+        exchange = Exchange(self.number(), method, path, dialect, namespace)
         self.enter(exchange)
         return exchange
 
     def enter(self, exchange: Exchange) -> None:
-        """Number a row and add it."""
-        self.number(exchange)
-        self.tally.open += 1
-        self._add(exchange)
+        """Add a row."""
+        self._tally.open += 1
+        if self._waiting:
+            self._settle()
+        exchange.book = page = self._page(exchange.namespace)
+        page.add(exchange)
 
-    def number(self, exchange: Exchange) -> None:
-        exchange.seq = self._last = self._last + self._step
+    def number(self) -> int:
+        """Return the number of a new row."""
+        self._last = number = self._last + self._step
+        return number
 
-    def record(self, exchange: Exchange, body: bytes) -> None:
-        """Add a new, numbered row as complete, its body sent at once: as `enter` and `close` do, but in fewer steps."""
-        page, now, plan, size = self._add(exchange), monotonic(), exchange.plan, len(body)
-        if size > MOST_KEPT or plan is None or not exchange.kept:
-            self.tally.open += 1
-            exchange.note(body)
-            self.close(exchange, COMPLETE)
-            return
-        exchange.sent, exchange.size, exchange.ended = [(now, body)], size, COMPLETE
-        exchange.first = exchange.elapsed = now - exchange.began
-        self.tally.add(exchange)
-        page.hits[plan.source] = page.hits.get(plan.source, 0) + 1
-        if plan.modified_by:
-            page.hits.update(plan.modified_by)
-        exchange.unweighed += size + PIECE + _size_without_bodies(exchange)
-        page.weigh(exchange)
-        if self.on_close is not None:
-            self.on_close(exchange)
+    def record(self, row: SentAtOnce) -> None:
+        """Add the row of an answer that was sent at once; nothing is made of it before somebody looks."""
+        self._waiting.append(row)
+        if len(self._waiting) >= MAX_WAITING or row.weight > LARGE:
+            self._settle()
 
-    def _add(self, exchange: Exchange) -> "NamespaceRows":
-        namespace = exchange.namespace
-        page = self._pages.get(namespace)
-        if page is None:
-            page = self._new_page(namespace)
-        elif len(self._pages) > 1:
-            self._pages.move_to_end(namespace)
-        exchange.book = page
-        rows = page.rows
-        rows.append(exchange)
-        if len(rows) > self.count:
-            page.drop()
-        return page
+    @property
+    def tally(self) -> Tally:
+        self._settle()
+        return self._tally
+
+    @property
+    def size(self) -> int:
+        """Approximate bytes of all rows."""
+        self._settle()
+        return self.held
+
+    def _settle(self) -> None:
+        """Count the rows that wait, and add them to those of their namespaces."""
+        waiting, self._waiting = self._waiting, []
+        for namespace, rows in groupby(waiting, attrgetter("like.namespace")):
+            self._page(namespace).extend([*rows], self._tally)
 
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
@@ -200,13 +161,15 @@ class Journal:
     def close(self, exchange: Exchange, ended: str) -> None:
         exchange.ended = ended
         exchange.elapsed = monotonic() - exchange.began
-        self.tally.open -= 1
-        self.tally.add(exchange)
+        self._tally.open -= 1
+        self._tally.add(exchange, ended, (exchange.elapsed,), (exchange.first,) if exchange.size else ())
         book = exchange.book
         if book is not None:
             book.close(exchange)
         if self.on_close is not None:
             self.on_close(exchange)
+        if self.on_remark is not None and exchange.remarks:
+            self.on_remark(exchange)
         if not self.keeps_calls:
             exchange.call = None
 
@@ -217,15 +180,15 @@ class Journal:
 
     def first(self, namespace: str) -> int | None:
         """The number of the oldest call that is kept."""
-        page = self._pages.get(namespace)
+        page = self._existing(namespace)
         return page.rows[0].seq if page is not None and page.rows else None
 
     def rows(self, namespace: str) -> tuple[Exchange, ...]:
-        page = self._pages.get(namespace)
-        return () if page is None else tuple(page.rows)
+        page = self._existing(namespace)
+        return () if page is None else page.whole()
 
     def hits(self, namespace: str) -> Counter[str]:
-        page = self._pages.get(namespace)
+        page = self._existing(namespace)
         if page is None:
             return Counter()
         for source in [source for source in page.hits if not source.startswith(_COUNTED)]:
@@ -233,43 +196,54 @@ class Journal:
         return page.hits
 
     def find(self, number: int) -> Exchange | None:
-        return next((row for page in self._pages.values() for row in page.rows if row.seq == number), None)
+        return next((row for row in self if row.seq == number), None)
 
     def clear(self, namespace: str) -> None:
         self.forget_calls(namespace)
         self._pages.pop(namespace, None)
 
     def forget_calls(self, namespace: str) -> int:
-        rows = self.rows(namespace)
-        for _ in rows:
-            self._pages[namespace].drop()
-        return len(rows)
+        page = self._existing(namespace)
+        count = 0 if page is None else len(page.rows)
+        if page is not None:
+            page.drop(count)
+        return count
 
     def forget(self, exchange: Exchange) -> None:
-        page = self._pages.get(exchange.namespace)
+        page = self._existing(exchange.namespace)
         if page is not None and exchange in page.rows:
-            page.drop(exchange)
+            page.forget(exchange)
 
     def make_room(self) -> None:
         for page in self._pages.values():
-            while page.rows and self.size > self.room * PAGES_IN_FULL:
+            while page.rows and self.held > self.room * PAGES_IN_FULL:
                 page.drop()
 
-    def _new_page(self, namespace: str) -> "NamespaceRows":
-        """Add an empty page; evict the longest idle one if there are too many, but never the default."""
-        page = self._pages[namespace] = NamespaceRows(self)
-        if len(self._pages) > self._max_namespaces:
-            self.clear(next(name for name in self._pages if name not in (namespace, "default")))
+    def _existing(self, namespace: str) -> "NamespaceRows | None":
+        self._settle()
+        return self._pages.get(namespace)
+
+    def _page(self, namespace: str) -> "NamespaceRows":
+        """Return what is kept of a namespace, which is in use now."""
+        page = self._pages.get(namespace)
+        if page is None:
+            page = self._pages[namespace] = NamespaceRows(self)
+            if len(self._pages) > self._max_namespaces:  # the longest idle goes, but never the default
+                self.clear(next(name for name in self._pages if name not in (namespace, "default")))
+        elif len(self._pages) > 1:
+            self._pages.move_to_end(namespace)
         return page
 
     def __iter__(self) -> Iterator[Exchange]:
-        return iter(sorted((row for page in self._pages.values() for row in page.rows), key=lambda row: row.seq))
+        self._settle()
+        return iter(sorted((row for page in self._pages.values() for row in page.whole()), key=lambda row: row.seq))
 
     def __len__(self) -> int:
+        self._settle()
         return sum(len(page.rows) for page in self._pages.values())
 
 
-def _size_without_bodies(exchange: Exchange) -> int:
+def size_without_bodies(exchange: Exchange) -> int:
     headers = exchange.headers_size
     size = BARE + (size_of(exchange.headers) if headers is None else headers)
     return size + len(exchange.path) + len(exchange.query) + len(exchange.model)
@@ -285,43 +259,77 @@ class NamespaceRows:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.rows: deque[Exchange] = deque()
+        self.rows: deque[Exchange | SentAtOnce] = deque()
         self.size = 0
         self.hits: Counter[str] = Counter()
 
+    def add(self, exchange: Exchange) -> None:
+        """Add an open exchange; evict the oldest row if there are too many."""
+        self.rows.append(exchange)
+        if len(self.rows) > self._journal.count:
+            self.drop()
+
+    def extend(self, rows: Sequence[SentAtOnce], tally: Tally) -> None:
+        """Add rows and count them; evict the oldest if there are too many, or they are too large."""
+        alike = defaultdict[Exchange, list[float]](list)
+        for row in rows:
+            alike[row.like].append(row.sent - row.began)
+        for like, times in alike.items():
+            tally.add(like, COMPLETE, times, times)
+            self._hit(like.plan, len(times))
+        self.rows.extend(rows)
+        self.drop(len(self.rows) - self._journal.count)
+        self._weigh(sum([row.weight for row in rows]))
+
+    def whole(self) -> tuple[Exchange, ...]:
+        """Return the rows, of which those that nobody has looked at yet are made now."""
+        rows = tuple([row.exchange() if isinstance(row, SentAtOnce) else row for row in self.rows])
+        self.rows = deque(rows)
+        return rows
+
     def weigh(self, exchange: Exchange) -> None:
         """Count what an exchange keeps; evict the oldest rows if that is too much."""
-        journal, more = self._journal, exchange.unweighed
-        exchange.unweighed = 0
+        more, exchange.unweighed = exchange.unweighed, 0
         exchange.weight += more
+        self._weigh(more)
+
+    def _weigh(self, more: int) -> None:
+        journal = self._journal
         self.size += more
-        journal.size += more
+        journal.held += more
         while self.size > journal.room:
             self.drop()
-        if journal.size > journal.room * PAGES_IN_FULL:
+        if journal.held > journal.room * PAGES_IN_FULL:
             journal.make_room()
+
+    def _hit(self, plan: Plan | None, count: int = 1) -> None:
+        """Count answers; of all sources: those that do not count go when somebody reads."""
+        if plan is not None:
+            self.hits[plan.source] = self.hits.get(plan.source, 0) + count
+            for source in plan.modified_by:
+                self.hits[source] += count
 
     def close(self, exchange: Exchange) -> None:
         """Count what a finished exchange keeps, and the hits of its rule or episode."""
-        plan = exchange.plan
-        if plan is not None:
-            hits, source = self.hits, plan.source
-            hits[source] = hits.get(source, 0) + 1  # of all sources: those that do not count go when somebody reads
-            if plan.modified_by:
-                hits.update(plan.modified_by)
+        self._hit(exchange.plan)
         if exchange.recorded:
             self.hits[exchange.recorded] += 1
         if exchange.kept:
-            exchange.unweighed += _size_without_bodies(exchange)
+            exchange.unweighed += size_without_bodies(exchange)
             self.weigh(exchange)
 
-    def drop(self, row: Exchange | None = None) -> None:
-        """Forget a row, by default the oldest."""
-        if row is None:
-            row = self.rows.popleft()
-        else:
-            self.rows.remove(row)
-        self.size -= row.weight
-        self._journal.size -= row.weight
-        if not row.ended:
-            row.let_go()
+    def drop(self, count: int = 1) -> None:
+        """Forget so many of the oldest rows."""
+        self._let_go([self.rows.popleft() for _ in range(count)])
+
+    def forget(self, exchange: Exchange) -> None:
+        self.rows.remove(exchange)
+        self._let_go([exchange])
+
+    def _let_go(self, rows: Sequence[Exchange | SentAtOnce]) -> None:
+        size = sum([row.weight for row in rows])
+        self.size -= size
+        self._journal.held -= size
+        for row in rows:
+            if not row.ended and isinstance(row, Exchange):
+                row.let_go()

@@ -149,15 +149,14 @@ def test_it_answers_when_its_log_cannot_be_written(tmp_path: Path, full: bool) -
 
 
 def test_a_remark_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
-    logged, log = list[int](), request_logger("json")
-    remark_log = remark_logger(lambda exchange: logged.append(exchange.seq))
+    log, remark_log = request_logger("json"), remark_logger()
     for seq in (4, 5):
         row = Exchange(seq, "POST", "/v1", "openai", "default")
         row.headers = [(b"authorization", b"Bearer sk-a-secret-key-0123456789")]
         row.plan = Plan(RenderedOutcome(), "rule a.yaml:1", remarks=('a.yaml:1: calls "sk-a-secret-key-0123456789\n"',))
         remark_log(row)
     printed = capsys.readouterr()
-    assert (printed.out, logged) == ("", [4, 5])
+    assert printed.out == ""
     assert printed.err.startswith('call 4: a.yaml:1: calls "')
     assert len(printed.err.splitlines()) == 1
     assert "sk-a-secret" not in printed.err

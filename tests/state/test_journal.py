@@ -1,21 +1,39 @@
 """The journal numbers exchanges and keeps the latest, within bounds of count and bytes."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.exchange import MOST_KEPT, UNWEIGHED, Exchange
-from mockserver.core.plan import Plan, RenderedOutcome
-from mockserver.state.journal import BARE, MOST_SOURCES, OTHER, PAGES_IN_FULL, Journal
+from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, Exchange, SentAtOnce
+from mockserver.core.plan import Plan, RenderedOutcome, Usage
+from mockserver.core.seed import monotonic, wall
+from mockserver.state.journal import (
+    BARE,
+    LARGE,
+    MAX_WAITING,
+    MOST_SOURCES,
+    OTHER,
+    PAGES_IN_FULL,
+    Journal,
+    size_without_bodies,
+)
 
 PATH = "/v1/chat/completions"
 
 
-def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Exchange:
+PLAN = Plan(RenderedOutcome(), "rule r.yaml:1 a")
+MODIFIED = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a", modified_by=("rule r.yaml:9 b",))
+
+
+def served(
+    journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"", plan: Plan = PLAN
+) -> Exchange:
     """One request, from its beginning to its end."""
     exchange = journal.open("POST", PATH, "openai", namespace)
     exchange.take(body)
-    exchange.plan = Plan(RenderedOutcome(), "rule r.yaml:1 a")
+    exchange.plan = plan
     exchange.note(sent)
     journal.close(exchange, "complete")
     return exchange
@@ -199,20 +217,47 @@ def test_rules_without_end_are_counted_as_others() -> None:
 
 @pytest.mark.parametrize("room", [0, 3 * BARE, 50_000_000])
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_what_is_recorded_in_one_step_is_the_same(count: int, room: int) -> None:
-    bodies = (b"", b"answer", b"a" * BARE, b"b" * (MOST_KEPT + 1), b"answer") * 3
-    usual, quick = (Journal(count=count, size=room) for _ in range(2))
-    for body in bodies:
-        served(usual, sent=body)
-        row = Exchange(0, "POST", PATH, "openai", "default")
-        row.take(b"")
-        row.plan = Plan(RenderedOutcome(), "rule r.yaml:1 a")
-        quick.number(row)
-        quick.record(row, body)
+def test_what_is_sent_at_once_is_recorded_as_if_it_were_not(count: int, room: int) -> None:
+    answers = (b"answer", b"a" * BARE, b"b" * LARGE, b"answer") * 3
+    names = ("default", "mine", "mine")
+    usual, quick = (Journal(count=count, size=room, max_namespaces=2) for _ in range(2))
+    for at, sent in enumerate(answers):
+        namespace = names[at % 3] if at < 9 else f"yours {at}"
+        served(usual, namespace, body=b"asked", sent=sent, plan=MODIFIED)
+        if at % 5 == 4:  # among others
+            served(quick, namespace, body=b"asked", sent=sent, plan=MODIFIED)
+            continue
+        like = Exchange(0, "POST", PATH, "openai", namespace, received=5, headers_size=0)
+        like.plan = MODIFIED
+        like.weight = size_without_bodies(like) + PIECE
+        now, weight = monotonic(), like.weight + 5 + len(sent)
+        quick.record(SentAtOnce(like, quick.number(), wall(), now, now, b"asked", (), sent, weight))
+        assert not at % 7 or told(quick) == told(usual)
     assert told(quick) == told(usual)
 
 
+def test_rows_that_nobody_has_looked_at_are_bounded() -> None:
+    journal = Journal(count=100)
+    like = Exchange(0, "POST", PATH, "openai", "default")
+    tracemalloc.start()
+    try:
+        for _ in range(10 * MAX_WAITING + 10):
+            body = bytes(10_000)
+            journal.record(SentAtOnce(like, journal.number(), 0.0, 0.0, 0.0, body, (), b"", len(body)))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < (100 + MAX_WAITING + 10) * 10_500
+    assert (len(journal), numbers(journal)[-1]) == (100, journal.last)
+    assert journal.rows("default")[0] is journal.rows("default")[0]
+
+
 def told(journal: Journal) -> list[object]:
-    rows = [(row.seq, row.ended, row.size, row.unkept, row.weight, [data for _, data in row.sent]) for row in journal]
+    rows = [
+        (row.seq, row.namespace, row.ended, row.body, row.received, row.weight, [data for _, data in row.sent])
+        for row in journal
+    ]
     counts = [(way, sums.count, sum(sums.durations), sum(sums.firsts)) for way, sums in journal.tally.ways.items()]
-    return [rows, counts, journal.size, journal.hits("default"), journal.tally.open]
+    used = [(sums.prompt, sums.completion) for sums in journal.tally.ways.values()]
+    hits = [dict(journal.hits(name)) for name in ("default", "mine")]
+    return [rows, counts, used, len(journal), journal.size, hits, journal.tally.open]

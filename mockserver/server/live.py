@@ -148,7 +148,7 @@ class Namespaces:
             space = self._spaces[name] = Namespace(timed=self._timed)
             if len(self._spaces) > self._limit:
                 self._evict()
-        else:
+        elif len(self._spaces) > 1:
             self._spaces.move_to_end(name)
         return space
 

@@ -18,7 +18,6 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
 from mockserver.core.http import Reply
-from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure
 from mockserver.server.http.request_cycle import RequestCycle
 
@@ -194,6 +193,7 @@ class RequestParser(asyncio.Protocol):
     headers: list[tuple[bytes, bytes]]
     cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
     expect_100_continue = False
+    _addresses: Mapping[str, Any] | None = None
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
@@ -204,11 +204,18 @@ class RequestParser(asyncio.Protocol):
         self.parser = HttpRequestParser(self)
         self.pipeline: deque[tuple[RequestCycle, ASGIApp]] = deque()
 
-    @lazy_property
+    @property
     def addresses(self) -> Mapping[str, Any]:
         """The addresses of both ends, and the scheme, as ASGI has them."""
-        scheme = "https" if is_ssl(self.transport) else "http"
-        return {"server": get_local_addr(self.transport), "client": get_remote_addr(self.transport), "scheme": scheme}
+        transport = self.transport
+        if self._addresses is None:  # a lazy_property needs vars(self), which makes all attributes slower
+            scheme = "https" if is_ssl(transport) else "http"
+            self._addresses = {
+                "server": get_local_addr(transport),
+                "client": get_remote_addr(transport),
+                "scheme": scheme,
+            }
+        return self._addresses
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
         """Answer a request after those before it; its body goes to `cycle`."""

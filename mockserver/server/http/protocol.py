@@ -95,6 +95,8 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.transport, self.flow, self.write = transport, FlowControl(transport), transport.write
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
         self.lent = {WIRE: self, FAST_PATH: self}
+        self.deaf = self.half = self._stopping = False  # what each request reads is read faster from the instance
+        self.stage, self._running = BETWEEN, None
         self.deadline_watch.enter(self)
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
 
@@ -105,7 +107,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         if fast_path is None or is_ending or self.stage != BETWEEN or self._running is not None:
             super().data_received(data)
             return
-        data = bytes(data)
+        data = data if isinstance(data, bytes) else bytes(data)  # bytes() takes a while even if there is nothing to do
         if fast_path.answer(data, self):
             return
         before = self.cycle

@@ -73,7 +73,10 @@ def cpu_seconds(pid: int) -> float:
 
 
 def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = CONNECTIONS) -> None:
-    """Send so many requests, cycling through the given ones; every answer must be a 200."""
+    """Send so many requests, cycling through the given ones; every answer must be a 200.
+
+    The load never sleeps: a server pays for waking it, which one that is slower than the load does more often.
+    """
     selector = selectors.DefaultSelector()
     sent = done = 0
     for _ in range(min(connections, count)):
@@ -83,7 +86,7 @@ def ask(port: int, requests: Sequence[bytes], count: int, *, connections: int = 
         sent += 1
         selector.register(sock, selectors.EVENT_READ, bytearray())
     while done < count:
-        for key, _ in selector.select():
+        for key, _ in selector.select(0):
             sock, buffer = key.fileobj, key.data
             assert isinstance(sock, socket.socket)
             buffer += sock.recv(1 << 18)

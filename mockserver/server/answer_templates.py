@@ -58,15 +58,15 @@ class Variant(Struct, eq=False):
     """What the calls of a template get that have the same number of prompt tokens.
 
     Of its `headers` those at `places` name the request: what the `lines` of the headers say of these is every second
-    one. Every second of the `pieces` of the body is a mark, of which `holes` has the numbers: 0 is the id of the
-    answer. `rows` is what their rows in the journal have, by the size of the request's body.
+    one. The body has marks in its `holes`, by number: 0 is the id of the answer. `runs` are what stands between these,
+    by runs of the same mark. `rows` is what their rows in the journal have, by the size of the request's body.
     """
 
     prepared: Prepared
     headers: list[tuple[str, str]]
     places: tuple[int, ...]
     lines: list[bytes]
-    pieces: list[bytes]
+    runs: list[tuple[int, list[bytes]]]
     holes: tuple[int, ...]
     chunked: bool
     rows: dict[int, Exchange] = {}
@@ -85,11 +85,9 @@ class Variant(Struct, eq=False):
         headers, lines, named = self.headers.copy(), self.lines.copy(), template.headers(template.sample.http, call)
         if template.marks or said:
             marks = [id.encode(), *[mark(id, call.fingerprint).encode() for mark in template.marks], *said]
-            pieces = self.pieces.copy()
-            pieces[1::2] = map(marks.__getitem__, self.holes)
-            body = b"".join(pieces)
+            body = b"".join([marks[hole].join(run) for hole, run in self.runs])
         else:
-            body = id.encode().join(self.pieces[::2])
+            body = id.encode().join(self.runs[0][1])
         if said:
             named = (*named, ("content-length", str(len(body))))
         for place, header in enumerate(named):
@@ -136,11 +134,16 @@ class Template(Struct, eq=False):
         pieces = re.split(b"(%b)" % b"|".join(map(re.escape, marks)), reply.body)
         holes = tuple(map(marks.index, pieces[1::2]))
         prepared = replace(self.prepared, reply=reply, prompt_tokens=tokens)
+        runs = [(holes[0] if holes else 0, pieces[:1])]
+        for hole, piece in zip(holes, pieces[2::2], strict=True):
+            if hole != runs[-1][0]:
+                runs.append((hole, [b""]))
+            runs[-1][1].append(piece)
         chunked = header_lines(reply.headers)[1] is None
-        return Variant(prepared, list(reply.headers), places, lines, pieces, holes, chunked)
+        return Variant(prepared, list(reply.headers), places, lines, runs, holes, chunked)
 
 
-class KeptAnswer(Later[Stored], frozen=True, eq=False):
+class KeptAnswer(Later[Stored], frozen=True, eq=False, gc=False):
     """An answer of a template as it is kept: nothing is made of it before somebody looks it up."""
 
     sample: Stored

@@ -258,9 +258,10 @@ class MemoryShelf(Generic[Value]):
         space = self._spaces.get(namespace)
         if space is None:
             space = self._spaces[namespace] = _Space()
-        self._spaces.move_to_end(namespace)
-        if len(self._spaces) > self._max_namespaces:
-            self._whole -= self._spaces.popitem(last=False)[1].size
+            if len(self._spaces) > self._max_namespaces:
+                self._whole -= self._spaces.popitem(last=False)[1].size
+        elif len(self._spaces) > 1:
+            self._spaces.move_to_end(namespace)
         return space
 
     def _forget_longest_idle(self) -> None:

@@ -82,7 +82,7 @@ BARE = 2_500  # bytes of an exchange without bodies and headers
 
 
 MAX_WAITING = 250  # answers that were sent at once
-LARGE = 20_000  # bytes
+MAX_WAITING_SIZE = 2_000_000  # bytes of them
 
 
 class Journal:
@@ -104,6 +104,7 @@ class Journal:
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
         self._waiting: list[SentAtOnce] = []  # newer than all rows
+        self._waiting_size = 0
         self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.held = 0  # approximate bytes of the rows
@@ -133,7 +134,8 @@ class Journal:
     def record(self, row: SentAtOnce) -> None:
         """Add the row of an answer that was sent at once; nothing is made of it before somebody looks."""
         self._waiting.append(row)
-        if len(self._waiting) >= MAX_WAITING or row.weight > LARGE:
+        self._waiting_size += row.weight
+        if len(self._waiting) >= MAX_WAITING or self._waiting_size > MAX_WAITING_SIZE:
             self._settle()
 
     @property
@@ -149,7 +151,7 @@ class Journal:
 
     def _settle(self) -> None:
         """Count the rows that wait, and add them to those of their namespaces."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
         for namespace, rows in groupby(waiting, attrgetter("like.namespace")):
             self._page(namespace).extend([*rows], self._tally)
 

@@ -11,8 +11,8 @@ from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.state.journal import (
     BARE,
-    LARGE,
     MAX_WAITING,
+    MAX_WAITING_SIZE,
     MOST_SOURCES,
     OTHER,
     PAGES_IN_FULL,
@@ -218,7 +218,7 @@ def test_rules_without_end_are_counted_as_others() -> None:
 @pytest.mark.parametrize("room", [0, 3 * BARE, 50_000_000])
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_what_is_sent_at_once_is_recorded_as_if_it_were_not(count: int, room: int) -> None:
-    answers = (b"answer", b"a" * BARE, b"b" * LARGE, b"answer") * 3
+    answers = (b"answer", b"a" * BARE, b"b" * (MOST_KEPT - 1), b"answer") * 3
     names = ("default", "mine", "mine")
     usual, quick = (Journal(count=count, size=room, max_namespaces=2) for _ in range(2))
     for at, sent in enumerate(answers):
@@ -247,7 +247,7 @@ def test_rows_that_nobody_has_looked_at_are_bounded() -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < (100 + MAX_WAITING + 10) * 10_500
+    assert most < 100 * 10_500 + 1.1 * MAX_WAITING_SIZE
     assert (len(journal), numbers(journal)[-1]) == (100, journal.last)
     assert journal.rows("default")[0] is journal.rows("default")[0]
 

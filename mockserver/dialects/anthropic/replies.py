@@ -35,7 +35,10 @@ def headers(http: HttpRequest, call: Call | None) -> Headers:
 
 
 def request_id(http: HttpRequest, call: Call | None) -> str:
-    return f"req_01{Seed().base58(22, 'request', request_hex(http, call))}"
+    return _request_id(request_hex(http, call))
+
+
+_request_id = Seed().drawer("req_01", "base58", 22, "request")
 
 
 def render_message(call: Call, outcome: Answer) -> Reply:

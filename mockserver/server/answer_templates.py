@@ -170,7 +170,16 @@ class Sized(Struct, eq=False):
 
     def row(self, prepared: Prepared, engine: Engine) -> Exchange:
         """Return what the rows of all requests have that get this answer."""
-        row = self.lane.row(prepared)
+        lane, call = self.lane, prepared.call
+        request = lane.request
+        row = Exchange(0, request.method, request.path, lane.dialect, request.namespace)
+        row.query, row.operation, row.plan, row.status = (
+            lane.query,
+            lane.operation,
+            prepared.plan,
+            prepared.reply.status,
+        )
+        row.model, row.prompt_tokens = "" if call is None else call.model, prepared.prompt_tokens
         row.headers, row.headers_size, row.received = self.headers, self.headers_size, self.size
         row.rules = engine.rules
         row.weight = size_without_bodies(row) + PIECE
@@ -193,14 +202,6 @@ class Lane(Struct, eq=False):
     def sized(self, size: int) -> Sized:
         headers = (*self.before, (b"content-length", b"%d" % size), *self.after)
         return Sized(self, size, headers, size_of(headers))
-
-    def row(self, prepared: Prepared) -> Exchange:
-        """Return what the rows of all requests have that get this answer."""
-        request, reply, call = self.request, prepared.reply, prepared.call
-        row = Exchange(0, request.method, request.path, self.dialect, request.namespace)
-        row.query, row.operation, row.plan, row.status = self.query, self.operation, prepared.plan, reply.status
-        row.model, row.prompt_tokens = "" if call is None else call.model, prepared.prompt_tokens
-        return row
 
     def shown(self, plan: Plan) -> bytes:
         """Return the header lines that say what answered, up to the number of the call."""

@@ -79,8 +79,6 @@ MAX_EXCHANGES = 1000
 MAX_BYTES = 50_000_000
 PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BARE = 2_500  # bytes of an exchange without bodies and headers
-
-
 MAX_WAITING = 250  # answers that were sent at once
 MAX_WAITING_SIZE = 2_000_000  # bytes of them
 

@@ -23,17 +23,11 @@ from mockserver.state.journal import (
 PATH = "/v1/chat/completions"
 
 
-PLAN = Plan(RenderedOutcome(), "rule r.yaml:1 a")
-MODIFIED = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a", modified_by=("rule r.yaml:9 b",))
-
-
-def served(
-    journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"", plan: Plan = PLAN
-) -> Exchange:
+def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Exchange:
     """One request, from its beginning to its end."""
     exchange = journal.open("POST", PATH, "openai", namespace)
     exchange.take(body)
-    exchange.plan = plan
+    exchange.plan = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a")
     exchange.note(sent)
     journal.close(exchange, "complete")
     return exchange
@@ -223,12 +217,12 @@ def test_what_is_sent_at_once_is_recorded_as_if_it_were_not(count: int, room: in
     usual, quick = (Journal(count=count, size=room, max_namespaces=2) for _ in range(2))
     for at, sent in enumerate(answers):
         namespace = names[at % 3] if at < 9 else f"yours {at}"
-        served(usual, namespace, body=b"asked", sent=sent, plan=MODIFIED)
+        served(usual, namespace, body=b"asked", sent=sent)
         if at % 5 == 4:  # among others
-            served(quick, namespace, body=b"asked", sent=sent, plan=MODIFIED)
+            served(quick, namespace, body=b"asked", sent=sent)
             continue
         like = Exchange(0, "POST", PATH, "openai", namespace, received=5, headers_size=0)
-        like.plan = MODIFIED
+        like.plan = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a")
         like.weight = size_without_bodies(like) + PIECE
         now, weight = monotonic(), like.weight + 5 + len(sent)
         quick.record(SentAtOnce(like, quick.number(), wall(), now, now, b"asked", (), sent, weight))

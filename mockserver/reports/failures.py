@@ -145,7 +145,7 @@ def never_reached(rules: Sequence[Rule]) -> Iterator[Problem]:
 
 
 def unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
-    """The rules that no request can reach."""
+    """The rules that no request can reach, or not the one that they are for."""
     return (problem(f"{one_line(remark.rule.where)}: this rule {remark.text}") for remark in remarks)
 
 

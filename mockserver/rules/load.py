@@ -3,9 +3,10 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ from mockserver.rules.answer.checks import (
     is_stub,
 )
 from mockserver.rules.answer.compile import CompiledThen, compile_then
-from mockserver.rules.match.conditions import All, Condition, pinned
+from mockserver.rules.match.conditions import All, Condition, Leaf, pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import RulesHead, RuleSpec
 from mockserver.rules.templates import CompileContext, Templates
@@ -191,23 +192,37 @@ _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 class Remark(Struct, frozen=True):
     rule: Rule
     text: str
-    before: Rule | None = None  # the earlier rule because of which it never answers
+    before: Rule | None = None  # the earlier rule because of which it never answers, or not when it should
 
 
 def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
-    seen = _Seen(rules)
-    return tuple(remark for rule in rules for remark in _remarks(rule, seen))
+    seen, rounds = _Seen(rules), _ToolRounds()
+    return tuple(remark for rule in rules for remark in _remarks(rule, seen, rounds))
 
 
-def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
+def repeated_calls(rules: Sequence[Rule]) -> Iterator[Remark]:
+    """Yield the rules for a tool's result that get none, as the rule that calls the tool answers again."""
+    rounds = _ToolRounds()
+    for rule in rules:
+        yield from rounds.remark(rule)
+        rounds.add(rule)
+
+
+def _remarks(rule: Rule, seen: "_Seen", rounds: "_ToolRounds") -> Iterator[Remark]:
     before = seen.wider(rule)
     if before is not None:
-        earlier = f"the earlier rule{before.quoted_name} ({before.where})"
-        yield Remark(rule, f"never answers: {earlier} matches whenever it does", before)
+        yield Remark(rule, f"never answers: {_earlier(before)} matches whenever it does", before)
+    else:
+        yield from rounds.remark(rule)
+        rounds.add(rule)
     if why := order_dependence(rule):
         yield Remark(rule, f"depends on the order of calls: it uses {', '.join(why)}")
     if not rule.counts and all(rule.then.answers):
         seen.add(rule)
+
+
+def _earlier(rule: Rule) -> str:
+    return f"the earlier rule{rule.quoted_name} ({rule.where})"
 
 
 def order_dependence(rule: Rule) -> list[str]:
@@ -261,11 +276,18 @@ class _Seen:
 
 
 def _covers(general: Rule, special: Rule, given: Sequence[_Wanted]) -> bool:
-    if any(leaf.implied for leaf in general.when.leaves):
-        operations, answered = pinned(special.when, "operation"), pinned(general.when, "operation")
-        if operations is None or answered is None or not operations <= answered:
-            return False
-    return all(any(_implied(wanted, other) for other in given) for wanted in _conditions(general.spec))
+    return _are_given(_conditions(general.spec), given) and _answers_operations_of(general, special)
+
+
+def _are_given(conditions: Iterable[_Wanted], given: Sequence[_Wanted]) -> bool:
+    return all(any(_implied(wanted, other) for other in given) for wanted in conditions)
+
+
+def _answers_operations_of(general: Rule, special: Rule) -> bool:
+    if not any(leaf.implied for leaf in general.when.leaves):
+        return True
+    operations, answered = pinned(special.when, "operation"), pinned(general.when, "operation")
+    return operations is not None and answered is not None and operations <= answered
 
 
 def _conditions(spec: Mapping[str, Json]) -> Iterator[_Wanted]:
@@ -293,3 +315,76 @@ def _written(value: Json) -> str:
 @lru_cache(maxsize=1024)
 def _compiled(text: str) -> re.Pattern[str]:
     return re.compile(translate(text))
+
+
+class _ToolRounds:
+    """Finds rules that call a tool, and answer again when the client sends the same request with its result."""
+
+    def __init__(self) -> None:
+        # By tool, each with its conditions and how many of the rules in `_later` precede it.
+        self._calling: dict[str, list[tuple[Rule, Sequence[_Wanted], int]]] = defaultdict(list)
+        self._later: list[Rule] = []  # those that may match the request with the result, but not the first one
+
+    def add(self, rule: Rule) -> None:
+        if not all(rule.then.answers):
+            return
+        if rule.state is not None or any(_CHANGING.match(leaf.field.name) for leaf in rule.when.leaves):
+            self._later.append(rule)
+        elif rule.times is None and rule.when.uses <= _LASTING:
+            for tool in _last_called(rule.spec["then"]):
+                self._calling[tool].append((rule, list(_conditions(rule.spec)), len(self._later)))
+
+    def remark(self, rule: Rule) -> Iterator[Remark]:
+        """Yield a remark if this rule needs a tool's result that an earlier rule keeps from it."""
+        if "tool_result" not in rule.when.uses or _may_hold(rule.when, None):
+            return
+        for tool in self._calling:
+            if _may_hold(rule.when, tool) and (caller := self._caller(tool, rule)):
+                why = f"{_earlier(caller)} calls it, and still matches when the same request comes with the result"
+                instead = "move this rule before it, or add tool_result: {exists: false} to that one"
+                yield Remark(rule, f"misses the result of {shown(tool)}: {why}; {instead}", caller)
+                return
+
+    def _caller(self, tool: str, rule: Rule) -> Rule | None:
+        wanted = [each for each in _conditions(rule.spec) if each.field != "tool_result"]
+        for caller, given, preceding in islice(reversed(self._calling[tool]), _MOST_COMPARED):
+            if _are_given(wanted, given) and _answers_operations_of(rule, caller):
+                others = reversed(self._later[:preceding])
+                return None if any(_may_hold(other.when, tool) for other in others) else caller
+        return None
+
+
+# Fields with the same value when a client sends its request again with a tool's result, and those with another.
+_LASTING = frozenset(
+    ("dialect", "operation", "path", "method", "model", "stream", "last_user", "system", "tools", "response_format")
+)
+_CHANGING = re.compile(
+    r"tool_|last_message|conversation|turn|body|previous_|images|prompt_tokens|param\.(messages|input|contents)"
+)
+_MOST_COMPARED = 100
+
+
+def _last_called(then: Json) -> Sequence[str]:
+    """Return the tools whose results end the conversation after an answer, if every such answer calls one."""
+    if not isinstance(then, Mapping) or _BREAKING & set(then):
+        return ()
+    if "steps" in then:
+        return _last_called(then["steps"][-1])
+    branches = [_last_called(branch["then"]) for branch in then.get("one_of") or ()]
+    if branches:
+        return [tool for tools in branches for tool in tools] if all(branches) else ()
+    made = then.get("tool_calls") or [part["tool_call"] for part in then.get("parts") or () if "tool_call" in part]
+    return [made[-1]["name"]] if made else ()
+
+
+_BREAKING = {"faults", "failed", "finish", "content_filter"}  # clients may not call the tools of such an answer
+
+
+def _may_hold(condition: Condition, tool: str | None) -> bool:
+    """Whether a condition may hold if the conversation ends with a result of this tool; None: with no result."""
+    if not isinstance(condition, Leaf):
+        return (all if isinstance(condition, All) else any)(_may_hold(part, tool) for part in condition.parts)
+    field = condition.field
+    if field.family != "tool_result" or (tool is not None and field.name in ("tool_result.text", "tool_result.json")):
+        return True
+    return bool(condition.test(tool if tool is None or field.name == "tool_result.name" else {"name": tool}))

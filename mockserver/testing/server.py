@@ -37,7 +37,7 @@ from mockserver.reports.failures import (
     unmatched,
 )
 from mockserver.rules.answer.compile import Responder
-from mockserver.rules.load import Rule
+from mockserver.rules.load import Rule, repeated_calls
 from mockserver.rules.templates import is_template
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
@@ -303,11 +303,13 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
     def remarks(self) -> tuple[Problem, ...]:
         """What is probably a mistake, but fails no test: rules that hide others, answers that no model could give."""
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
-        hidden = () if all("name" in rule.spec or rule.spec["when"] for rule in rules) else never_reached(rules)
+        wide = not all("name" in rule.spec or rule.spec["when"] for rule in rules)
+        hidden = tuple(never_reached(rules)) if wide else ()
+        missed = () if hidden else [each for each in repeated_calls(rules) if not answers(each.rule, self.calls)]
         remarked = lint == "warn" and any(row.remarks for row in self._live.journal)
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
         never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
-        return (*hidden, *never, *(impossible_answers(self.calls) if remarked else ()))
+        return (*hidden, *unanswerable(missed), *never, *(impossible_answers(self.calls) if remarked else ()))
 
     def ignored_timings(self) -> Iterator[str]:
         """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""

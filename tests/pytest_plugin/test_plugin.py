@@ -288,3 +288,36 @@ def test_fails(mockserver):
     result.stdout.fnmatch_lines(
         ["*MockServerWarning: test_it.py:4: this rule has no conditions, so test_it.py:5 never answers"]
     )
+
+
+def test_a_rule_that_misses_a_tools_result_is_a_warning(pytester: pytest.Pytester) -> None:
+    tests = """
+from openai import OpenAI
+
+CALL = {"tool_calls": [{"name": "look_up", "arguments": {}}]}
+USED = {"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+RESULT = [
+    {"role": "assistant", "tool_calls": [USED]},
+    {"role": "tool", "tool_call_id": "c", "content": "7"},
+]
+
+def ask(text):
+    messages = [{"role": "user", "content": text}, *RESULT]
+    tools = [{"type": "function", "function": {"name": "look_up"}}]
+    return OpenAI().chat.completions.create(model="m", messages=messages, tools=tools).choices[0].message
+
+def test_loops(mockserver):
+    mockserver.on("*order*").then(CALL)
+    mockserver.on(tool_result={"name": "look_up"}).reply("It is 7.")
+    assert ask("my order").tool_calls
+
+def test_only_the_result(mockserver):
+    mockserver.on("*order*").then(CALL)
+    mockserver.on(tool_result={"name": "look_up"}).reply("It is 7.")
+    assert ask("hello").content == "It is 7."
+"""
+    ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
+    result = ran(pytester, tests)
+    result.assert_outcomes(passed=2, warnings=1)
+    why = 'this rule misses the result of "look_up": the earlier rule (test_it.py:*) calls it, and still matches*'
+    result.stdout.fnmatch_lines([f"*MockServerWarning: test_it.py:*: {why}"])

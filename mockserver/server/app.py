@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from msgspec import Struct
 from starlette.convertors import StringConvertor, register_url_convertor
@@ -10,6 +11,7 @@ from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.core.http import CONTROL
 from mockserver.dialects import discover
+from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
@@ -144,10 +146,17 @@ class Unknown(Struct, eq=False):
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
-        handler = Handler(
-            self.live, dialect, {}, nearest(scope["method"], path, self.known, scope["query_string"].decode())
-        )
+        meant = _control(scope, path) or nearest(scope["method"], path, self.known, scope["query_string"].decode())
+        handler = Handler(self.live, dialect, {}, meant)
         await handler({**scope, "path_params": scope.get("path_params", {})}, receive, send)
+
+
+def _control(scope: Scope, path: str) -> str | None:
+    """The control path that was asked for behind a namespace or a mount."""
+    _, control, rest = path.partition(CONTROL)
+    namespace = scope.get("path_params", {}).get("namespace")
+    chosen = f"?namespace={quote(namespace)}" if namespace else ""
+    return f"{scope['method']} {CONTROL}{clip(rest)}{chosen}" if control and rest[:1] in ("", "/") else None
 
 
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)

@@ -8,6 +8,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from mockserver.dialects import Dialect, Operation
+from mockserver.rules.answer.checks import ASKED
 
 
 class Endpoint(Struct, frozen=True):
@@ -72,8 +73,12 @@ def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") 
     from difflib import get_close_matches  # only mistakes need it
 
     front = "/".join(path.split("/")[:2]) + "/"
-    known = [place for place in known if place.shown.startswith(front)] or known
-    meant = [place for place in known if place.path.endswith(path[len(front) - 1 :])]
+    here = [place for place in known if place.shown.startswith(front)]
+    meant = [place for place in here or known if place.path.endswith(path[len(front) - 1 :])]
+    others = [] if here and meant else [place for place in known if _asks_a_model(method, place)]
+    if found := _by_ending(method, path, here, query) or _by_ending(method, path, others, query):
+        return f"{method} {found.shown}"
+    known = here or known
     known = [place for place in meant if _always_asked(method, query, place)] or known
     able = [place for place in known if method in place.operations]
     begun = [place for place in able if place.shown.startswith(path)]
@@ -85,10 +90,26 @@ def nearest(method: str, path: str, known: Sequence[Endpoint], query: str = "") 
     return None
 
 
+def _by_ending(method: str, path: str, known: Sequence[Endpoint], query: str) -> Endpoint | None:
+    """The place whose own path ends the path: the client's base URL is too long, or another provider's."""
+    usual, found = {"", *(segment for place in known for segment in place.shown.split("/"))}, []
+    for place in known:
+        own = place.operations[method].path if method in place.operations else ""
+        matched = pattern(f"{{base:path}}{own}").fullmatch(path) if own else None
+        if matched is not None and usual.issuperset(matched["base"].split("/")):
+            lacks_start = place.path.removesuffix(own).endswith(matched["base"])
+            found.append(((own.count("/"), lacks_start, _always_asked(method, query, place)), place))
+    return max(found, key=itemgetter(0))[1] if found else None
+
+
 def _always_asked(method: str, query: str, place: Endpoint) -> bool:
     """Whether a query has what clients always send there with this method; False if that is nothing."""
     always = place.operations[method].query if method in place.operations else {}
     return bool(always) and all(f"{name}=" in query for name in always)
+
+
+def _asks_a_model(method: str, place: Endpoint) -> bool:
+    return method in place.operations and place.operations[method].name in ASKED
 
 
 def operation_for(method: str, operations: Mapping[str, Operation]) -> Operation | None:

@@ -1,8 +1,20 @@
-"""OpenAI's own client: models, headers, base URLs and what is not there."""
+"""OpenAI's own client: models, headers, base URLs and what is not there, with other clients at the wrong place too."""
 
+import re
+from collections.abc import Callable
+
+import anthropic
+import fireworks
+import httpx2
 import openai
 import pytest
-from openai import OpenAI
+import tzafon
+from anthropic import Anthropic
+from fireworks import Fireworks
+from google import genai
+from google.genai import errors, types
+from openai import AzureOpenAI, OpenAI
+from tzafon import Lightcone
 
 from tests.clients.payloads import MODEL, say
 from tests.kit.capture import ResponseCapture
@@ -54,3 +66,79 @@ def test_an_unknown_path_names_the_nearest(client: OpenAI) -> None:
     assert "Invalid URL (POST /openai/v1/chat/completion)" in raised.value.message
     assert "Did you mean POST /openai/v1/chat/completions?" in raised.value.message
     assert raised.value.type == "invalid_request_error"
+
+
+def ask_openai(base: str) -> object:
+    with OpenAI(base_url=base, api_key="k") as client:
+        return client.chat.completions.create(model=MODEL, messages=say("hello"))
+
+
+def ask_azure(base: str) -> object:
+    with AzureOpenAI(azure_endpoint=base, api_key="k", api_version="2024-10-21") as client:
+        return client.chat.completions.create(model=MODEL, messages=say("hello"))
+
+
+def ask_anthropic(base: str) -> object:
+    with Anthropic(base_url=base, api_key="k") as client:
+        return client.messages.create(
+            model="claude-sonnet-5-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
+        )
+
+
+def ask_gemini(base: str) -> object:
+    with genai.Client(api_key="k", http_options=types.HttpOptions(base_url=base)) as client:
+        return client.models.generate_content(model="gemini-2.5-flash", contents="hello")
+
+
+def ask_fireworks(base: str) -> object:
+    with Fireworks(base_url=base, api_key="k") as client:
+        return client.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": "hello"}])
+
+
+def ask_tzafon(base: str) -> object:
+    with Lightcone(base_url=base, api_key="k") as client:
+        return client.responses.create(model=MODEL, input="hello")
+
+
+DEPLOYMENTS = "/azure-openai/openai/deployments/{deployment}/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("ask", "base", "meant"),
+    [
+        (ask_openai, "/v1/v1", "/v1/chat/completions"),
+        (ask_openai, "/v1/chat/completions", "/v1/chat/completions"),
+        (ask_openai, "/ns/mine/openai/v1/v1", "/openai/v1/chat/completions"),
+        (ask_openai, "/anthropic", "/v1/chat/completions"),
+        (ask_openai, "/gemini/v1beta", "/v1/chat/completions"),
+        (ask_azure, "/v1", DEPLOYMENTS),
+        (ask_azure, "", DEPLOYMENTS),
+        (ask_anthropic, "/openai/v1", "/anthropic/v1/messages"),
+        (ask_anthropic, "/anthropic/v1", "/anthropic/v1/messages"),
+        (ask_anthropic, "/gemini", "/anthropic/v1/messages"),
+        (ask_gemini, "/openai/v1", "/gemini/v1beta/models/{model}:generateContent"),
+        (ask_gemini, "/gemini/v1beta", "/gemini/v1beta/models/{model}:generateContent"),
+        (ask_fireworks, "/fireworks/inference/v1", "/fireworks/inference/v1/chat/completions"),
+        (ask_tzafon, "/tzafon/v1", "/tzafon/v1/responses"),
+    ],
+)
+def test_a_base_url_that_is_too_long_or_anothers_is_explained(
+    server: Served, ask: Callable[[str], object], base: str, meant: str
+) -> None:
+    missing = (*(module.NotFoundError for module in (openai, anthropic, fireworks, tzafon)), errors.ClientError)
+    with pytest.raises(missing, match=re.escape(f"Did you mean POST {meant}?")):
+        ask(server.address + base)
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/ns/mine/__mockserver__/api/calls", "/__mockserver__/api/calls?namespace=mine"),
+        ("/ns/a%20b/v1/__mockserver__/metrics", "/__mockserver__/metrics?namespace=a%20b"),
+        ("/v1/__mockserver__", "/__mockserver__"),
+    ],
+)
+def test_a_control_path_behind_another_is_explained(server: Served, path: str, meant: str) -> None:
+    answered = httpx2.get(server.address + path, trust_env=False)
+    assert answered.status_code == 404
+    assert answered.json()["error"]["message"].endswith(f"). Did you mean GET {meant}?")

@@ -257,6 +257,17 @@ def test_operations_are_found_at_their_paths() -> None:
         ),
         ("POST", "/azure/v1/images/generations", None, "azure"),
         ("GET", "/azure/openai/v1/files", "GET /azure/openai/v1/models", "azure_openai"),
+        ("POST", "/v1/v1/chat/completions", "POST /v1/chat/completions", "openai"),
+        ("POST", "/v1/chat/completions/chat/completions", "POST /v1/chat/completions", "openai"),
+        ("POST", "/v1/messages/v1/messages", "POST /v1/messages", "openai"),
+        ("GET", "/v1/v1/models", "GET /v1/models", "openai"),
+        ("POST", "/inference/v1/chat/completions", "POST /fireworks/inference/v1/chat/completions", "openai"),
+        ("POST", "/anthropic/v1/chat/completions", "POST /v1/chat/completions", "anthropic"),
+        ("POST", "/anthropic/chat/completions?api-version=1", "POST /azure/chat/completions", "anthropic"),
+        ("POST", "/gemini/v1beta/openai/chat/completions", "POST /v1/chat/completions", "gemini"),
+        ("POST", "/openai/v1/messages", "POST /anthropic/v1/messages", "openai"),
+        ("POST", "/v1/v1beta/models/m:generateContent", "POST /gemini/v1beta/models/{model}:generateContent", "openai"),
+        ("POST", "/skytells/v1/files", "GET /skytells/v1/models", "skytells"),
     ],
 )
 def test_an_unknown_path_has_a_nearest_one_and_a_dialect(

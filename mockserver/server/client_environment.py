@@ -61,9 +61,21 @@ def key_in(env: Mapping[str, str], dialect: str) -> str:
 
 
 def base_url(address: str, dialect: str) -> str:
+    """What the provider's own client takes as its base."""
     spoken = client_configs()[dialect]
     texts = (text for text in spoken.variables.values() if "{address}" in text)
     return next(texts, "{address}" + spoken.mounts[0]).format(address=address)
+
+
+def bare_url(address: str, dialect: str) -> str:
+    """The same without the dialect's own segment, for the dialect of the settings."""
+    return address + bare(base_url("", dialect))
+
+
+def for_openai(dialect: str) -> str:
+    """What to say behind a base URL that is too short for OpenAI's client."""
+    more = client_configs()[dialect].mounts[0].removeprefix(base_url("", dialect))
+    return f"  (OpenAI's client: append {more})" if more else ""
 
 
 def home(http: HttpRequest, settings: Settings) -> Reply:
@@ -73,13 +85,15 @@ def home(http: HttpRequest, settings: Settings) -> Reply:
     from mockserver.server.access import SANDBOX, SECURITY
 
     address = f"http://{http.header('host') or f'{settings.host}:{settings.port}'}"
-    bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
-    usual = address + bare(client_configs()[settings.dialect].mounts[0])
     if "text/html" in (http.header("accept") or ""):
-        rows = "".join(f"<tr><td>{escape(name)}<td><code>{escape(base)}</code>" for name, base in bases.items())
-        kind, control = "text/html; charset=utf-8", f"{CONTROL}/api/calls"
-        body = _PAGE.format(usual=escape(usual), dialect=settings.dialect, rows=rows, control=control).encode()
+        bases = {name: escape(base_url(address, name)) for name in client_configs()}
+        rows = "".join(f"<tr><td>{name}<td><code>{base}</code>{for_openai(name)}" for name, base in bases.items())
+        usual, control = escape(bare_url(address, settings.dialect)), f"{CONTROL}/api/calls"
+        kind = "text/html; charset=utf-8"
+        body = _PAGE.format(usual=usual, dialect=settings.dialect, rows=rows, control=control).encode()
     else:
+        bases = {name: address + each.mounts[0] for name, each in client_configs().items()}
+        usual = address + bare(client_configs()[settings.dialect].mounts[0])
         found = {"server": "mockserver", "base_url": usual, "dialect": settings.dialect, "base_urls": bases}
         kind, body = "application/json", json.dumps(found).encode()
     safe = {**{name.decode(): value.decode() for name, value in SECURITY}, **dict(SANDBOX)}.items()

@@ -28,11 +28,18 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     text = banner(start(sources), sources, 8123)
     first, *bases = text.splitlines()
     assert first == f"mockserver listens on http://127.0.0.1:8123  (1 rule from {rules}; unmatched: generate)"
-    assert [line.split() for line in bases] == [
-        *([name, f"http://127.0.0.1:8123{dialect.mounts[0]}"] for name, dialect in discover().items()),
-        ["http://127.0.0.1:8123/v1", "(speaks", "openai)"],
-        ["inspector", "http://127.0.0.1:8123/__mockserver__/"],
+    assert [line.split(maxsplit=1)[0] for line in bases[:-2]] == list(discover())
+    assert "  openai       http://127.0.0.1:8123/openai/v1" in bases
+    assert "  tzafon       http://127.0.0.1:8123/tzafon  (OpenAI's client: append /v1)" in bases
+    assert bases[-2:] == [
+        "               http://127.0.0.1:8123/v1  (speaks openai)",
+        "  inspector    http://127.0.0.1:8123/__mockserver__/",
     ]
+
+
+def test_the_banner_names_the_bare_base_url_of_another_dialect() -> None:
+    text = banner(start(sources := Sources(flags={"dialect": "fireworks"})), sources, 1)
+    assert "               http://127.0.0.1:1/inference  (OpenAI's client: append /v1)  (speaks fireworks)\n" in text
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,19 @@ import openai
 import pytest
 import tzafon
 from anthropic import Anthropic
+from azure.ai.inference import ChatCompletionsClient
+from azure.ai.inference.models import UserMessage
+from azure.core.credentials import AzureKeyCredential
+from crazyrouter import Crazyrouter
 from fireworks import Fireworks
 from google import genai
 from google.genai import errors, types
 from openai import AzureOpenAI, OpenAI
 from tzafon import Lightcone
 
+from mockserver.cli.serve import banner
+from mockserver.server.live import start
+from mockserver.server.sources import Sources
 from tests.clients.payloads import MODEL, say
 from tests.kit.capture import ResponseCapture
 from tests.kit.served import Served
@@ -98,6 +105,38 @@ def ask_fireworks(base: str) -> object:
 def ask_tzafon(base: str) -> object:
     with Lightcone(base_url=base, api_key="k") as client:
         return client.responses.create(model=MODEL, input="hello")
+
+
+def ask_azure_inference(base: str) -> object:
+    with ChatCompletionsClient(base, AzureKeyCredential("k")) as client:
+        return client.complete(messages=[UserMessage("hello")])
+
+
+def ask_crazyrouter(base: str) -> object:
+    with Crazyrouter(base_url=base, api_key="k") as client:
+        return client.chat.completions.create(model=MODEL, messages=say("hello"))
+
+
+OWN_CLIENTS = {
+    "anthropic": ask_anthropic,
+    "azure": ask_azure_inference,
+    "azure_openai": ask_azure,
+    "crazyrouter": ask_crazyrouter,
+    "fireworks": ask_fireworks,
+    "gemini": ask_gemini,
+    "openai": ask_openai,
+    "skytells": ask_openai,
+    "tzafon": ask_tzafon,
+}
+
+
+@pytest.mark.parametrize("dialect", OWN_CLIENTS)
+def test_the_base_url_that_serve_prints_is_that_of_the_own_client(server: Served, dialect: str) -> None:
+    _, _, port = server.address.rpartition(":")
+    text = banner(start(sources := Sources()), sources, int(port))
+    printed = re.search(rf"^  {dialect} +(\S+)", text, re.MULTILINE)
+    assert printed is not None
+    assert OWN_CLIENTS[dialect](printed[1])
 
 
 DEPLOYMENTS = "/azure-openai/openai/deployments/{deployment}/chat/completions"

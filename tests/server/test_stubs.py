@@ -230,6 +230,7 @@ def test_the_root_says_where_to_point_a_client(rules: str) -> None:
     text = page.body.decode()
     for base in ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000/azure-openai"):
         assert f"<code>{base}</code>" in text
+    assert "<code>http://127.0.0.1:8000/tzafon</code>  (OpenAI's client: append /v1)" in text
     assert "<script" not in text
     assert "repos" not in text
     assert page.headers["x-content-type-options"] == "nosniff"

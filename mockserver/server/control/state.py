@@ -25,10 +25,10 @@ from mockserver.engine.counters import ATTEMPT, TIMES, counters_of_rule
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
+from mockserver.server.client_environment import bare_url, base_url
 from mockserver.server.control.feed import problem
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import ADDED, ALL, Live, Namespace, reload, shown_settings
-from mockserver.server.routes import bare
 from mockserver.server.sources import compiled
 from mockserver.state.journal import BOUNDS, Journal, Sums, Tally
 
@@ -61,11 +61,12 @@ async def ready(asked: ControlRequest) -> Response:
 def _inside(asked: ControlRequest) -> dict[str, Json]:
     """What only those with the token may know."""
     live, journal = asked.live, asked.live.journal
-    default, mounts = live.settings.dialect, {name: each.mounts[0] for name, each in client_configs().items()}
-    mounted = [(default, bare(mounts[default])), *mounts.items()]
+    default = live.settings.dialect
+    bases = [(default, bare_url(asked.address, default))]
+    bases += [(name, base_url(asked.address, name)) for name in client_configs()]
     return {
         "boot": asked.rows.boot,
-        "bases": [{"dialect": name, "url": f"{asked.address}{mount}"} for name, mount in mounted],
+        "bases": [{"dialect": name, "url": url} for name, url in bases],
         "settings": shown_settings(live.settings),
         "journal": {"calls": len(journal), "bytes": journal.size, "room": journal.room},
         "problem": problem(live.problem),

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 @click.command(name="check")
 @click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
 def check_command(rules: tuple[Path, ...]) -> None:
-    """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake, else 0."""
+    """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake or no file, else 0."""
     from mockserver.cli.options import sources
     from mockserver.core.text import plural
     from mockserver.rules.load import Remark, review
     from mockserver.server.stubs import unreachable
 
     given = sources(rules, {})
+    if not given.files:
+        raise ConfigError("nothing to check: there is no rules.yaml here; name a file: mockserver check FILE")
     try:
         settings, loaded = _checked(given)
     except MockserverError as error:
@@ -40,7 +42,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
         remarks += [Remark(rule, _NO_UPSTREAM) for rule in loaded if "forward" in rule.spec.get("then", ())]
     for remark in remarks:
         click.echo(f"{remark.rule.where}: rule{remark.rule.quoted_name} {remark.text}")
-    checked = ", ".join(map(str, given.files)) or "no rules file"
+    checked = ", ".join(map(str, given.files))
     click.echo(f"{checked}: {plural(len(loaded), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
 
 

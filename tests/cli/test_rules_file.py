@@ -74,6 +74,15 @@ def test_check_shows_cassettes_whatever_else_is_wrong(tmp_path: Path) -> None:
     assert ran.err.count("torn.yaml:1:") == 1
 
 
+def test_check_without_a_file_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run("check")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "mockserver: nothing to check: there is no rules.yaml here; name a file: mockserver check FILE\n"
+    (tmp_path / "rules.yaml").write_text("")
+    assert run("check").out == "rules.yaml: 0 rules, no mistakes, 0 remarks\n"
+
+
 def test_check_prints_remarks_that_are_no_mistakes(rules: Path) -> None:
     rules.write_text(DOUBTFUL)
     ran = run("check", rules)

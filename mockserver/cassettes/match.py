@@ -416,8 +416,18 @@ def _pattern(before: str, one: str, other: str) -> str | None:
         return _IDS
     shape = _shape(one)
     if shape != _shape(other) or shape == _escaped(one):
-        return None
+        return _prefixed(one, other)
     return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
+
+
+def _prefixed(one: str, other: str) -> str | None:
+    """A regex for two ids with the same prefix, such as `call_abc123XYZ`."""
+    prefix = _PREFIX.match(one[: shared_start(one, other)])
+    if prefix is None:
+        return None
+    rests = one[prefix.end() :], other[prefix.end() :]
+    found = (pattern for pattern, random in _RANDOM.items() if all(map(random.fullmatch, rests)))
+    return next((rf"\b{_escaped(prefix[0])}{pattern}" for pattern in found), None)
 
 
 def _shape(word: str) -> str:
@@ -435,3 +445,10 @@ _DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
 _WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
 _ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
 _IDS = "[0-9a-fA-F-]{16,}"
+_PREFIX = re.compile(r".*[a-zA-Z][_-]")
+# Regexes for what follows a prefix, and what must look random for that: short texts without four letters of a word.
+_RANDOM: Mapping[str, re.Pattern[str]] = {
+    _IDS: _ID,
+    "(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{16,}": re.compile(r"(?=.*\d[a-zA-Z])[0-9a-zA-Z]{16,}"),
+    "(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}": re.compile(r"(?=.*\d[a-zA-Z])(?!.*([a-z]{4}|[A-Z]{4}))[0-9a-zA-Z]{8,}"),
+}

@@ -237,6 +237,24 @@ FOUND = {
     r"req_\d+": ("see req_7, please", "see req_123, please"),
     r"\d+:\d+:\d+\.\d+": ("at 10:00:00.5", "at 11:01:59.25"),
     r"\d+/\d+|order \d+": ("on 1/2 order 3", "on 2/2 order 4"),
+    r"\bcall_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}": ("see call_abc123XYZ.", "see call_Xk9fQb2Lm."),
+    r"\btoolu_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{16,}": ("toolu_01A09q90qw90lq917835lq9", "toolu_01T1x1fJ34qAmk2tNTrN7Up6"),
+    r"\bchatcmpl-(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{16,}": (
+        "of chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT",
+        "of chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG",
+    ),
+    r"\bresp_[0-9a-fA-F-]{16,}": (
+        "after resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b",
+        "after resp_68af4030592c81938ec0a5fbab4a3e9f05438e46b5f69a3b",
+    ),
+    r"\bsession-[0-9a-fA-F-]{16,}": (
+        "in session-550e8400-e29b-41d4-a716-446655440000",
+        "in session-123e4567-e89b-12d3-a456-426614174abc",
+    ),
+    r"\bmy-user-(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}|order \d+": (
+        "my-user-3f9a1c2e, order 7",
+        "my-user-90bc17de, order 8",
+    ),
     "[0-9a-fA-F-]{16,}": ("id 550e8400-e29b-41d4-a716-446655440000", "id 123e4567-e89b-12d3-a456-426614174abc"),
 }
 NONE = [
@@ -248,6 +266,16 @@ NONE = [
     ("order 41", "order 41 and 42"),
     ("the same", "the same"),
     ("a1 b1 c1 d1", "a2 b2 c2 d2"),
+    ("call get_weather", "call get_forecasts"),
+    ("call get_weather2day", "call get_forecast3day"),
+    ("section-chapter12", "section-appendix3"),
+    ("in release-2024beta1", "in release-2025alpha2"),
+    ("in gpt-4o-mini-2024", "in gpt-4o-2024"),
+    ("use claude-sonnet-4", "use claude-haiku-3"),
+    ("call_abc123XYZ", "toolu_abc123XYZ"),
+    ("call_abc123XYZ", "call_forwarding"),
+    ("a2b4c6d8e0", "b3d5f7h9j1"),
+    ("pre-internationalization", "pre-institutionalization"),
     ("", ""),
 ]
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -268,27 +268,28 @@ class Exchange(Struct, eq=False):
 
 
 class SentAtOnce(Struct, eq=False, gc=False):
-    """A row of an answer that was sent at once: what it shares with others is in `like`, until somebody looks.
+    """A row of an answer that was sent at once: what it has in common with others is in `like`, until somebody looks.
 
-    `began` and `sent` are times of the monotonic clock, `body` is that of the request, `headers` are of the reply.
+    `began` and `done` are times of the monotonic clock; `headers` and `body` are those of the request. The collector
+    does not see it, so nothing in it may lead back to the journal.
     """
 
     like: Exchange
     seq: int
     at: float
     began: float
-    sent: float
+    done: float
+    headers: Sequence[tuple[bytes, bytes]]
     body: bytes
-    headers: Headers
+    reply_headers: Headers
     answer: bytes
     weight: int  # bytes that it keeps, about
 
-    ended: ClassVar[str] = COMPLETE
-
     def exchange(self) -> Exchange:
         """Return the whole row."""
-        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=[(self.sent, self.answer)])
+        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=[(self.done, self.answer)])
+        row.headers, row.headers_size, row.received = self.headers, None, len(self.body)
         row.began = row.asked = self.began
-        row.first = row.elapsed = self.sent - self.began
-        row.reply_headers, row.size, row.ended, row.weight = self.headers, len(self.answer), self.ended, self.weight
+        row.first = row.elapsed = self.done - self.began
+        row.reply_headers, row.size, row.weight = self.reply_headers, len(self.answer), self.weight
         return row

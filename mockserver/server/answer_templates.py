@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.exchange import PIECE, Exchange, size_of
+from mockserver.core.exchange import COMPLETE, PIECE, Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, ToolUse, Usage
 from mockserver.core.protocols import Later
@@ -29,10 +29,10 @@ NamesRequest = Callable[[HttpRequest, Call | None], Headers]  # the headers of a
 Mark = Callable[[str, str], str]  # what follows from the id of an answer and the fingerprint of its call
 Fields = tuple[tuple[bytes, bytes], ...]
 
-# What an answer was prepared as, the call if it is known, what its row of the journal has in common with others, the
-# body of the request, the headers of the reply, their lines up to the number of the call, the body of the reply, and
-# what follows the header lines if it is sent at once; None: the body, framed.
-Ready = tuple[Prepared, Call | None, Exchange, bytes, Headers, bytes, bytes, bytes | None]
+# What an answer was prepared as, the call if it is known, what its row of the journal has in common with others, what
+# the request has with others, its body, the headers of the reply, their lines up to the number of the call, the body of
+# the reply, and what follows the header lines if it is sent at once; None: the body, framed.
+Ready = tuple[Prepared, Call | None, Exchange, "Sized", bytes, Headers, bytes, bytes, bytes | None]
 
 
 class KnownAnswer(Struct, eq=False):
@@ -40,12 +40,11 @@ class KnownAnswer(Struct, eq=False):
 
     engine: Engine
     ready: Ready
-    namespace: str
-    kept: Stored | None = None
 
     def again(self) -> Ready:
-        if self.kept is not None:
-            self.engine.memory.put(self.kept)
+        kept = self.ready[0].kept
+        if kept is not None:
+            self.engine.memory.put(kept)
         return self.ready
 
     @property
@@ -59,7 +58,7 @@ class Variant(Struct, eq=False):
 
     Of its `headers` those at `places` name the request: what the `lines` of the headers say of these is every second
     one. The body has marks in its `holes`, by number: 0 is the id of the answer. `runs` are what stands between these,
-    by runs of the same mark. `rows` is what their rows in the journal have, by the size of the request's body.
+    by runs of the same mark. `like` is what the rows in the journal have in common.
     """
 
     prepared: Prepared
@@ -69,14 +68,14 @@ class Variant(Struct, eq=False):
     runs: list[tuple[int, list[bytes]]]
     holes: tuple[int, ...]
     chunked: bool
-    rows: dict[int, Exchange] = {}
+    like: Exchange | None = None
 
-    def row(self, sized: "Sized", engine: Engine) -> Exchange:
-        """Return what the rows of requests have in common that are as long."""
-        row = self.rows.get(sized.size)
-        if row is None or row.rules is not engine.rules:
-            row = self.rows[sized.size] = sized.row(self.prepared, engine)
-        return row
+    def row(self, lane: "Lane", engine: Engine) -> Exchange:
+        """Return what the rows of requests in the journal have in common."""
+        like = self.like
+        if like is None or like.rules is not engine.rules:
+            self.like = like = lane.row(self.prepared, engine)
+        return like
 
     def filled(
         self, template: "Template", call: Call, id: str, said: Sequence[bytes] = ()
@@ -143,7 +142,7 @@ class Template(Struct, eq=False):
         return Variant(prepared, list(reply.headers), places, lines, runs, holes, chunked)
 
 
-class KeptAnswer(Later[Stored], frozen=True, eq=False, gc=False):
+class KeptAnswer(Later[Stored], frozen=True, eq=False):
     """An answer of a template as it is kept: nothing is made of it before somebody looks it up."""
 
     sample: Stored
@@ -168,23 +167,6 @@ class Sized(Struct, eq=False):
     headers_size: int
     latest: bytes = b""  # the latest request, head and body: one that comes twice is worth knowing
 
-    def row(self, prepared: Prepared, engine: Engine) -> Exchange:
-        """Return what the rows of all requests have that get this answer."""
-        lane, call = self.lane, prepared.call
-        request = lane.request
-        row = Exchange(0, request.method, request.path, lane.dialect, request.namespace)
-        row.query, row.operation, row.plan, row.status = (
-            lane.query,
-            lane.operation,
-            prepared.plan,
-            prepared.reply.status,
-        )
-        row.model, row.prompt_tokens = "" if call is None else call.model, prepared.prompt_tokens
-        row.headers, row.headers_size, row.received = self.headers, self.headers_size, self.size
-        row.rules = engine.rules
-        row.weight = size_without_bodies(row) + PIECE
-        return row
-
 
 class Lane(Struct, eq=False):
     """What requests with the same head share: its headers before and after the length, the shapes of their bodies."""
@@ -203,6 +185,15 @@ class Lane(Struct, eq=False):
         headers = (*self.before, (b"content-length", b"%d" % size), *self.after)
         return Sized(self, size, headers, size_of(headers))
 
+    def row(self, prepared: Prepared, engine: Engine) -> Exchange:
+        """Return what the rows of all requests have that get this answer."""
+        request, call = self.request, prepared.call
+        row = Exchange(0, request.method, request.path, self.dialect, request.namespace, headers_size=0)
+        row.query, row.operation, row.plan, row.rules = self.query, self.operation, prepared.plan, engine.rules
+        row.model, row.prompt_tokens = "" if call is None else call.model, prepared.prompt_tokens
+        row.status, row.ended, row.weight = prepared.reply.status, COMPLETE, size_without_bodies(row) + PIECE
+        return row
+
     def shown(self, plan: Plan) -> bytes:
         """Return the header lines that say what answered, up to the number of the call."""
         return b"x-mockserver-source: %b\r\nx-mockserver-call: " % _source(plan.source) if self.numbered else b""
@@ -210,11 +201,10 @@ class Lane(Struct, eq=False):
     def known(self, body: bytes, engine: Engine, prepared: Prepared) -> KnownAnswer:
         """Return the answer to requests with this body, as it was prepared."""
         lines, length = header_lines(prepared.reply.headers)
-        row, reply = self.sized(len(body)).row(prepared, engine), prepared.reply
+        row, sized, reply = self.row(prepared, engine), self.sized(len(body)), prepared.reply
         rest = framed(reply.body) if length is None else b"\r\n" + reply.body
         lines += self.shown(prepared.plan)
-        ready = prepared, prepared.call, row, body, reply.headers, lines, reply.body, rest
-        return KnownAnswer(engine, ready, row.namespace, prepared.kept)
+        return KnownAnswer(engine, (prepared, prepared.call, row, sized, body, reply.headers, lines, reply.body, rest))
 
 
 def framed(body: bytes) -> bytes:

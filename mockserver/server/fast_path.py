@@ -14,7 +14,6 @@ The last two are used once the handler has sent a second request exactly the byt
 
 import logging
 from contextlib import suppress
-from functools import partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -47,7 +46,7 @@ from mockserver.server.answer_templates import (
     said_in,
 )
 from mockserver.server.body_shapes import Found, Shape, Shapes
-from mockserver.server.live import Live, Prepared, Sharing
+from mockserver.server.live import Live, Prepared
 
 log = logging.getLogger("mockserver")
 MAX_BODY = 32_768  # bytes of a request
@@ -92,8 +91,6 @@ class FastPath:  # size: it answers from what it learns, all in one memory
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        # What answers in a namespace, or None: the handler has to.
-        self._engine_of = live.engine_of if live.fleet is None else partial(_current_engine, live, live.fleet)
         self._settings: Settings | None = None  # for which all below was learned
         self._known: dict[bytes, KnownAnswer] = {}
         self._lanes: dict[Head, Lane] = {}
@@ -113,7 +110,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if live.line is not None and live.line.lost:
             return False
         known = self._known.get(data)
-        if known is not None and known.engine is self._engine_of(known.namespace):
+        if known is not None and known.engine is self._engine_of(known.ready[2].namespace):
             self._send(known.again(), connection)
             return True
         ready = self._filled(data)
@@ -122,13 +119,10 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         self._send(ready, connection)
         return True
 
-    def _learn_ready(self, data: bytes, ready: Ready) -> None:
-        """Know the answer to a request that comes again, unless something is kept of each."""
-        prepared, _, row, *_, answer, rest = ready
-        engine = self._engine_of(row.namespace)
-        if engine is not None and prepared.kept is None:
-            whole = (*ready[:-1], framed(answer) if rest is None else rest)
-            self.learn_bytes(data, KnownAnswer(engine, whole, row.namespace))
+    def _engine_of(self, namespace: str) -> Engine | None:
+        """Return what answers in a namespace; None if other servers have changed what the handler has to read first."""
+        live, fleet = self._live, self._live.fleet
+        return live.engine_of(namespace) if fleet is None or fleet.is_current(namespace) else None
 
     def _forget(self) -> None:
         self._known.clear()
@@ -151,10 +145,12 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         request = sized.lane.request
         engine = self._engine_of(request.namespace)
+        if engine is None:
+            return None
         try:
-            ready = None if engine is None else self._from_template(sized, data, engine)
-            if sized.latest == data and ready is not None:
-                self._learn_ready(data, ready)
+            ready = self._from_template(sized, data, engine)
+            if sized.latest == data and ready is not None and ready[0].kept is None:
+                self.learn_bytes(data, KnownAnswer(engine, ready))
             sized.latest = data
             return ready
         except Exception:  # a bug, for which the client shall still get its answer
@@ -199,7 +195,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             later = KeptAnswer(sample, shape, body, answer_id, tokens, size)
             engine.memory.put_later(sample, answer_id, later, size=size)
         rest = None if variant.chunked else b"\r\n" + answer
-        return variant.prepared, call, variant.row(sized, engine), body, headers, lines, answer, rest
+        return variant.prepared, call, variant.row(sized.lane, engine), sized, body, headers, lines, answer, rest
 
     def _generated(
         self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
@@ -230,8 +226,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
         outcome = RenderedOutcome(replace(template.usage, completion=count))
-        row = replace(variant.row(sized, engine), plan=replace(template.prepared.plan, outcome=outcome))
-        return variant.prepared, call, row, body, headers, lines, answer, b"\r\n" + answer
+        row = replace(variant.row(sized.lane, engine), plan=replace(template.prepared.plan, outcome=outcome))
+        return variant.prepared, call, row, sized, body, headers, lines, answer, b"\r\n" + answer
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""
@@ -250,8 +246,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             self._forget()
 
     def _send(self, ready: Ready, connection: Connection) -> None:
-        prepared, call, like, body, headers, lines, answer, rest = ready
-        live, began = self._live, monotonic()
+        prepared, call, like, sized, body, headers, lines, answer, rest = ready
+        live, at, began = self._live, wall(), monotonic()
         journal = live.journal
         number = journal.number()
         if self._numbered:
@@ -259,22 +255,25 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         paced = prepared.pace is not AT_ONCE and live.pace_of(prepared, like.namespace) is not AT_ONCE
         if not paced and journal.on_close is None and not journal.keeps_calls:
             connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
-            weight = like.weight + len(body) + len(answer)
-            journal.record(SentAtOnce(like, number, wall(), began, monotonic(), body, headers, answer, weight))
+            weight = like.weight + sized.headers_size + len(body) + len(answer)
+            row = SentAtOnce(like, number, at, began, monotonic(), sized.headers, body, headers, answer, weight)
+            journal.record(row)
             return
-        row = replace(like, seq=number, body=body, sent=[])
-        row.at, row.began, row.asked, row.reply_headers = wall(), began, began, headers
-        row.weight, row.unweighed = 0, len(body)
+        open_row = replace(like, seq=number, headers=sized.headers, body=body, sent=[], reply_headers=headers)
+        open_row.at, open_row.began, open_row.asked, open_row.ended = at, began, began, ""
+        open_row.headers_size, open_row.weight = sized.headers_size, 0
+        open_row.received = open_row.unweighed = len(body)
         if journal.keeps_calls and call is not None:
-            row.call = replace(call, http=replace(call.http, body=body, headers=row.headers))
-        journal.enter(row)
+            open_row.call = replace(call, http=replace(call.http, body=body, headers=open_row.headers))
         if paced:
+            journal.enter(open_row)
             reply = replace(prepared.reply, body=answer)
-            connection.write_paced(like.status, lines, PacedStream(reply, began, row, journal.close))
+            connection.write_paced(like.status, lines, PacedStream(reply, began, open_row, journal.close))
         else:
             connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
-            row.note(answer)
-            journal.close(row, COMPLETE)
+            journal.enter(open_row)
+            open_row.note(answer)
+            journal.close(open_row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
         """Return the lane of a head; `origin` is the dialect, operation, query and texts of the request that had it."""
@@ -338,17 +337,12 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             self._learned -= BARE + len(oldest) + self._known.pop(oldest).size
 
 
-def _current_engine(live: Live, fleet: Sharing, namespace: str) -> Engine | None:
-    """Return what answers in a namespace, unless other servers have changed what is to be read first."""
-    return live.engine_of(namespace) if fleet.is_current(namespace) else None
-
-
 def _is_simple(prepared: Prepared) -> bool:
     """Whether a reply is sent at once and as it is, and nothing is counted for it."""
     return (
         (prepared.pace is AT_ONCE or prepared.reply.parts.times != ())
         and (prepared.charge is None and not prepared.plan.faults)
-        and fits(prepared.reply)
+        and (prepared.reply.body != b"" and fits(prepared.reply))
         and header_lines(prepared.reply.headers)[1] in (None, len(prepared.reply.body))
     )
 

@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import COMPLETE, Exchange, SentAtOnce, size_of
+from mockserver.core.exchange import Exchange, SentAtOnce, size_of
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
@@ -55,15 +55,15 @@ class Tally:
         self.faults: Counter[str] = Counter()
         self._sources: set[str] = set()
 
-    def add(self, row: Exchange, ended: str, times: Sequence[float], firsts: Sequence[float]) -> None:
-        """Count requests of which one has this row."""
-        sums = self.ways.get((row.dialect, row.operation, row.status, row.source, ended))
+    def add(self, row: Exchange, times: Sequence[float], firsts: Sequence[float]) -> None:
+        """Count requests with such a row, which took so many seconds."""
+        sums = self.ways.get((row.dialect, row.operation, row.status, row.source, row.ended))
         if sums is None:
-            way = row.dialect, row.operation, row.status, self._known(row.source), ended
+            way = row.dialect, row.operation, row.status, self._known(row.source), row.ended
             sums = self.ways.setdefault(way, Sums())
         sums.add(times, firsts, row.usage)
-        if row.faults:
-            self.faults.update(row.faults)
+        for name in row.faults:
+            self.faults[name] += len(times)
 
     def _known(self, source: str) -> str:
         """Return the source without the episode's number; beyond the maximum, a single source for all others."""
@@ -102,7 +102,7 @@ class Journal:
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
         self._waiting: list[SentAtOnce] = []  # newer than all rows
-        self._waiting_size = 0
+        self._waiting_size, self._most_waiting = 0, min(MAX_WAITING, count) if size >= MAX_WAITING_SIZE else 0
         self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.held = 0  # approximate bytes of the rows
@@ -133,7 +133,7 @@ class Journal:
         """Add the row of an answer that was sent at once; nothing is made of it before somebody looks."""
         self._waiting.append(row)
         self._waiting_size += row.weight
-        if len(self._waiting) >= MAX_WAITING or self._waiting_size > MAX_WAITING_SIZE:
+        if len(self._waiting) >= self._most_waiting or self._waiting_size > MAX_WAITING_SIZE:
             self._settle()
 
     @property
@@ -162,7 +162,7 @@ class Journal:
         exchange.ended = ended
         exchange.elapsed = monotonic() - exchange.began
         self._tally.open -= 1
-        self._tally.add(exchange, ended, (exchange.elapsed,), (exchange.first,) if exchange.size else ())
+        self._tally.add(exchange, (exchange.elapsed,), (exchange.first,) if exchange.size else ())
         book = exchange.book
         if book is not None:
             book.close(exchange)
@@ -196,7 +196,10 @@ class Journal:
         return page.hits
 
     def find(self, number: int) -> Exchange | None:
-        return next((row for row in self if row.seq == number), None)
+        self._settle()
+        pages = self._pages.values()
+        page = next((page for page in pages if any(row.seq == number for row in page.rows)), None)
+        return None if page is None else next(row for row in page.whole() if row.seq == number)
 
     def clear(self, namespace: str) -> None:
         self.forget_calls(namespace)
@@ -204,10 +207,7 @@ class Journal:
 
     def forget_calls(self, namespace: str) -> int:
         page = self._existing(namespace)
-        count = 0 if page is None else len(page.rows)
-        if page is not None:
-            page.drop(count)
-        return count
+        return 0 if page is None else page.drop(len(page.rows))
 
     def forget(self, exchange: Exchange) -> None:
         page = self._existing(exchange.namespace)
@@ -273,9 +273,9 @@ class NamespaceRows:
         """Add rows and count them; evict the oldest if there are too many, or they are too large."""
         alike = defaultdict[Exchange, list[float]](list)
         for row in rows:
-            alike[row.like].append(row.sent - row.began)
+            alike[row.like].append(row.done - row.began)
         for like, times in alike.items():
-            tally.add(like, COMPLETE, times, times)
+            tally.add(like, times, times)
             self._hit(like.plan, len(times))
         self.rows.extend(rows)
         self.drop(len(self.rows) - self._journal.count)
@@ -283,9 +283,10 @@ class NamespaceRows:
 
     def whole(self) -> tuple[Exchange, ...]:
         """Return the rows, of which those that nobody has looked at yet are made now."""
-        rows = tuple([row.exchange() if isinstance(row, SentAtOnce) else row for row in self.rows])
-        self.rows = deque(rows)
-        return rows
+        for at, row in enumerate(tuple(self.rows)):  # in place, as another thread may add rows meanwhile
+            if isinstance(row, SentAtOnce):
+                self.rows[at] = row.exchange()
+        return tuple(self.rows)  # type: ignore[arg-type]  # none was sent at once only
 
     def weigh(self, exchange: Exchange) -> None:
         """Count what an exchange keeps; evict the oldest rows if that is too much."""
@@ -318,9 +319,10 @@ class NamespaceRows:
             exchange.unweighed += size_without_bodies(exchange)
             self.weigh(exchange)
 
-    def drop(self, count: int = 1) -> None:
-        """Forget so many of the oldest rows."""
+    def drop(self, count: int = 1) -> int:
+        """Forget so many of the oldest rows, and return how many."""
         self._let_go([self.rows.popleft() for _ in range(count)])
+        return count
 
     def forget(self, exchange: Exchange) -> None:
         self.rows.remove(exchange)
@@ -331,5 +333,5 @@ class NamespaceRows:
         self.size -= size
         self._journal.held -= size
         for row in rows:
-            if not row.ended and isinstance(row, Exchange):
+            if isinstance(row, Exchange) and not row.ended:
                 row.let_go()

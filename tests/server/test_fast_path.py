@@ -1,12 +1,14 @@
 """Requests that are like earlier ones get, below ASGI, the bytes and journal rows that the handler would give them."""
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -14,7 +16,7 @@ from mockserver.config.models_and_limits import KeySettings
 from mockserver.config.settings import Settings
 from mockserver.config.source import read
 from mockserver.server import fast_path
-from mockserver.server.answer_templates import ANY_COUNT
+from mockserver.server.answer_templates import ANY_COUNT, KeptAnswer
 from mockserver.server.fast_path import FastPath
 from mockserver.server.live import start
 from mockserver.server.run import Running
@@ -544,6 +546,31 @@ def test_a_journal_that_keeps_nothing_answers_on(rules_file: Path, answered: lis
             assert [raw.send(HELLO[0]).receive().status for _ in range(50)] == [200] * 50
         assert (len(running.live.journal), running.live.journal.size) == (0, 0)
     assert answered.count(True) > 40
+
+
+def test_an_answer_without_a_body_leaves_nothing_for_the_next(rules_file: Path) -> None:
+    empty = request(MOUNTS["openai"], "silence", "")
+    rules_file.write_text('version: 1\nrules: [{when: {last_user: silence}, then: {raw: {status: 200, body: ""}}}]\n')
+    with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        assert [raw.send(empty).receive().body for _ in range(5)] == [b""] * 5
+        running.settle()
+        (sums,) = running.live.journal.tally.ways.values()
+        assert (sums.count, sum(sums.firsts)) == (5, 0)
+
+
+def test_a_server_that_has_ended_leaves_nothing_in_memory(rules_file: Path) -> None:
+    rules_file.write_text("version: 1\nrules: [{when: {last_user: '*hello*'}, then: {text: Hi.}}]\n")
+    inputs = [f"{text} {number}" for number in range(8) for text in ("hello", "hm")]
+    responses = [post(MOUNTS["responses"], b'{"model": "gpt-4o", "input": "%b"}' % text.encode()) for text in inputs]
+    with serving(rules_file) as running:
+        with Raw(int(running.address.rpartition(":")[2])) as raw:
+            assert {raw.send(each).receive().status for each in responses} == {200}
+        kept = [entry[0] for entry in running.live.engine.memory.shelf._spaces["default"].entries.values()]
+        assert any(isinstance(each, KeptAnswer) for each in kept)
+        journal = ref(running.live.journal)
+    del running, kept
+    gc.collect()
+    assert journal() is None
 
 
 def test_a_request_behind_a_paced_stream_waits_for_its_end(rules_file: Path, answered: list[bool]) -> None:

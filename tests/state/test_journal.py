@@ -221,11 +221,11 @@ def test_what_is_sent_at_once_is_recorded_as_if_it_were_not(count: int, room: in
         if at % 5 == 4:  # among others
             served(quick, namespace, body=b"asked", sent=sent)
             continue
-        like = Exchange(0, "POST", PATH, "openai", namespace, received=5, headers_size=0)
+        like = Exchange(0, "POST", PATH, "openai", namespace, received=5, headers_size=0, ended="complete")
         like.plan = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a")
         like.weight = size_without_bodies(like) + PIECE
         now, weight = monotonic(), like.weight + 5 + len(sent)
-        quick.record(SentAtOnce(like, quick.number(), wall(), now, now, b"asked", (), sent, weight))
+        quick.record(SentAtOnce(like, quick.number(), wall(), now, now, (), b"asked", (), sent, weight))
         assert not at % 7 or told(quick) == told(usual)
     assert told(quick) == told(usual)
 
@@ -237,7 +237,7 @@ def test_rows_that_nobody_has_looked_at_are_bounded() -> None:
     try:
         for _ in range(10 * MAX_WAITING + 10):
             body = bytes(10_000)
-            journal.record(SentAtOnce(like, journal.number(), 0.0, 0.0, 0.0, body, (), b"", len(body)))
+            journal.record(SentAtOnce(like, journal.number(), 0.0, 0.0, 0.0, (), body, (), b"", len(body)))
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

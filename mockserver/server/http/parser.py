@@ -207,14 +207,10 @@ class RequestParser(asyncio.Protocol):
     @property
     def addresses(self) -> Mapping[str, Any]:
         """The addresses of both ends, and the scheme, as ASGI has them."""
-        transport = self.transport
         if self._addresses is None:  # a lazy_property needs vars(self), which makes all attributes slower
-            scheme = "https" if is_ssl(transport) else "http"
-            self._addresses = {
-                "server": get_local_addr(transport),
-                "client": get_remote_addr(transport),
-                "scheme": scheme,
-            }
+            ours, theirs = get_local_addr(self.transport), get_remote_addr(self.transport)
+            scheme = "https" if is_ssl(self.transport) else "http"
+            self._addresses = {"server": ours, "client": theirs, "scheme": scheme}
         return self._addresses
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:

@@ -71,18 +71,8 @@ TEXTS = (
     *("weather here", "twice", "twice again", "twice and again", "twice, the last", "repeat 1", "repeat 2", "repeat 3"),
     *("slow one", "slow two", "slow three", "tilted 1", "tilted 2", "tilted 3", "failing 1", "failing 2", "failing 3"),
     *("nothing that a rule knows", "nothing else", "hello ü €", 'hello \\ud83d\\ude00 \\" \\n', "thanks", "oh please"),
-    *(
-        "paced one",
-        "paced two",
-        "paced two",
-        "paced three",
-        "please do",
-        "hello " * 40,
-        "hello " * 400,
-        " ",
-        "",
-        "hello 1",
-    ),
+    *("paced one", "paced two", "paced two", "paced three", "please do"),
+    *("hello " * 40, "hello " * 400, " ", "", "hello 1"),
     *UNRULED,
 )
 MOUNTS: Mapping[str, str] = {
@@ -559,16 +549,15 @@ def test_an_answer_without_a_body_leaves_nothing_for_the_next(rules_file: Path) 
 
 
 def test_a_server_that_has_ended_leaves_nothing_in_memory(rules_file: Path) -> None:
-    rules_file.write_text("version: 1\nrules: [{when: {last_user: '*hello*'}, then: {text: Hi.}}]\n")
+    rules_file.write_text("rules: [{when: {last_user: '*hello*'}, then: {text: Hi.}}]")
     inputs = [f"{text} {number}" for number in range(8) for text in ("hello", "hm")]
     responses = [post(MOUNTS["responses"], b'{"model": "gpt-4o", "input": "%b"}' % text.encode()) for text in inputs]
-    with serving(rules_file) as running:
-        with Raw(int(running.address.rpartition(":")[2])) as raw:
-            assert {raw.send(each).receive().status for each in responses} == {200}
-        kept = [entry[0] for entry in running.live.engine.memory.shelf._spaces["default"].entries.values()]
-        assert any(isinstance(each, KeptAnswer) for each in kept)
+    with serving(rules_file) as running, Raw(int(running.address.rpartition(":")[2])) as raw:
+        assert {raw.send(each).receive().status for each in responses} == {200}
+        (space,) = running.live.engine.memory.shelf._spaces.values()
+        assert any(isinstance(each, KeptAnswer) for each, *_ in space.entries.values())
         journal = ref(running.live.journal)
-    del running, kept
+    del running, space
     gc.collect()
     assert journal() is None
 

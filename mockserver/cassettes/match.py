@@ -13,7 +13,7 @@ from heapq import nsmallest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.config.recording import MatchSettings
+from mockserver.config.recording import SCRUBBED, MatchSettings
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json, parsed
@@ -356,6 +356,8 @@ def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
     if fields == (STREAM,):
         command = f"mockserver cassette rules {name}"
         return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
+    if any(SCRUBBED in each.texts[1] and SCRUBBED not in each.texts[0] for each in found if each.texts is not None):
+        return f"the recording is not scrubbed yet: `mockserver cassette scrub {name}` does that"
     if fields and all(name in SAID for name in fields) and (pattern := _varying(found)):
         return (
             f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "

@@ -30,7 +30,7 @@ def check_command(rules: tuple[Path, ...]) -> None:
 
     given = sources(rules, {})
     if not given.files:
-        raise ConfigError("nothing to check: there is no rules.yaml here; name a file: mockserver check FILE")
+        raise ConfigError("nothing to check: no rules.yaml is here; name a file, or make one with: mockserver init")
     try:
         settings, loaded = _checked(given)
     except MockserverError as error:

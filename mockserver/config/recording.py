@@ -40,6 +40,9 @@ def _pattern(text: str) -> str:
     return text
 
 
+SCRUBBED = "<scrubbed>"
+
+
 class Scrub(BaseTable, title="scrub", validate_by_name=True, validate_by_alias=True):
     """Something to remove from recordings, and from live requests before a recording is looked up."""
 
@@ -49,7 +52,7 @@ class Scrub(BaseTable, title="scrub", validate_by_name=True, validate_by_alias=T
     regex: Annotated[str, field(min_length=1), checked_by(_pattern)] | None = field(
         None, description="Or a regular expression that matches it anywhere."
     )
-    placeholder: str = field("<scrubbed>", alias="with", min_length=1, description="The replacement.")
+    placeholder: str = field(SCRUBBED, alias="with", min_length=1, description="The replacement.")
 
     def _check(self) -> Self:
         if (self.path is None) == (self.regex is None):

@@ -341,7 +341,7 @@ class _ToolRounds:
         for tool in self._calling:
             if _may_hold(rule.when, tool) and (caller := self._caller(tool, rule)):
                 why = f"{_earlier(caller)} calls it, and still matches when the same request comes with the result"
-                instead = "move this rule before it, or add tool_result: {exists: false} to that one"
+                instead = "put this rule first, or add tool_result: {exists: false} to the earlier one"
                 yield Remark(rule, f"misses the result of {shown(tool)}: {why}; {instead}", caller)
                 return
 

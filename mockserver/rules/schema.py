@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic_core import PydanticCustomError
 
+from mockserver.config.settings import Settings
 from mockserver.config.source import Path
 from mockserver.config.tables import Tag, checked_by, field, make_table
 from mockserver.config.timing import TimingTable
@@ -428,6 +429,7 @@ class RulesHead(Table):
 
     example = "{version: 1, rules: [{then: {text: Hello}}]}"
     nullable = frozenset(("rules", "settings"))
+    instead: ClassVar = dict.fromkeys(Settings.model_keys, 'it under "settings"')
 
     version: Literal[1] = field(1, description="version of the file's format")
     settings: dict[str, Any] | None = field(None, description="settings of the server")

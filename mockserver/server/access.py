@@ -218,7 +218,7 @@ def _of_change(fields: _Fields, method: str) -> tuple[str, str] | None:
     kind = fields.get("content-type", "")
     if method in _SAFE or _MEDIA.fullmatch(essence(kind)) or any(map(fields.get, _CUSTOM)):
         return None
-    message = "A change wants content-type: application/json (or application/yaml), or x-mockserver-control: 1."
+    message = "A change needs content-type: application/json (or application/yaml), or x-mockserver-control: 1."
     return "not_meant", message
 
 

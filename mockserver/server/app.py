@@ -155,7 +155,7 @@ def _control(scope: Scope, path: str) -> str | None:
     """The control path that was asked for behind a namespace or a mount."""
     _, control, rest = path.partition(CONTROL)
     namespace = scope.get("path_params", {}).get("namespace")
-    chosen = f"?namespace={quote(namespace)}" if namespace else ""
+    chosen = f"?namespace={quote(namespace)}" if namespace and rest.strip("/") else ""
     return f"{scope['method']} {CONTROL}{clip(rest)}{chosen}" if control and rest[:1] in ("", "/") else None
 
 

@@ -37,7 +37,7 @@ from mockserver.reports.failures import (
     unmatched,
 )
 from mockserver.rules.answer.compile import Responder
-from mockserver.rules.load import Rule, repeated_calls
+from mockserver.rules.load import Remark, Rule, repeated_calls
 from mockserver.rules.templates import is_template
 from mockserver.server.cassette_store import Player
 from mockserver.server.client_environment import base_url, environment
@@ -305,7 +305,11 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
         wide = not all("name" in rule.spec or rule.spec["when"] for rule in rules)
         hidden = tuple(never_reached(rules)) if wide else ()
-        missed = () if hidden else [each for each in repeated_calls(rules) if not answers(each.rule, self.calls)]
+        missed = [] if hidden else [each for each in repeated_calls(rules) if not answers(each.rule, self.calls)]
+        answered = [row.source for row in self._live.journal if row.source.startswith("rule ")]
+        if len(set(answered)) < len(answered):  # else no rule has answered again
+            loaded = [rule for rule in self._live.engine_of(DEFAULT).rules if rule not in rules]
+            missed += [each for each in repeated_calls(loaded) if _is_repeated(each, self.calls)]
         remarked = lint == "warn" and any(row.remarks for row in self._live.journal)
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
         never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
@@ -544,3 +548,8 @@ class Declared:
 
 
 _SEPARATE = ("retry_after", "headers", "timing", "faults")
+
+
+def _is_repeated(remark: Remark, calls: Calls) -> bool:
+    """Whether the rule that calls a tool has answered again, and the one for the result never."""
+    return remark.before is not None and answers(remark.before, calls) > 1 and not answers(remark.rule, calls)

@@ -149,6 +149,13 @@ def test_what_changes_is_found_wherever_it_stands(recorded: str, asked: str, pat
     assert f"set scrub: [{{regex: '{pattern}'}}]" in told(CHAT, chat(asked), held)
 
 
+def test_a_recording_from_before_the_scrub_is_to_be_scrubbed() -> None:
+    held = library(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
+    assert told(CHAT, chat("Today is <scrubbed>. What is on?"), held).splitlines()[-1] == (
+        "the recording is not scrubbed yet: `mockserver cassette scrub chat` does that"
+    )
+
+
 def test_for_texts_that_differ_otherwise_nothing_is_suggested() -> None:
     held = library(episode(chat("What is the weather in Oslo on 2026-11-28?"), "{}"))
     assert "scrub" not in told(CHAT, chat("What is the weather in Rome on 2026-11-28?"), held)

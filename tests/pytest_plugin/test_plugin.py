@@ -292,6 +292,7 @@ def test_fails(mockserver):
 
 def test_a_rule_that_misses_a_tools_result_is_a_warning(pytester: pytest.Pytester) -> None:
     tests = """
+import pytest
 from openai import OpenAI
 
 CALL = {"tool_calls": [{"name": "look_up", "arguments": {}}]}
@@ -315,9 +316,23 @@ def test_only_the_result(mockserver):
     mockserver.on("*order*").then(CALL)
     mockserver.on(tool_result={"name": "look_up"}).reply("It is 7.")
     assert ask("hello").content == "It is 7."
+
+@pytest.mark.mockserver(rules="rules.yaml")
+def test_a_file_that_loops(mockserver):
+    assert ask("my order").tool_calls and ask("my order").tool_calls
+
+@pytest.mark.mockserver(rules="rules.yaml")
+def test_a_file_of_which_one_rule_answers_once(mockserver):
+    assert ask("my order").tool_calls
 """
+    pytester.path.joinpath("rules.yaml").write_text(
+        """rules:
+- {when: {last_user: "*order*"}, then: {tool_calls: [{name: look_up, arguments: {}}]}}
+- {when: {tool_result: {name: look_up}}, then: {text: It is 7.}}
+"""
+    )
     ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
     result = ran(pytester, tests)
-    result.assert_outcomes(passed=2, warnings=1)
+    result.assert_outcomes(passed=4, warnings=2)
     why = 'this rule misses the result of "look_up": the earlier rule (test_it.py:*) calls it, and still matches*'
     result.stdout.fnmatch_lines([f"*MockServerWarning: test_it.py:*: {why}"])

@@ -121,7 +121,7 @@ def test_a_rule_for_a_result_behind_the_rule_that_calls_the_tool_misses_it(when:
     assert before == 'misses the result of "get_weather": the earlier rule "asks"'
     assert after.endswith(
         "rules.yaml:1) calls it, and still matches when the same request comes with the result; "
-        "move this rule before it, or add tool_result: {exists: false} to that one"
+        "put this rule first, or add tool_result: {exists: false} to the earlier one"
     )
 
 

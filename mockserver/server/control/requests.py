@@ -140,7 +140,8 @@ def kept(asked: ControlRequest, seq: int | None = None) -> Exchange:
     if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
         last = max((other.seq for other in asked.live.journal), default=None)
         there = "the journal is empty" if last is None else f"the latest is {last}"
-        raise RefusedError(404, f"there is no call {seq} in the journal; {there}, and the oldest are forgotten")
+        older = "" if last is None or seq > last else ", and the oldest are forgotten"
+        raise RefusedError(404, f"there is no call {seq} in the journal; {there}{older}")
     return row
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,10 +30,19 @@ NamesRequest = Callable[[HttpRequest, Call | None], Headers]  # the headers of a
 Mark = Callable[[str, str], str]  # what follows from the id of an answer and the fingerprint of its call
 Fields = tuple[tuple[bytes, bytes], ...]
 
-# What an answer was prepared as, the call if it is known, what its row of the journal has in common with others, what
-# the request has with others, its body, the headers of the reply, their lines up to the number of the call, the body of
-# the reply, and what follows the header lines if it is sent at once; None: the body, framed.
-Ready = tuple[Prepared, Call | None, Exchange, "Sized", bytes, Headers, bytes, bytes, bytes | None]
+
+class Ready(NamedTuple):
+    """An answer that is ready to be sent to a request with this body."""
+
+    prepared: Prepared
+    call: Call | None
+    like: Exchange  # what its row of the journal has in common with others
+    sized: "Sized"
+    body: bytes
+    headers: Headers  # of the reply
+    lines: bytes  # of these, up to the number of the call
+    answer: bytes  # the body of the reply
+    rest: bytes | None  # what follows the header lines if it is sent at once; None: the answer, framed
 
 
 class KnownAnswer(Struct, eq=False):
@@ -42,7 +52,7 @@ class KnownAnswer(Struct, eq=False):
     ready: Ready
 
     def again(self) -> Ready:
-        kept = self.ready[0].kept
+        kept = self.ready.prepared.kept
         if kept is not None:
             self.engine.memory.put(kept)
         return self.ready
@@ -50,7 +60,7 @@ class KnownAnswer(Struct, eq=False):
     @property
     def size(self) -> int:
         """Return how many bytes it takes, about."""
-        return 2 * len(self.ready[-2])
+        return 2 * len(self.ready.answer)
 
 
 class Variant(Struct, eq=False):
@@ -204,7 +214,8 @@ class Lane(Struct, eq=False):
         row, sized, reply = self.row(prepared, engine), self.sized(len(body)), prepared.reply
         rest = framed(reply.body) if length is None else b"\r\n" + reply.body
         lines += self.shown(prepared.plan)
-        return KnownAnswer(engine, (prepared, prepared.call, row, sized, body, reply.headers, lines, reply.body, rest))
+        ready = Ready(prepared, prepared.call, row, sized, body, reply.headers, lines, reply.body, rest)
+        return KnownAnswer(engine, ready)
 
 
 def framed(body: bytes) -> bytes:

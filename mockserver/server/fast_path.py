@@ -110,7 +110,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if live.line is not None and live.line.lost:
             return False
         known = self._known.get(data)
-        if known is not None and known.engine is self._engine_of(known.ready[2].namespace):
+        if known is not None and known.engine is self._engine_of(known.ready.like.namespace):
             self._send(known.again(), connection)
             return True
         ready = self._filled(data)
@@ -149,7 +149,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         try:
             ready = self._from_template(sized, data, engine)
-            if sized.latest == data and ready is not None and ready[0].kept is None:
+            if sized.latest == data and ready is not None and ready.prepared.kept is None:
                 self.learn_bytes(data, KnownAnswer(engine, ready))
             sized.latest = data
             return ready
@@ -195,7 +195,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             later = KeptAnswer(sample, shape, body, answer_id, tokens, size)
             engine.memory.put_later(sample, answer_id, later, size=size)
         rest = None if variant.chunked else b"\r\n" + answer
-        return variant.prepared, call, variant.row(sized.lane, engine), sized, body, headers, lines, answer, rest
+        row = variant.row(sized.lane, engine)
+        return Ready(variant.prepared, call, row, sized, body, headers, lines, answer, rest)
 
     def _generated(
         self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
@@ -227,7 +228,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         headers, lines, answer = variant.filled(template, call, answer_id, said)
         outcome = RenderedOutcome(replace(template.usage, completion=count))
         row = replace(variant.row(sized.lane, engine), plan=replace(template.prepared.plan, outcome=outcome))
-        return variant.prepared, call, row, sized, body, headers, lines, answer, b"\r\n" + answer
+        return Ready(variant.prepared, call, row, sized, body, headers, lines, answer, b"\r\n" + answer)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""

@@ -76,6 +76,12 @@ def test_a_mistake_shows_its_line():
     )
 
 
+def test_a_setting_beside_the_rules_belongs_under_settings():
+    with pytest.raises(RuleError) as caught:
+        loaded("scrub: [{regex: a}]\nrules: []\n", "rules.yaml")
+    assert str(caught.value) == 'rules.yaml:1:1: unknown key "scrub"; write it under "settings"  [scrub: [{regex: a}]]'
+
+
 @pytest.mark.parametrize("text", ["", "rules:", "rules: []", "version: 1", "settings: {seed: 7}"])
 def test_files_without_rules(text):
     assert loaded(text) == ()

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,7 +30,7 @@ Mark = Callable[[str, str], str]  # what follows from the id of an answer and th
 Fields = tuple[tuple[bytes, bytes], ...]
 
 
-class Ready(NamedTuple):
+class Ready(Struct, eq=False):
     """An answer that is ready to be sent to a request with this body."""
 
     prepared: Prepared

@@ -247,7 +247,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             self._forget()
 
     def _send(self, ready: Ready, connection: Connection) -> None:
-        prepared, call, like, sized, body, headers, lines, answer, rest = ready
+        prepared, call, like, sized, body = ready.prepared, ready.call, ready.like, ready.sized, ready.body
+        headers, lines, answer, rest = ready.headers, ready.lines, ready.answer, ready.rest
         live, at, began = self._live, wall(), monotonic()
         journal = live.journal
         number = journal.number()

@@ -270,7 +270,7 @@ class Exchange(Struct, eq=False):
 class SentAtOnce(Struct, eq=False, gc=False):
     """A row of an answer that was sent at once: what it has in common with others is in `like`, until somebody looks.
 
-    `began` and `done` are times of the monotonic clock; `headers` and `body` are those of the request. The collector
+    `began` is a time of the monotonic clock, and it took `elapsed` seconds; `headers` and `body` are those of the request. The collector
     does not see it, so nothing in it may lead back to the journal.
     """
 
@@ -278,7 +278,7 @@ class SentAtOnce(Struct, eq=False, gc=False):
     seq: int
     at: float
     began: float
-    done: float
+    elapsed: float
     headers: Sequence[tuple[bytes, bytes]]
     body: bytes
     reply_headers: Headers
@@ -287,9 +287,9 @@ class SentAtOnce(Struct, eq=False, gc=False):
 
     def exchange(self) -> Exchange:
         """Return the whole row."""
-        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=[(self.done, self.answer)])
+        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=[(self.began + self.elapsed, self.answer)])
         row.headers, row.headers_size, row.received = self.headers, None, len(self.body)
         row.began = row.asked = self.began
-        row.first = row.elapsed = self.done - self.began
+        row.first = row.elapsed = self.elapsed
         row.reply_headers, row.size, row.weight = self.reply_headers, len(self.answer), self.weight
         return row

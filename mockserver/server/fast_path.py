@@ -258,7 +258,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if not paced and journal.on_close is None and not journal.keeps_calls:
             connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
             weight = like.weight + sized.headers_size + len(body) + len(answer)
-            row = SentAtOnce(like, number, at, began, monotonic(), sized.headers, body, headers, answer, weight)
+            row = SentAtOnce(like, number, at, began, monotonic() - began, sized.headers, body, headers, answer, weight)
             journal.record(row)
             return
         open_row = replace(like, seq=number, headers=sized.headers, body=body, sent=[], reply_headers=headers)

@@ -172,6 +172,7 @@ class Exchange(Struct, eq=False):
     unrecorded: str = ""  # why it was not recorded although it should be
     asked: float | None = None  # when the request was complete, by `monotonic`
     prompt_tokens: int | None = None  # those of the usage, if the plan was made for another prompt
+    completion_tokens: int = 0  # likewise of the answer; 0: as in the plan
     unaffected: bool = False  # what its faults would change is not in the answer
     size: int = 0  # of a paced stream that goes on: 0, and `written` knows
     unkept: int = 0  # frames sent but not kept
@@ -210,7 +211,10 @@ class Exchange(Struct, eq=False):
     def usage(self) -> Usage | None:
         outcome = None if self.plan is None else self.plan.outcome
         usage = outcome.usage if isinstance(outcome, RenderedOutcome) else None
-        return usage if usage is None or self.prompt_tokens is None else replace(usage, prompt=self.prompt_tokens)
+        if usage is None:
+            return None
+        prompt = usage.prompt if self.prompt_tokens is None else self.prompt_tokens
+        return replace(usage, prompt=prompt, completion=self.completion_tokens or usage.completion)
 
     @property
     def written(self) -> int:
@@ -270,8 +274,8 @@ class Exchange(Struct, eq=False):
 class SentAtOnce(Struct, eq=False, gc=False):
     """A row of an answer that was sent at once: what it has in common with others is in `like`, until somebody looks.
 
-    `began` is a time of the monotonic clock, and it took `elapsed` seconds; `headers` and `body` are those of the request. The collector
-    does not see it, so nothing in it may lead back to the journal.
+    `began` is a time of the monotonic clock, `elapsed` the seconds since then; `headers` and `body` are those of the
+    request. The collector does not see it, so nothing in it may lead back to the journal.
     """
 
     like: Exchange
@@ -284,12 +288,15 @@ class SentAtOnce(Struct, eq=False, gc=False):
     reply_headers: Headers
     answer: bytes
     weight: int  # bytes that it keeps, about
+    completion_tokens: int = 0
 
     def exchange(self) -> Exchange:
         """Return the whole row."""
-        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=[(self.began + self.elapsed, self.answer)])
+        sent = [(self.began + self.elapsed, self.answer)]
+        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=sent)
         row.headers, row.headers_size, row.received = self.headers, None, len(self.body)
         row.began = row.asked = self.began
         row.first = row.elapsed = self.elapsed
         row.reply_headers, row.size, row.weight = self.reply_headers, len(self.answer), self.weight
+        row.completion_tokens = self.completion_tokens
         return row

@@ -295,14 +295,19 @@ class Engine:  # size: one plan, step by step
 
 def generates(engine: Engine, call: Call) -> bool:
     """Whether a call that no rule matches gets a generated answer at once, of which nothing is kept."""
-    policy, options = engine.policy, call.options
-    if not engine._repeats or engine._counts_attempts or policy.unmatched == "error":
+    options = call.options
+    if not _generates_alike(engine) or call.operation not in ANSWERED:
         return False
-    if engine.tapes is not None and not engine.tapes.is_empty:
+    if call.previous_response_id or options.store or options.n > 1 or len(call.prompts) > 1:
         return False
-    if call.operation not in ANSWERED or call.previous_response_id or options.store or options.n > 1:
+    return not is_large(call) and GENERATORS.is_imported("auto")
+
+
+def _generates_alike(engine: Engine) -> bool:
+    """Whether equal calls that no rule matches get the same generated answer."""
+    if not engine._repeats or engine._counts_attempts or engine.policy.unmatched == "error":
         return False
-    return len(call.prompts) < 2 and not is_large(call) and GENERATORS.is_imported("auto")
+    return engine.tapes is None or engine.tapes.is_empty
 
 
 def takes_text(engine: Engine, call: Call) -> bool:
@@ -314,19 +319,30 @@ def takes_text(engine: Engine, call: Call) -> bool:
 
 
 def generated_text(engine: Engine, call: Call) -> tuple[str, int] | None:
-    """Return what the generator writes for such a call, and its tokens; None if it is more than a text."""
-    if not generates(engine, call):
+    """Return what is generated for a call that differs in texts only from one that `generates`, and its tokens.
+
+    None: it is more than a text.
+    """
+    from mockserver.model.auto import plain_prose  # a server of rules alone does without
+
+    if not _generates_alike(engine):
         return None
+    said = plain_prose(call, _seed_of(call, engine.policy.seed, 0)) or _text_of(engine, call)
+    if said is None:
+        return None
+    text, tokens = said
+    return text, call.tokenizer.count(text) if tokens is None or call.tokenizer is not APPROX else tokens
+
+
+def _text_of(engine: Engine, call: Call) -> tuple[str, int | None] | None:
     REQUEST_WORK.set(RequestWork())
     try:
         choice = generator(call, engine.policy.seed)("auto", {}, 0)
     except Failure:
         return None
     text = choice.parts[0].text if choice.parts and isinstance(choice.parts[0], Text) else ""
-    if not text or choice != DraftChoice((Text(text),), tokens=choice.tokens):
-        return None
-    tokens = choice.tokens if call.tokenizer is APPROX else None
-    return text, call.tokenizer.count(text) if tokens is None else tokens
+    is_text = text != "" and choice == DraftChoice((Text(text),), tokens=choice.tokens)
+    return (text, choice.tokens) if is_text else None
 
 
 def generated(engine: Engine, call: Call) -> Plan | None:
@@ -429,9 +445,13 @@ def generator(call: Call, seed: Seed, budget: AnswerWork | None = None) -> Gener
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
         with budget.renewed():
-            return GENERATORS[kind](call, seed.branch("generate", call.content_fingerprint, str(index)), options)
+            return GENERATORS[kind](call, _seed_of(call, seed, index), options)
 
     return generate
+
+
+def _seed_of(call: Call, seed: Seed, index: int) -> Seed:
+    return seed.branch("generate", call.content_fingerprint, str(index))
 
 
 def _misses_path(near: Near) -> bool:

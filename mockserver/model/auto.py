@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json
+from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.prose.generators import topic_of
 from mockserver.model.prose.orders import orders_nothing
@@ -17,12 +18,20 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
     A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
-    is_plain = _is_plain(call)
-    if is_plain and not options and orders_nothing(call) and (about := topic_of(call)).language == ENGLISH:
-        return prose_on(about, call, seed.stream("prose"))
+    said = None if options else plain_prose(call, seed)
+    if said is not None:
+        return DraftChoice((Text(said[0]),), tokens=said[1])
     from mockserver.model import replies  # 30 modules and 2 MB, for requests that want more than prose
 
-    return (replies.reply if is_plain else replies.answered)(call, seed, options)
+    return (replies.reply if _is_plain(call) else replies.answered)(call, seed, options)
+
+
+def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
+    """Return English prose, and its tokens if they are known; None if a call wants something else, or more."""
+    if not _is_plain(call) or not orders_nothing(call):
+        return None
+    about = topic_of(call)
+    return prose_on(about, call, seed.stream("prose")) if about.language == ENGLISH else None
 
 
 def _is_plain(call: Call) -> bool:

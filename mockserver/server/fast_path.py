@@ -23,13 +23,14 @@ from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, SentAtOnce
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Choice, RenderedOutcome, Text
+from mockserver.core.plan import Answer, Choice, Text
 from mockserver.core.seed import Seed, monotonic, wall
 from mockserver.delivery.drive import PacedStream, fits, header_lines
 from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import Operation, Texts
 from mockserver.engine.answer import signer
 from mockserver.engine.engine import Engine, generated_text, takes_text
+from mockserver.engine.offload import LARGE
 from mockserver.rules.load import Rule
 from mockserver.server.answer_templates import (
     ANY_COUNT,
@@ -217,7 +218,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
     def _written(self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Template, Call]) -> Ready | None:
         """Return the same, with the text that is generated in a template; None if it needs more than that."""
         template, call = asked
-        text, count = generated_text(engine, call) or ("", 0)
+        text, count = (generated_text(engine, call) if len(body) <= LARGE else None) or ("", 0)
         tokens, most = call.prompt_tokens, call.options.max_tokens
         if not text or len(text) > MAX_TEXT or (most is not None and count > most):
             return None
@@ -226,9 +227,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
-        outcome = RenderedOutcome(replace(template.usage, completion=count))
-        row = replace(variant.row(sized.lane, engine), plan=replace(template.prepared.plan, outcome=outcome))
-        return Ready(variant.prepared, call, row, sized, body, headers, lines, answer, b"\r\n" + answer)
+        row = variant.row(sized.lane, engine)
+        return Ready(variant.prepared, call, row, sized, body, headers, lines, answer, b"\r\n" + answer, count)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""
@@ -258,12 +258,15 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if not paced and journal.on_close is None and not journal.keeps_calls:
             connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
             weight = like.weight + sized.headers_size + len(body) + len(answer)
-            row = SentAtOnce(like, number, at, began, monotonic() - began, sized.headers, body, headers, answer, weight)
-            journal.record(row)
+            took, tokens = monotonic() - began, ready.completion_tokens
+            journal.record(
+                SentAtOnce(like, number, at, began, took, sized.headers, body, headers, answer, weight, tokens)
+            )
             return
         open_row = replace(like, seq=number, headers=sized.headers, body=body, sent=[], reply_headers=headers)
         open_row.at, open_row.began, open_row.asked, open_row.ended = at, began, began, ""
         open_row.headers_size, open_row.weight = sized.headers_size, 0
+        open_row.completion_tokens = ready.completion_tokens
         open_row.received = open_row.unweighed = len(body)
         if journal.keeps_calls and call is not None:
             open_row.call = replace(call, http=replace(call.http, body=body, headers=open_row.headers))

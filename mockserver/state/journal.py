@@ -33,18 +33,20 @@ class Sums(Struct):
     durations: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
-    def add(self, times: Sequence[float], firsts: Sequence[float], usage: Usage | None) -> None:
-        """Add requests that took so many seconds in all, and to their first byte; each with this usage."""
+    def add(self, times: Sequence[float], firsts: Sequence[float], usage: Usage | None, completion: int) -> None:
+        """Add requests that took so many seconds in all, and to their first byte; each with this usage.
+
+        `completion` are the tokens of all answers together, if the usage does not say those of each; else 0.
+        """
         self.count += len(times)
         self.elapsed += sum(times)
         self.first += sum(firsts)
-        spread = _spread(times)
-        for buckets, numbers in ((self.durations, spread), (self.firsts, spread if firsts is times else _spread(firsts))):
-            for at, number in numbers:
+        for buckets, seconds in ((self.durations, times), (self.firsts, firsts)):
+            for at, number in _spread(seconds):
                 buckets[at] += number
         if usage is not None:
             self.prompt += usage.prompt * len(times)
-            self.completion += usage.completion * len(times)
+            self.completion += completion or usage.completion * len(times)
 
 
 def _spread(times: Sequence[float]) -> list[tuple[int, int]]:
@@ -67,13 +69,13 @@ class Tally:
         self.faults: Counter[str] = Counter()
         self._sources: set[str] = set()
 
-    def add(self, row: Exchange, times: Sequence[float], firsts: Sequence[float]) -> None:
+    def add(self, row: Exchange, times: Sequence[float], firsts: Sequence[float], completion: int = 0) -> None:
         """Count requests with such a row, which took so many seconds."""
         sums = self.ways.get((row.dialect, row.operation, row.status, row.source, row.ended))
         if sums is None:
             way = row.dialect, row.operation, row.status, self._known(row.source), row.ended
             sums = self.ways.setdefault(way, Sums())
-        sums.add(times, firsts, row.usage)
+        sums.add(times, firsts, row.usage, completion)
         for name in row.faults:
             self.faults[name] += len(times)
 
@@ -287,11 +289,12 @@ class NamespaceRows:
 
     def extend(self, rows: Sequence[SentAtOnce], tally: Tally) -> None:
         """Add rows and count them; evict the oldest if there are too many, or they are too large."""
-        alike = defaultdict[Exchange, list[float]](list)
+        alike = defaultdict[Exchange, list[SentAtOnce]](list)
         for row in rows:
-            alike[row.like].append(row.elapsed)
-        for like, times in alike.items():
-            tally.add(like, times, times)
+            alike[row.like].append(row)
+        for like, found in alike.items():
+            times = [row.elapsed for row in found]
+            tally.add(like, times, times, sum([row.completion_tokens for row in found]))
             self._hit(like.plan, len(times))
         self.rows.extend(rows)
         self.drop(len(self.rows) - self._journal.count)

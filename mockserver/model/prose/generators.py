@@ -136,21 +136,18 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
 
 def _paragraphs(counted: Iterator[Piece], rng: Random, between: str, tokens: int) -> list[Piece]:
     """Return sentences of about so many tokens, each with what separates it from the one before."""
-    taken = list[Piece]()
-    for before, (text, known) in zip(_separators(rng, between), counted, strict=False):
-        weight = known or count((before + text).lstrip("\n"))  # the blank line is part of the full stop's token
-        taken.append((before + text, weight))
+    taken, before, left = list[Piece](), "", -1  # sentences up to the end of the paragraph
+    for text, known in counted:
+        text = before + text
+        weight = known or count(text.lstrip("\n"))  # the blank line is part of the full stop's token
+        taken.append((text, weight))
         tokens -= weight
         if tokens <= 0:
             break
+        left = left if left >= 0 else 3 + rng.below(4)
+        before = between if left else "\n\n"
+        left -= 1
     return taken
-
-
-def _separators(rng: Random, between: str) -> Iterator[str]:
-    yield ""
-    while True:
-        yield from repeat(between, 3 + rng.below(4))
-        yield "\n\n"
 
 
 def _thought(call: Call, seed: Seed, most: int) -> str:
@@ -242,11 +239,11 @@ class Speaker:
 
     def filled(self, made_of: Sentence) -> Piece:
         fillings, words, (text, tokens, others) = self._fillings, self._words, made_of
-        fillings["a"], fillings["b"] = one, _ = two_of(self._aspects, self._rng)
-        fillings["A"], fillings["word"] = one.capitalize(), words[floor(self._rng.random() * len(words))]
+        one, fillings["b"] = two_of(self._aspects, self._rng)
+        fillings["a"], fillings["A"], fillings["word"] = one, one.capitalize(), pick(words, self._rng)
         for gap, tokens_of in others:
             tokens += tokens_of(fillings[gap])
-        return text % fillings, tokens * self._is_exact
+        return text % fillings, tokens if self._is_exact else 0
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)

@@ -57,8 +57,8 @@ def orders_nothing(call: Call) -> bool:
     """Whether none of the readers of orders would find one, so that they need not look."""
     if call.prompts or call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
         return False
-    last, first = call.messages[-1].text, next(message.text for message in call.messages if message.role == "user")
-    return not (may_order(last) or may_order(system(call), ruling=True) or (first is not last and may_order(first)))
+    said = [message.text for message in call.messages if message.role == "user"]
+    return not (may_order(said[-1]) or may_order(system(call), ruling=True) or (len(said) > 1 and may_order(said[0])))
 
 
 def may_order(text: str, *, ruling: bool = False) -> bool:
@@ -66,7 +66,17 @@ def may_order(text: str, *, ruling: bool = False) -> bool:
 
     `ruling`: it is the system prompt, in which fewer words order something.
     """
-    return len(text) > _LONGEST_PLAIN or _may_order(text, ruling)
+    return len(text) > _LONGEST_PLAIN or ((ruling or not _is_harmless(text)) and _may_order(text, ruling))
+
+
+def _is_harmless(text: str) -> bool:
+    """Whether a text has neither words nor signs that an order needs: if so, there is nothing to look for."""
+    if not text.isascii() or "  " in text:
+        return False
+    said = text.encode().translate(_HARMLESS)
+    if said.find(b"{") >= 0 or said.find(b"\n ") >= 0:  # which may be `5 words`
+        return False
+    return _ordering_words(False, "reworded").isdisjoint(said.decode().split())
 
 
 @lru_cache(maxsize=256)
@@ -80,11 +90,15 @@ def _may_order(text: str, ruling: bool) -> bool:
 
 
 @cache
-def _ordering_words(ruling: bool) -> frozenset[str]:
-    return COUNTING_WORDS.union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
+def _ordering_words(ruling: bool, *others: str) -> frozenset[str]:
+    names = _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)
+    return COUNTING_WORDS.union({"json"}, *map(trigger_set, (*names, *others)))
 
 
 COUNTING_WORDS = frozenset(NUMBER_WORDS.split("|")) - {"a", "an", "one", "single"}  # with these no list counts
+# Small letters; a blank; \n for a digit, \t for a sign that orders nothing, and { for all others.
+_SIGN = {**dict.fromkeys(b"!\"#$&'(),.;>?@[\\]^_`|}~", 9), **dict.fromkeys(b"0123456789", 10), 32: 32}
+_HARMLESS = bytes(ord(chr(at).lower()) if LETTERS_ALONE[at] != 32 else _SIGN.get(at, ord("{")) for at in range(256))
 _COUNTING = lazy_pattern(r"[0-9]\s+(?:-|[^\W\d])")
 _FOLDED = frozenset("ſıİ")  # which patterns take for `s` and `i`
 _LONGEST_PLAIN = 10_000  # characters: readers take excerpts of longer texts

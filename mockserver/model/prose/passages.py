@@ -10,7 +10,6 @@ from itertools import islice
 from msgspec import Struct
 
 from mockserver.core.call import Call, Message, ToolCall
-from mockserver.core.draft import DraftChoice
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
@@ -38,11 +37,13 @@ class _Statement(Struct, frozen=True):
     keys: frozenset[str]
 
 
-def prose_on(about: Topic, call: Call, rng: Random) -> DraftChoice:
-    """Return what the conversation says of a topic, or prose."""
+def prose_on(about: Topic, call: Call, rng: Random) -> tuple[str, int | None]:
+    """Return what the conversation says of a topic, or prose; and its tokens if they are known."""
     found = passage(call, about)
-    text, tokens = (found, None) if found else text_on(about, call, rng, {})
-    return DraftChoice((Text(text),), tokens=tokens if about.language == ENGLISH else None)
+    if found:
+        return found, None
+    text, tokens = text_on(about, call, rng, {})
+    return text, tokens if about.language == ENGLISH else None
 
 
 def passage(call: Call, about: Topic) -> str | None:

@@ -44,8 +44,9 @@ def topic(text: str, rules: str = "") -> Topic:
 
 @lru_cache(maxsize=256)
 def _topic(text: str, rules: str) -> Topic:
-    request, spoken = _request(text), language_of(text)
-    language = requested_language(text) or _requested_by_rules(rules) or spoken
+    request, is_english = _request(text), _is_english(text)
+    spoken = ENGLISH if is_english else language_of(text)
+    language = (None if is_english else requested_language(text)) or _requested_by_rules(rules) or spoken
     kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
     words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
@@ -54,6 +55,8 @@ def _topic(text: str, rules: str) -> Topic:
 def question(request: str) -> tuple[str, str, str]:
     """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
     plain = _QUOTES.sub("", request).strip()
+    if _begins_otherwise(plain, _opening_words()):
+        return _stated(plain)
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain
     found = _INTERROGATIVE.match(plain)
     if found is None:
@@ -73,6 +76,10 @@ def _ordered(plain: str) -> tuple[str, str, str]:
         return "tell", _phrase(plain[telling.end() :]), ""
     if is_order(plain):
         return "do", "", _phrase(plain[:1].lower() + plain[1:])
+    return _stated(plain)
+
+
+def _stated(plain: str) -> tuple[str, str, str]:
     return "state", " and ".join(content_words(plain, ENGLISH)[-2:]), ""
 
 
@@ -98,6 +105,10 @@ def _found(words: re.Pattern[str], text: str) -> list[str]:
 
 def _request(text: str) -> str:
     """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
+    bare = text.rstrip(".!?")
+    if bare and bare.isascii() and not _ENDS.search(bare):  # as most have a single sentence
+        sentence = text.strip()
+        return "" if len(sentence) < 2 or _EMPTY.match(sentence) else sentence
     sentences: list[str] = [found.strip() for found in SENTENCE.findall(text)]
     telling = [found for found in sentences if len(found) > 1 and not _EMPTY.match(found)]
     if len(telling) < 2:
@@ -129,12 +140,22 @@ class _Opening:
     """A pattern of how texts begin; if with a word, then with one of those in the pattern, which is tested first."""
 
     def __init__(self, source: str) -> None:
-        self._pattern, self._words = lazy_pattern(source), frozenset(re.findall("[a-z]+", source))
+        self._pattern, self.words = lazy_pattern(source), frozenset(re.findall("[a-z]+", source))
 
     def match(self, text: str) -> re.Match[str] | None:
-        word = text.partition(" ")[0]
-        is_other = word.isascii() and word.isalpha() and word.lower() not in self._words
-        return None if is_other else self._pattern.match(text)
+        return None if _begins_otherwise(text, self.words) else self._pattern.match(text)
+
+
+def _begins_otherwise(text: str, words: frozenset[str]) -> bool:
+    """Whether a text begins with a word, but none of these."""
+    word = text.partition(" ")[0]
+    return word.isalpha() and word.isascii() and word.lower() not in words
+
+
+@cache
+def _opening_words() -> frozenset[str]:
+    """The words with which a question or an order begins."""
+    return frozenset().union(*[opening.words for opening in (_POLITE, _INTERROGATIVE, _telling(), _order())])
 
 
 @cache
@@ -150,6 +171,7 @@ def _telling() -> _Opening:
 
 QUESTION_SIGNS = ("?", "？", "؟")
 SENTENCE = lazy_pattern(r"(?:[^.!?\n。！？؟।]++|[.](?=\S))++[.!?。！？؟।]*+")
+_ENDS = lazy_pattern(r"[.!?\n]")
 _MAX_SUBJECT = 100  # characters
 _MAX_WORD = 40
 _LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff"
@@ -214,10 +236,14 @@ def requested_language(text: str) -> str | None:
     return None if found is None else _codes_by_name()[found[1]]
 
 
+def _is_english(text: str) -> bool:
+    """Whether no word of a text is of another language, or names one: if so, there is nothing to weigh."""
+    return text.isascii() and _foreign_words().isdisjoint(_spoken_words(text))
+
+
 _requested_by_rules = lru_cache(maxsize=64)(requested_language)  # which come again and again
 
 
-@lru_cache(maxsize=16)
 def _spoken_words(text: str) -> Sequence[str]:
     return _found(_SPOKEN_WORD, text.lower())
 
@@ -246,6 +272,12 @@ def _leanings() -> dict[str, int]:
     """For each stop word, 1 if it is English alone, -1 if it is foreign alone, 0 if it is both."""
     codes = _codes_by_stop_word().items()
     return {word: (ENGLISH in known) - (known != (ENGLISH,)) for word, known in codes}
+
+
+@cache
+def _foreign_words() -> frozenset[str]:
+    """The stop words of other languages that are not English, and the names of languages."""
+    return frozenset(word for word, leaning in _leanings().items() if leaning < 0).union(_codes_by_name())
 
 
 @cache

@@ -17,11 +17,14 @@ _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 _BASE58 = bytes(b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[i % 58] for i in range(256))
 
 
+_seed: Callable[[random.Random, int], None] = vars(random.Random.__mro__[1])["seed"]
+
+
 class Random(random.Random):
     """A stream of random numbers: the same as those of its base class."""
 
     def __init__(self, value: int = 0) -> None:
-        super(random.Random, self).seed(value)  # not by way of its base class, which looks at the type first
+        _seed(self, value)  # not by way of its base class, which looks at the type first
         self.gauss_next = None
 
     def below(self, bound: int) -> int:

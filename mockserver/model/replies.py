@@ -21,7 +21,6 @@ from mockserver.model.prose.generators import (
     less_reasoning,
     reasoning,
     separator_after_prompt,
-    system,
     text_on,
     topic_of,
 )
@@ -81,14 +80,14 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     if not options and orders_nothing(call):
         about, rng = topic_of(call), seed.stream("prose")
         is_english = about.language == ENGLISH  # and no word of another language orders anything
-        if is_english or in_format(Request(about.text, excerpt(system(call)), about), rng) is None:
+        if is_english or in_format(Request(about.text, excerpt(call.system), about), rng) is None:
             text, tokens = prose_on(about, call, rng)
             return DraftChoice((Text(text),), tokens=tokens)
     if (ordered_json := ordered(call, seed, options)) is not None:
         return ordered_json
     if (speaker := next_speaker(call)) is not None:
         return DraftChoice((Text(speaker),))
-    text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, system(call)))
+    text, rules = (plain_orders(excerpt(said)) for said in (call.last_user, call.system))
     if (word := decided(text, rules, results_text(call))) is not None:
         return DraftChoice((Text(word),))
     end = closing(call)
@@ -101,7 +100,7 @@ def _in_form(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     if "tokens" in options or call.options.ignore_eos:
         return results or separator_after_prompt(call) + text_on(about, call, rng, options)[0]
     known = facts(call) if results else ()
-    asked = Request(plain_orders(about.text), plain_orders(excerpt(system(call))), about, known, results or "")
+    asked = Request(plain_orders(about.text), plain_orders(excerpt(call.system)), about, known, results or "")
     answer = in_format(asked, rng)
     if answer is None and results is None and (results := passage(call, about)) is not None:
         asked = replace(asked, found=results)

@@ -16,7 +16,7 @@ from mockserver.model.arguments.records import record_in
 from mockserver.model.fillers import phrase
 from mockserver.model.notations import form_in, notation_of
 from mockserver.model.prose.choices import options_in
-from mockserver.model.prose.generators import sentences, system, topic_of
+from mockserver.model.prose.generators import sentences, topic_of
 from mockserver.model.prose.orders import is_triggered
 from mockserver.model.prose.passages import result_texts
 from mockserver.model.schema import instance
@@ -58,9 +58,9 @@ def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice 
     found = _described(call)
     if found is not None:
         return _text(_as_described(found, call, seed), fenced=found.fenced)
-    if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
+    if any(asks_for_json(excerpt(text)) for text in (call.last_user, call.system)):
         return json(call, seed, options)
-    texts = (_in_other_form(excerpt(text), call, seed) for text in (call.last_user, system(call)))
+    texts = (_in_other_form(excerpt(text), call, seed) for text in (call.last_user, call.system))
     return next((DraftChoice((Text(text),)) for text in texts if text is not None), None)
 
 
@@ -85,7 +85,7 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
     of_user = described(call.last_user, json_anyway=anyway)
     if of_user is not None:
         return of_user
-    of_system = described(system(call), json_anyway=anyway)
+    of_system = described(call.system, json_anyway=anyway)
     if of_system is None:
         return None
     rest = without_json_orders(call.last_user) if asks_for_json(call.last_user) else call.last_user
@@ -101,7 +101,7 @@ def _as_described(found: Described, call: Call, seed: Seed) -> Json:
 
 
 def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
-    said, rules = excerpt(said), excerpt(system(call))
+    said, rules = excerpt(said), excerpt(call.system)
     if quoted := _MATERIAL.search(said):
         said = quoted[1]
     results = [text for result in result_texts(call) for text in (*record_in(result, said), result)]

@@ -20,7 +20,6 @@ from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, two_of, word
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
-from mockserver.model.vocabulary import RULING
 
 Piece = tuple[str, int]  # of a text, with its tokens
 # A sentence with `%(topic)s` for the gap `topic`; its tokens but for words with gaps, and what counts these, by gap.
@@ -93,11 +92,7 @@ def less_reasoning(call: Call, thoughts: tuple[Part, ...]) -> Call:
 
 
 def topic_of(call: Call) -> Topic:
-    return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, system(call))
-
-
-def system(call: Call) -> str:
-    return "\n".join([message.text for message in call.messages if message.role in RULING])
+    return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, call.system)
 
 
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> Piece:
@@ -197,20 +192,22 @@ def blank(topic: Topic) -> str:
 def sentence_of(source: str) -> Sentence:
     first, *words = source.split(" ")
     split = [_GAP.split(first), *[_GAP.split(f" {word}") for word in words]]
-    others = [(gap, _counter(before, after)) for before, gap, after in (word for word in split if len(word) > 1)]
+    others = [(word[1], _counter(*word)) for word in (word for word in split if len(word) > 1)]
     tokens = sum([count(word[0]) for word in split if len(word) == 1])
     return _GAP.sub(r"%(\1)s", source.replace("%", "%%")), tokens, others
 
 
-def _counter(before: str, after: str) -> Callable[[str], int]:
-    return lru_cache(maxsize=64)(lambda filling: count(f"{before}{filling}{after}"))
+def _counter(before: str, gap: str, after: str) -> Callable[[str], int]:
+    most = None if gap in _OF_ASPECTS else 64  # fillings that are remembered; there are not so many aspects
+    return lru_cache(maxsize=most)(lambda filling: count(f"{before}{filling}{after}"))
 
 
 class Speaker:
-    __slots__ = ("_aspects", "_fillings", "_is_exact", "_rng", "_sayable", "_topic", "_words")
+    __slots__ = ("_aspects", "_capitals", "_fillings", "_is_exact", "_rng", "_sayable", "_topic", "_words")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
         self._topic, self._rng, self._aspects, self._words = topic, rng, some_aspects(rng), topic.words or ("this",)
+        self._capitals = _capitals()
         known = {"topic": topic.subject, "said": topic.said, "act": topic.act, "Said": capitalized(topic.said)}
         self._fillings = {gap: text for gap, text in known.items() if text}
         self._sayable = partial(_sayable, frozenset(self._fillings))
@@ -238,9 +235,9 @@ class Speaker:
             yield from (self.filled(each)[0] for each in self._sayable("thoughts"))
 
     def filled(self, made_of: Sentence) -> Piece:
-        fillings, words, (text, tokens, others) = self._fillings, self._words, made_of
-        one, fillings["b"] = two_of(self._aspects, self._rng)
-        fillings["a"], fillings["A"], fillings["word"] = one, one.capitalize(), pick(words, self._rng)
+        fillings, (text, tokens, others) = self._fillings, made_of
+        fillings["a"], fillings["b"] = one, _ = two_of(self._aspects, self._rng)
+        fillings["A"], fillings["word"] = self._capitals[one], pick(self._words, self._rng)
         for gap, tokens_of in others:
             tokens += tokens_of(fillings[gap])
         return text % fillings, tokens if self._is_exact else 0
@@ -256,7 +253,15 @@ class Speaker:
 
 
 @cache
+def _capitals() -> Mapping[str, str]:
+    return {aspect: aspect.capitalize() for aspect in english("aspects")}
+
+
+_OF_ASPECTS = {"a", "b", "A"}  # gaps
+
+
+@cache
 def _sayable(gaps: frozenset[str], name: str, group: str = "") -> tuple[Sentence, ...]:
     """Return the sentences of a list whose gaps can be filled."""
     listed = map(sentence_of, english(name, group))
-    return tuple([each for each in listed if {gap for gap, _ in each[2]} <= gaps | {"a", "b", "A", "word"}])
+    return tuple([each for each in listed if {gap for gap, _ in each[2]} <= gaps | _OF_ASPECTS | {"word"}])

@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import english, word_lists
-from mockserver.model.prose.generators import system
 from mockserver.model.prose.topic import LETTERS_ALONE
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt
 
@@ -58,7 +57,7 @@ def orders_nothing(call: Call) -> bool:
     if call.prompts or call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
         return False
     said = [message.text for message in call.messages if message.role == "user"]
-    return not (may_order(said[-1]) or may_order(system(call), ruling=True) or (len(said) > 1 and may_order(said[0])))
+    return not (may_order(said[-1]) or may_order(call.system, ruling=True) or (len(said) > 1 and may_order(said[0])))
 
 
 def may_order(text: str, *, ruling: bool = False) -> bool:

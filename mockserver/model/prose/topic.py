@@ -54,7 +54,7 @@ def _topic(text: str, rules: str) -> Topic:
 
 def question(request: str) -> tuple[str, str, str]:
     """The kind of an English question as a topic names it, its subject, and what somebody wants to do."""
-    plain = _QUOTES.sub("", request).strip()
+    plain = (_QUOTES.sub("", request) if _QUOTES.search(request) else request).strip()
     if _begins_otherwise(plain, _opening_words()):
         return _stated(plain)
     plain = plain[polite.end() :] if (polite := _POLITE.match(plain)) else plain

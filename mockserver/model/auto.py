@@ -8,9 +8,9 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.prose.generators import topic_of
-from mockserver.model.prose.orders import orders_nothing
+from mockserver.model.prose.orders import is_plain_english, orders_nothing
 from mockserver.model.prose.passages import prose_on
-from mockserver.model.prose.topic import ENGLISH
+from mockserver.model.prose.topic import ENGLISH, Topic, english_topic
 
 
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -28,10 +28,16 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
     """Return English prose, and its tokens if they are known; None if a call wants something else, or more."""
-    if not _is_plain(call) or not orders_nothing(call):
-        return None
-    about = topic_of(call)
-    return prose_on(about, call, seed.stream("prose")) if about.language == ENGLISH else None
+    about = _plain_topic(call) if _is_plain(call) else None
+    return None if about is None else prose_on(about, call, seed.stream("prose"))
+
+
+def _plain_topic(call: Call) -> Topic | None:
+    """Return the topic of a call that orders nothing in English; None of all others."""
+    if is_plain_english(call):
+        return english_topic(call.last_user)
+    about = topic_of(call) if orders_nothing(call) else None
+    return about if about is not None and about.language == ENGLISH else None
 
 
 def _is_plain(call: Call) -> bool:

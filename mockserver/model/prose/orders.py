@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from mockserver.core.call import Call
 from mockserver.core.lazy import lazy_pattern
 from mockserver.model.fillers import english, word_lists
-from mockserver.model.prose.topic import LETTERS_ALONE
+from mockserver.model.prose.topic import LETTERS_ALONE, foreign_words, requested_language
 from mockserver.model.vocabulary import NUMBER_WORDS, excerpt
 
 
@@ -54,10 +54,22 @@ def _plain_orders() -> Sequence[tuple[re.Pattern[str], str]]:
 
 def orders_nothing(call: Call) -> bool:
     """Whether none of the readers of orders would find one, so that they need not look."""
-    if call.prompts or call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
-        return False
+    said = [] if call.prompts else _said_by_user(call)
+    return bool(said) and not (any(map(may_order, said)) or may_order(call.system, ruling=True))
+
+
+def is_plain_english(call: Call) -> bool:
+    """Whether a conversation has no word of another language either; False only means that this takes a closer look."""
+    said = _said_by_user(call)
+    return bool(said) and all(map(_is_plain, said)) and _rules_nothing(call.system)
+
+
+def _said_by_user(call: Call) -> Sequence[str]:
+    """Return the last and the first text of the user; none if the last message is not theirs, or the answer is cut."""
+    if call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
+        return ()
     said = [message.text for message in call.messages if message.role == "user"]
-    return not (may_order(said[-1]) or may_order(call.system, ruling=True) or (len(said) > 1 and may_order(said[0])))
+    return said if len(said) == 1 else (said[-1], said[0])
 
 
 def may_order(text: str, *, ruling: bool = False) -> bool:
@@ -65,17 +77,29 @@ def may_order(text: str, *, ruling: bool = False) -> bool:
 
     `ruling`: it is the system prompt, in which fewer words order something.
     """
-    return len(text) > _LONGEST_PLAIN or ((ruling or not _is_harmless(text)) and _may_order(text, ruling))
+    return len(text) > _LONGEST_PLAIN or _may_order(text, ruling)
 
 
-def _is_harmless(text: str) -> bool:
-    """Whether a text has neither words nor signs that an order needs: if so, there is nothing to look for."""
-    if not text.isascii() or "  " in text:
+@lru_cache(maxsize=64)  # as the same come again and again
+def _rules_nothing(text: str) -> bool:
+    """Whether a system prompt orders nothing of an answer, nor another language."""
+    return not may_order(text, ruling=True) and requested_language(excerpt(text)) is None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a prompt has neither a word nor a sign that an order needs, nor a word of another language."""
+    if len(text) > _LONGEST_PLAIN or not text.isascii() or "  " in text:
         return False
     said = text.encode().translate(_HARMLESS)
     if said.find(b"{") >= 0 or said.find(b"\n ") >= 0:  # which may be `5 words`
         return False
-    return _ordering_words(False, "reworded").isdisjoint(said.decode().split())
+    return _marked_words().isdisjoint(said.decode().split())
+
+
+@cache
+def _marked_words() -> frozenset[str]:
+    foreign = foreign_words()
+    return foreign.union([word.rpartition("'")[2] for word in foreign], _ordering_words(False), trigger_set("reworded"))
 
 
 @lru_cache(maxsize=256)
@@ -89,9 +113,8 @@ def _may_order(text: str, ruling: bool) -> bool:
 
 
 @cache
-def _ordering_words(ruling: bool, *others: str) -> frozenset[str]:
-    names = _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)
-    return COUNTING_WORDS.union({"json"}, *map(trigger_set, (*names, *others)))
+def _ordering_words(ruling: bool) -> frozenset[str]:
+    return COUNTING_WORDS.union({"json"}, *map(trigger_set, _OF_ANY if ruling else (*_OF_ANY, *_OF_PROMPTS)))
 
 
 COUNTING_WORDS = frozenset(NUMBER_WORDS.split("|")) - {"a", "an", "one", "single"}  # with these no list counts

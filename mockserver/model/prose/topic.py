@@ -44,9 +44,17 @@ def topic(text: str, rules: str = "") -> Topic:
 
 @lru_cache(maxsize=256)
 def _topic(text: str, rules: str) -> Topic:
-    request, is_english = _request(text), _is_english(text)
-    spoken = ENGLISH if is_english else language_of(text)
-    language = (None if is_english else requested_language(text)) or _requested_by_rules(rules) or spoken
+    spoken = language_of(text)
+    return _about(text, spoken, requested_language(text) or _requested_by_rules(rules) or spoken)
+
+
+def english_topic(text: str) -> Topic:
+    """What an English text of printable characters is about, without a double blank."""
+    return _about(text, ENGLISH, ENGLISH)
+
+
+def _about(text: str, spoken: str, language: str) -> Topic:
+    request = _request(text)
     kind, subject, act = question(request) if spoken == ENGLISH else ("tell", _trimmed(request, spoken), "")
     words = tuple(subject.split(" and ")) if kind == "state" and subject else content_words(subject or request, spoken)
     return Topic(text, language, kind, subject[:_MAX_SUBJECT], act[:_MAX_SUBJECT], request.rstrip(SIGNS), words)
@@ -236,14 +244,10 @@ def requested_language(text: str) -> str | None:
     return None if found is None else _codes_by_name()[found[1]]
 
 
-def _is_english(text: str) -> bool:
-    """Whether no word of a text is of another language, or names one: if so, there is nothing to weigh."""
-    return text.isascii() and _foreign_words().isdisjoint(_spoken_words(text))
-
-
 _requested_by_rules = lru_cache(maxsize=64)(requested_language)  # which come again and again
 
 
+@lru_cache(maxsize=16)
 def _spoken_words(text: str) -> Sequence[str]:
     return _found(_SPOKEN_WORD, text.lower())
 
@@ -275,7 +279,7 @@ def _leanings() -> dict[str, int]:
 
 
 @cache
-def _foreign_words() -> frozenset[str]:
+def foreign_words() -> frozenset[str]:
     """The stop words of other languages that are not English, and the names of languages."""
     return frozenset(word for word, leaning in _leanings().items() if leaning < 0).union(_codes_by_name())
 

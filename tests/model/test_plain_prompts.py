@@ -10,7 +10,9 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import auto, replies
-from mockserver.model.prose.orders import may_order
+from mockserver.model.fillers import pick, word_lists
+from mockserver.model.prose.orders import is_plain_english, may_order
+from mockserver.model.prose.topic import languages
 from tests.determinism.unruled import PROMPTS
 from tests.model.test_more_phrasings import PHRASINGS as MORE
 from tests.model.test_phrasings import PHRASINGS
@@ -48,16 +50,42 @@ def answers(text: str) -> list[str]:
     ]
 
 
+def mixed(number: int) -> list[str]:
+    """Texts of words that matter and that do not, in several languages, with digits and signs between them."""
+    formats, rng = word_lists("english")["formats"], Seed(1).stream("mixed")
+    orders = [word for words in formats.values() for word in words.split()]
+    foreign = [
+        word for language in languages().values() for word in f"{language['names']} {language['stop_words']}".split()
+    ]
+    usual = [word for text in PLAIN for word in text.split()]
+    signs = (*(" ",) * 12, ", ", ". ", "? ", "! ", ": ", " - ", "-", "'", "  ", "\n", " (", "/", " 5 ", "12")
+    made = []
+    for _ in range(number):
+        pools = (*(usual,) * 8, *(orders,) * rng.below(2), *(foreign,) * rng.below(3))
+        words = [pick(pick(pools, rng), rng) for _ in range(1 + rng.below(9))]
+        made.append("".join(word + pick(signs, rng) for word in words).strip() + pick(("", ".", "?", "!"), rng))
+    return made
+
+
 def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    quick = [answers(text) for text in TEXTS]
+    texts = (*TEXTS, *mixed(300))
+    quick = [answers(text) for text in texts]
+    monkeypatch.setattr(auto, "is_plain_english", lambda call: False)
     for module in (auto, replies):
         monkeypatch.setattr(module, "orders_nothing", lambda call: False)
-    for text, found in zip(TEXTS, quick, strict=True):
+    for text, found in zip(texts, quick, strict=True):
         assert found == answers(text), text
+
+
+def is_english(text: str) -> bool:
+    call = Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=(Message("user", text),))
+    return is_plain_english(call)
 
 
 def test_plain_prompts_are_not_read_for_orders() -> None:
     plain = [text for text in PLAIN if not may_order(text)]
     assert {"tell me about tides", "how do magnets pull", "wave"} <= {*plain}
     assert not may_order("You are a helpful assistant.", ruling=True)
+    assert {"tell me about tides", "wave", "what happened in 1969"} <= {text for text in PLAIN if is_english(text)}
+    assert not any(map(is_english, ("was ist das", "what is the French word", "5 words", "say a, b", "x: y", "a - 1")))
     assert sum(may_order(order) for order, _ in ORDERS) >= len(ORDERS) - 1  # whose system prompt says what is asked

@@ -5,7 +5,7 @@ English sentences come from templates, those of other languages are random words
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from itertools import accumulate, cycle, islice, repeat, takewhile
+from itertools import accumulate, cycle, islice, takewhile
 from math import floor
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from mockserver.core.plan import Failure, Part, Reasoning, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count, split
 from mockserver.model.budget import MAX_TEXT_TOKENS
-from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, two_of, word
+from mockserver.model.fillers import capitalized, english, note, pick, sentence, some_aspects, word
 from mockserver.model.prose.topic import ENGLISH, UNSPACED, Topic, languages, lexicon, topic
 
 Piece = tuple[str, int]  # of a text, with its tokens
@@ -35,9 +35,13 @@ def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
-    latin, tokens = ((sentence(rng, "la"), 0) for _ in range(MAX_TEXT_TOKENS)), _length(call, rng, options)
-    pieces = _paragraphs(latin, rng, " ", tokens)
-    return _draft(separator_after_prompt(call) + _limited(pieces, call, options)[0])
+    tokens = _length(call, rng, options)
+    text, _ = _limited(*_paragraphs(_latin(rng), partial(_latin, rng), rng, " ", tokens), call, options)
+    return _draft(separator_after_prompt(call) + text)
+
+
+def _latin(rng: Random) -> Piece:
+    return sentence(rng, "la"), 0
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -100,8 +104,8 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     continues = bool(call.prompts) and about.kind == "state"
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
     has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
-    counted = speaker.counted(opened=not continues, begun=has_begun)
-    return _limited(_paragraphs(counted, rng, blank(about), wanted), call, options)
+    first = speaker.ending() if has_begun else speaker.sentence() if continues else speaker.opening()
+    return _limited(*_paragraphs(first, speaker.sentence, rng, blank(about), wanted), call, options)
 
 
 def separator_after_prompt(call: Call) -> str:
@@ -109,13 +113,13 @@ def separator_after_prompt(call: Call) -> str:
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
-def _limited(pieces: list[Piece], call: Call, options: Mapping[str, Json]) -> Piece:
-    """The pieces that fit into the request's limit, but always the first; all if a length is stated."""
+def _limited(texts: list[str], counts: list[int], call: Call, options: Mapping[str, Json]) -> Piece:
+    """The texts that fit into the request's limit, but always the first; all if a length is stated."""
     most = call.options.max_tokens
     if "tokens" not in options and most is not None and not call.options.ignore_eos:
-        fitting = takewhile(lambda total: total <= most, accumulate([tokens for _, tokens in pieces]))
-        pieces = pieces[: max(1, sum(1 for _ in fitting))]
-    return "".join([text for text, _ in pieces]), sum([tokens for _, tokens in pieces])
+        fitting = max(1, sum(1 for _ in takewhile(lambda total: total <= most, accumulate(counts))))
+        texts, counts = texts[:fitting], counts[:fitting]
+    return "".join(texts), sum(counts)
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
@@ -129,20 +133,25 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     return tokens
 
 
-def _paragraphs(counted: Iterator[Piece], rng: Random, between: str, tokens: int) -> list[Piece]:
-    """Return sentences of about so many tokens, each with what separates it from the one before."""
-    taken, before, left = list[Piece](), "", -1  # sentences up to the end of the paragraph
-    for text, known in counted:
-        text = before + text
+def _paragraphs(
+    first: Piece, more: Callable[[], Piece], rng: Random, between: str, tokens: int
+) -> tuple[list[str], list[int]]:
+    """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
+    (text, known), left = first, -1  # sentences to the end of the paragraph
+    texts: list[str] = []  # annotated: `list[str]()` takes twenty times as long
+    counts: list[int] = []
+    while True:
+        texts.append(text)
         weight = known or count(text.lstrip("\n"))  # the blank line is part of the full stop's token
-        taken.append((text, weight))
+        counts.append(weight)
         tokens -= weight
         if tokens <= 0:
-            break
+            return texts, counts
         left = left if left >= 0 else 3 + rng.below(4)
         before = between if left else "\n\n"
         left -= 1
-    return taken
+        text, known = more()
+        text = before + text
 
 
 def _thought(call: Call, seed: Seed, most: int) -> str:
@@ -182,7 +191,7 @@ _BLOCKS = (
 
 
 def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
-    return (text for text, _ in Speaker(topic, rng).counted(opened=opened))
+    return (text for text, _ in Speaker(topic, rng).sentences(opened=opened))
 
 
 def blank(topic: Topic) -> str:
@@ -203,53 +212,74 @@ def _counter(before: str, gap: str, after: str) -> Callable[[str], int]:
 
 
 class Speaker:
-    __slots__ = ("_aspects", "_capitals", "_fillings", "_is_exact", "_rng", "_sayable", "_topic", "_words")
+    """Makes sentences on a topic that keep to the same few aspects, each with its tokens: 0 if nobody counted them."""
+
+    __slots__ = ("_aspects", "_fillings", "_gaps", "_is_english", "_is_exact", "_left", "_rng", "_topic", "_words")
 
     def __init__(self, topic: Topic, rng: Random) -> None:
         self._topic, self._rng, self._aspects, self._words = topic, rng, some_aspects(rng), topic.words or ("this",)
-        self._capitals = _capitals()
-        known = {"topic": topic.subject, "said": topic.said, "act": topic.act, "Said": capitalized(topic.said)}
-        self._fillings = {gap: text for gap, text in known.items() if text}
-        self._sayable = partial(_sayable, frozenset(self._fillings))
-        edges = (topic.subject, topic.said, topic.act, self._words[0])
-        self._is_exact = [*map(str.strip, edges)] == [*edges]  # or a blank would go with another token
+        self._is_english = topic.language == ENGLISH
+        self._left: list[Sentence] = []
+        self._fillings = {"topic": topic.subject} if topic.subject else {}
+        if topic.said:
+            self._fillings |= {"said": topic.said, "Said": capitalized(topic.said)}
+        if topic.act:
+            self._fillings["act"] = topic.act
+        self._gaps = frozenset(self._fillings)
+        edges = [topic.subject, topic.said, topic.act, self._words[0]]
+        self._is_exact = [*map(str.strip, edges)] == edges  # or a blank would go with another token
 
-    def counted(self, *, opened: bool = True, begun: bool = False) -> Iterator[Piece]:
-        """Yield sentences without end, with their tokens (0 if nobody counted them); `begun`: the first has begun."""
-        if self._topic.language != ENGLISH:
-            yield from zip(self._foreign(opened=opened), repeat(0), strict=False)
-        if begun:
-            yield self.filled(pick(self._sayable("endings"), self._rng))
+    def opening(self) -> Piece:
+        """Return a first sentence."""
+        if not self._is_english:
+            return self._foreign(opened=True), 0
+        openers = _sayable(self._gaps, self._topic.kind, "openers") or _sayable(self._gaps, "any", "openers")
+        return self.filled(pick(openers, self._rng))
+
+    def ending(self) -> Piece:
+        """Return the end of a sentence that the prompt has begun."""
+        return self.filled(pick(_sayable(self._gaps, "endings"), self._rng)) if self._is_english else self.sentence()
+
+    def sentence(self) -> Piece:
+        """Return a sentence that may follow any other."""
+        if not self._is_english:
+            return self._foreign(opened=False), 0
+        left = self._left
+        if not left:
+            self._left = left = [*_sayable(self._gaps, "middles")]
+        return self.filled(left.pop(floor(self._rng.random() * len(left))))
+
+    def sentences(self, *, opened: bool = True) -> Iterator[Piece]:
+        """Yield sentences without end."""
         if opened:
-            openers = self._sayable(self._topic.kind, "openers") or self._sayable("any", "openers")
-            yield self.filled(pick(openers, self._rng))
+            yield self.opening()
         while True:
-            left = [*self._sayable("middles")]
-            while left:
-                yield self.filled(left.pop(floor(self._rng.random() * len(left))))
+            yield self.sentence()
 
     def thoughts(self) -> Iterator[str]:
-        if self._topic.language != ENGLISH:
-            yield from (text for text, _ in self.counted())
+        if not self._is_english:
+            yield from (text for text, _ in self.sentences())
         while True:
-            yield from (self.filled(each)[0] for each in self._sayable("thoughts"))
+            yield from (self.filled(each)[0] for each in _sayable(self._gaps, "thoughts"))
 
-    def filled(self, made_of: Sentence) -> Piece:
-        fillings, (text, tokens, others) = self._fillings, made_of
-        fillings["a"], fillings["b"] = one, _ = two_of(self._aspects, self._rng)
-        fillings["A"], fillings["word"] = self._capitals[one], pick(self._words, self._rng)
+    def filled(self, sentence: Sentence) -> Piece:
+        fillings, aspects, words, random = self._fillings, self._aspects, self._words, self._rng.random
+        at = floor(random() * 4)  # from here on as `two_of`, which takes twice as long
+        other = at + 1 + floor(random() * (4 - at))
+        one, two = (aspects[other], aspects[at]) if random() < 0.5 else (aspects[at], aspects[other])
+        fillings["a"], fillings["b"], fillings["A"] = one, two, _capitals()[one]
+        fillings["word"] = words[floor(random() * len(words))]
+        text, tokens, others = sentence
         for gap, tokens_of in others:
             tokens += tokens_of(fillings[gap])
         return text % fillings, tokens if self._is_exact else 0
 
-    def _foreign(self, *, opened: bool) -> Iterator[str]:
+    def _foreign(self, *, opened: bool) -> str:
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)
-        while True:
-            made = [pick(words, rng) for _ in range(rng.randrange(5, 12))]
-            if opened and topic.subject:
-                made.insert(rng.randrange(2, 4), f"“{topic.subject}”")
-            opened = False
-            yield capitalized(blank(topic).join(made)) + languages()[topic.language].get("full_stop", ".")
+        made = [pick(words, rng) for _ in range(rng.randrange(5, 12))]
+        if opened and topic.subject:
+            made.insert(rng.randrange(2, 4), f"“{topic.subject}”")
+        return capitalized(blank(topic).join(made)) + languages()[topic.language].get("full_stop", ".")
 
 
 @cache

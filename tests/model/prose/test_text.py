@@ -22,7 +22,6 @@ from mockserver.model.prose.generators import (
     reasoning,
     sentence_of,
     sentences,
-    system,
     topic_of,
     words,
 )
@@ -87,7 +86,7 @@ def test_it_is_about_the_subject() -> None:
 def test_a_language_may_be_ordered() -> None:
     told = (Message("system", "Answer in German."), *TEA)
     assert "“green tea”" in written(prose, messages=told)
-    assert system(call(messages=told)) == "Answer in German."
+    assert call(messages=told).system == "Answer in German."
     assert topic_of(call(messages=told)).language == "de"
 
 
@@ -215,7 +214,7 @@ def test_every_sentence_can_be_said(kind: str) -> None:
 )
 def test_the_tokens_of_sentences_are_those_of_the_whole(subject: str) -> None:
     speaker = Speaker(Topic("x", "en", "tell", subject, words=(subject,)), Seed(0).stream(subject))
-    for text, tokens in islice(speaker.counted(), 40):
+    for text, tokens in islice(speaker.sentences(), 40):
         assert tokens in (0, count(text))
 
 

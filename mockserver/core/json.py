@@ -28,7 +28,7 @@ def canonical(value: Json) -> str:
 
 def canonical_pieces(value: Json) -> Iterator[bytes]:
     """Yield the canonical JSON text of a value in pieces: long texts are encoded faster, each by itself."""
-    texts = list[str]()
+    texts: list[str] = []
 
     def quoted(text: str) -> str:
         if len(text) < _LONG or not text.isascii() or "\x7f" in text:  # which msgspec does not escape

@@ -138,7 +138,9 @@ def parted(reply: Reply, pace: Pace) -> Reply:
     """Return the reply with its frames joined to a body, of which each part leaves at its time."""
     if reply.frames is None:
         return reply
-    written, ends, size = list[bytes](), dict[float, int](), 0
+    written: list[bytes] = []
+    ends: dict[float, int] = {}
+    size = 0
     for moment, _, frame in _timed(reply.frames, pace):
         data = sse(frame)
         written.append(data)

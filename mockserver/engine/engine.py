@@ -139,7 +139,8 @@ class Engine:  # size: one plan, step by step
             call = replace(call, attempt=await attempt_of(call, self.counters))
         overrides = DeliveryOverrides(cacheable=not self._counts_attempts)
         scenario = ScenarioState(call.http.namespace, self.counters)
-        look_ahead, ahead = partial(_look_ahead, _holding(self, call, lost=lost)), list[_Held]()
+        look_ahead = partial(_look_ahead, _holding(self, call, lost=lost))
+        ahead: list[_Held] = []
         while ahead := ahead or await on_thread_if_large(call, look_ahead):
             if ahead[0][0].counts:
                 overrides = replace(overrides, cacheable=False)
@@ -368,7 +369,7 @@ _MOST_AHEAD = 100  # rules that count
 
 def _look_ahead(holding: Iterator[_Held]) -> list[_Held]:
     """Return the next rules that match, up to the first that always answers, so that all can be counted in one step."""
-    ahead = list[_Held]()
+    ahead: list[_Held] = []
     for held in holding:
         ahead.append(held)
         if _is_open(held) or len(ahead) == _MOST_AHEAD:
@@ -424,7 +425,8 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     """Generate an answer; other requests run between two choices."""
     if call.operation in DOCUMENT_OPERATIONS:
         return DocumentDraft()
-    budget, choices = AnswerWork(), list[DraftChoice]()
+    choices: list[DraftChoice] = []
+    budget = AnswerWork()
     generate = generator(call, seed, budget)
     # Fewer different choices for a large request, which bounds its time.
     different = min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))

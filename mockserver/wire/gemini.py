@@ -416,7 +416,8 @@ def _as_part(part: str | Object | None) -> Object:
 
 def _steps(choice: Choice, index: int, answer: Answer, options: GeminiOptions) -> list[_Step]:
     """What the events of a candidate add; hidden tokens go with the next step, or the last one."""
-    steps, hidden, thoughts = list[_Step](), 0, 0
+    steps: list[_Step] = []
+    hidden, thoughts = 0, 0
     for part in choice.parts:
         tokens = tokens_of(part, answer.tokenizer)
         made = _steps_of(part, tokens, options)

@@ -35,7 +35,8 @@ _ELEMENT = lazy_pattern(
 
 def literals(pattern: str) -> tuple[str, ...]:
     """Return literal texts that every match of the pattern must contain; none if that is not obvious."""
-    runs, run, depth, at = list[str](), "", 0, 0
+    runs: list[str] = []
+    run, depth, at = "", 0, 0
     while at < len(pattern):
         element = _ELEMENT.match(pattern, at)
         kind = element.lastgroup if element else None

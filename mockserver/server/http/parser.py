@@ -284,7 +284,7 @@ class RequestParser(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self.stage, self.cut = HEAD, inf
         self.url, self.headers = b"", []
-        self._telling = list[tuple[bytes, bytes]]()
+        self._telling: list[tuple[bytes, bytes]] = []
 
     def on_url(self, url: bytes) -> None:
         self.url += url

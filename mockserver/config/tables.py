@@ -147,6 +147,7 @@ class BaseTable:
     model_config: ClassVar[Schema] = {"extra": "forbid"}
     model_fields: ClassVar[dict[str, FieldInfo]] = {}
     model_keys: ClassVar[Mapping[str, str]] = {}  # the name of each field by its key in a file
+    _keys: ClassVar[Mapping[str, tuple[int, str]]] = {}  # and the place of each, with its key, by its name
     example: ClassVar[str] = ""
     __pydantic_fields_set__: set[str]
     _validator: ClassVar[Callable[[], SchemaValidator]]
@@ -166,6 +167,7 @@ class BaseTable:
                 if name in vars(cls):
                     delattr(cls, name)
         cls.model_keys = {each.alias or name: name for name, each in cls.model_fields.items()}
+        cls._keys = {name: (at, key) for at, (key, name) in enumerate(cls.model_keys.items())}
 
     def __init__(self, **values: Any) -> None:
         type(self)._validator().validate_python(values, self_instance=self)
@@ -185,6 +187,12 @@ class BaseTable:
     @property
     def model_fields_set(self) -> set[str]:
         return self.__pydantic_fields_set__
+
+    @property
+    def stated_keys(self) -> list[str]:
+        """The keys of the fields that are stated, in the order of the class."""
+        keys = self._keys
+        return [key for _, key in sorted([keys[name] for name in self.model_fields_set])]
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
         return _restored(type(self), {**vars(self), **update}, self.model_fields_set | update.keys())

@@ -212,7 +212,7 @@ class _Parser:
         self.text = text
         self.binary = binary
         self.most = most
-        self.events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
+        self.events: Iterator[Any] = iter(LOADER(text).get_event, None)
         self.problems: list[Problem] = []
         self.anchors: dict[str, tuple[Json, Spot, int] | None] = {}  # None while it is being read
         self.values = 0

@@ -27,6 +27,7 @@ from mockserver.rules.answer.checks import (
     check_when,
     for_its_operations,
     is_stub,
+    purposes_of,
 )
 from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.match.conditions import All, Condition, Leaf, pinned
@@ -103,7 +104,7 @@ class _Loader:
     def __init__(self, known: Known, faults: Faults, profiles: Profiles | None) -> None:
         self.known, self.faults, self.profiles = known, faults, profiles
         self.templates = Templates()
-        self.names: dict[str, str] = {}  # and where each is defined
+        self.names: dict[str, CompileContext] = {}  # and where each is defined
         self.mistakes: list[Mistakes] = []
         self.count = 0
 
@@ -128,15 +129,16 @@ class _Loader:
     def _compiled(self, spec: Json, context: CompileContext) -> Rule | None:
         model = validated(RuleSpec, spec, "a rule", context.add)
         raw = spec if isinstance(spec, Mapping) else {}
-        when = for_its_operations(_condition(raw, context), None if model is None else model.then)
+        written = _condition(raw, context)
         check_when(raw.get("when"), context, self.known)
         if model is None:
             return None
-        check_features(when, model.then, context, self.known)
-        check_operations(when, model.then, context)
+        purposes = purposes_of(model.then)
+        check_features(written, model.then, context, self.known)
+        check_operations(written, model.then, purposes, context)
         name = self._name(model.name, context)
         groups = frozenset(
-            name for leaf in when.leaves if leaf.predicate == "regex" for name in _GROUP.findall(leaf.expected)
+            name for leaf in written.leaves if leaf.predicate == "regex" for name in _GROUP.findall(leaf.expected)
         )
         here = CompileContext(
             context.mistakes, context.templates, name, (*context.path, "then"), groups, self.profiles, self.faults
@@ -146,23 +148,23 @@ class _Loader:
         return Rule(
             name=name,
             where=place.where if place else context.mistakes.document.file,
-            when=when,
+            when=for_its_operations(written, purposes),
             then=compile_then(model.then, here),
             times=model.times,
             state=state,
             spec=raw,
             place=place,
-            stubs=is_stub(when, model.then),
+            stubs=is_stub(written, model.then),
         )
 
     def _name(self, name: str | None, context: CompileContext) -> str:
         """Return the rule's name, which must be unique: counters and random choices are keyed by it."""
         called, here = (context.rule, context) if name is None else (name, context.at("name"))
-        if called in self.names:
+        first = self.names.setdefault(called, here)
+        if first is not here:
+            place = first.mistakes.document.place(first.path)
             nobody = "" if name else "; a rule without a name is called by its number"
-            here.refuse(f'the name "{called}" is taken: {self.names[called]} has it already{nobody}')
-        place = context.mistakes.document.place(here.path)
-        self.names.setdefault(called, place.where if place else context.rule)
+            here.refuse(f'the name "{called}" is taken: {place.where if place else first.rule} has it already{nobody}')
         return called
 
 

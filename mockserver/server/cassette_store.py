@@ -291,12 +291,13 @@ _OF_THE_CONNECTION = HOP_BY_HOP | {"content-length", "content-encoding", "date",
 
 def check(documents: Iterable[Document], cassettes: CassetteStore) -> None:
     """Load the cassettes that rules name, also rules with mistakes. Raises RuleError for missing and broken ones."""
-    rules = ((document, index) for document in documents for index in range(len(rules_in(document))))
+    rules = ((document, index, spec) for document in documents for index, spec in enumerate(rules_in(document)))
     mistakes = list[Mistake]()
-    for count, (document, index) in enumerate(rules, 1):
-        spec, place = rules_in(document)[index], document.place(("rules", index))
-        rule = spec.get("name", f"rule {count}") if isinstance(spec, Mapping) else ""
-        for name in cassettes_in(spec.get("then")) if isinstance(spec, Mapping) else ():
+    for count, (document, index, spec) in enumerate(rules, 1):
+        if not isinstance(spec, Mapping):
+            continue
+        for name in cassettes_in(spec.get("then")):
+            place, rule = document.place(("rules", index)), spec.get("name", f"rule {count}")
             try:
                 there = cassettes.exists(name)
             except CassetteError as error:

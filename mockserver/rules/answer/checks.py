@@ -3,7 +3,7 @@
 Texts answer chats, completions and responses; vectors embeddings; scores moderations; errors and raw bytes anything.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from mockserver.config.source import Path, suggestion
 from mockserver.core.call import OTHER
@@ -22,8 +22,7 @@ SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the
 
 def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
     """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
-    stated = then.model_fields_set
-    keys = [key for key, name in then.model_keys.items() if name in stated]
+    keys = then.stated_keys
     outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
     if not outcomes:
         context.refuse(_nothing(keys, then))
@@ -124,12 +123,12 @@ GENERATIVE = ("chat", "completions", "responses")  # the default operations of a
 ASKED = (*GENERATIVE, *DOCUMENT_OPERATIONS)  # operations that ask a model; others look something up
 
 
-def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
+def for_its_operations(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Condition:
     """Return the rule's condition, restricted to the operations that its answer suits unless it names one or a path."""
     if when.uses & {"operation", "path"}:
         return when
-    purposes = {purpose for _, purpose in _purposes(then)} if then is not None else set()
-    return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
+    kinds = {purpose for _, purpose in purposes}
+    return All((when, _IMPLIED[kinds.pop() if len(kinds) == 1 else "text"]))
 
 
 def _chats_have_items(when: Condition, operations: Collection[str]) -> bool:
@@ -144,9 +143,12 @@ def is_stub(when: Condition, then: ThenSpec) -> bool:
     return "path" in when.uses and all(_STUBS.issuperset(_given(inner, OUTCOMES)) for inner in answers)
 
 
-def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
-    wanted = sorted(map(str, pinned(when, "operation") or ()))
-    for path, purpose in _purposes(then) if wanted else ():
+def check_operations(
+    when: Condition, then: ThenSpec, purposes: Sequence[tuple[Path, str]], context: CompileContext
+) -> None:
+    """Check that a rule can answer the operations that `when` names, or the usual ones if it names none."""
+    wanted = sorted(map(str, _wanted(when, purposes)))
+    for path, purpose in purposes if wanted else ():
         other = next((name for name in wanted if not _suits(purpose, name)), None)
         if other is not None:
             able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
@@ -159,6 +161,12 @@ def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -
                 able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
                 hint = _OPERATIONS_INSTEAD.get(wanted[0], f"; {able} can")
                 context.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"{hint}')
+
+
+def _wanted(when: Condition, purposes: Sequence[tuple[Path, str]]) -> Collection[Json]:
+    if "operation" in when.uses:
+        return pinned(when, "operation") or ()
+    return () if "path" in when.uses or len({purpose for _, purpose in purposes}) < 2 else GENERATIVE
 
 
 def misfit(outcome: RuleOutcome, operation: str) -> str | None:
@@ -179,16 +187,18 @@ def _suits(purpose: str, operation: str) -> bool:
     return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
 
 
-def _purposes(then: ThenSpec) -> Iterator[tuple[Path, str]]:
+def purposes_of(then: ThenSpec) -> Sequence[tuple[Path, str]]:
+    """Return what the answers of a rule are for, a key of _PURPOSES, each with the place of its key."""
+    purposes: list[tuple[Path, str]] = []
     for at, content in then.nested():
         given = _given(content, _PURPOSE_OF)
         if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
-            yield (*at, given[0]), _PURPOSE_OF[given[0]]
+            purposes.append(((*at, given[0]), _PURPOSE_OF[given[0]]))
+    return purposes
 
 
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
-    stated = content.model_fields_set
-    return [key for key, name in content.model_keys.items() if name in stated and key in wanted]
+    return [key for key in content.stated_keys if key in wanted]
 
 
 def _for(operations: tuple[str, ...]) -> Condition:
@@ -239,7 +249,7 @@ def check_when(when: Json, context: CompileContext, known: Known) -> None:
 
 
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
-    pins = pinned(when, "dialect") or ()
+    pins = (pinned(when, "dialect") if "dialect" in when.uses else None) or ()
     dialects = [dialect for dialect in known if dialect in pins]
     for path, feature in _features(then) if dialects else ():
         lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)

@@ -96,7 +96,7 @@ def _response(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
 
 
 def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
-    timing = _timing(then.timing, context.at("timing"))
+    timing = None if then.timing is None else _timing(then.timing, context.at("timing"))
     match kind_of(then, context):
         case "error":
             return compile_error(then, context).into(lambda failure: RuleAnswer(failure, timing))
@@ -139,7 +139,7 @@ def _json(draft: Draft, call: Call) -> Draft | Raw:
 def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft]:
     model, usage = _model(then, context), _usage(then.usage)
     safety = verdicts(then.annotate, None, "prompt")
-    headers = compile_headers(then.headers, context.at("headers"))
+    headers = compile_headers(then.headers, context.at("headers")) if then.headers else ()
     broken = compile_failed(then.failed, context.at("failed"))
     mark = then.system_fingerprint if "system_fingerprint" in then.model_fields_set else ""
     return combined(
@@ -264,9 +264,7 @@ def _usage(usage: UsageSpec | None) -> dict[str, int]:
     return {name.removesuffix("_tokens"): tokens for name, tokens in stated.items()}
 
 
-def _timing(timing: TimingSpec | None, context: CompileContext) -> Timing | None:
-    if timing is None:
-        return None
+def _timing(timing: TimingSpec, context: CompileContext) -> Timing:
     if both_speeds(timing):
         context.at("tokens_per_second").refuse_key('use "tokens_per_second" or "per_token", not both')
     known = context.profiles

@@ -324,7 +324,7 @@ def generated_text(engine: Engine, call: Call) -> tuple[str, int] | None:
 
     None: it is more than a text.
     """
-    from mockserver.model.auto import plain_prose  # a server of rules alone does without
+    from mockserver.model.prose.passages import plain_prose  # a server of rules alone does without
 
     if not _generates_alike(engine):
         return None

@@ -11,6 +11,7 @@ from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import auto, replies
 from mockserver.model.fillers import pick, word_lists
+from mockserver.model.prose import passages
 from mockserver.model.prose.orders import is_plain_english, may_order
 from mockserver.model.prose.topic import languages
 from tests.determinism.unruled import PROMPTS
@@ -70,8 +71,8 @@ def mixed(number: int) -> list[str]:
 def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (*TEXTS, *mixed(300))
     quick = [answers(text) for text in texts]
-    monkeypatch.setattr(auto, "is_plain_english", lambda call: False)
-    for module in (auto, replies):
+    monkeypatch.setattr(passages, "is_plain_english", lambda call: False)
+    for module in (passages, replies):
         monkeypatch.setattr(module, "orders_nothing", lambda call: False)
     for text, found in zip(texts, quick, strict=True):
         assert found == answers(text), text

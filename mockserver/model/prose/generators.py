@@ -4,8 +4,8 @@ English sentences come from templates, those of other languages are random words
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache, partial
-from itertools import accumulate, cycle, islice, takewhile
+from functools import cache, lru_cache
+from itertools import accumulate, chain, cycle, islice, repeat, takewhile
 from math import floor
 
 from msgspec.structs import replace
@@ -36,12 +36,9 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     tokens = _length(call, rng, options)
-    text, _ = _limited(*_paragraphs(_latin(rng), partial(_latin, rng), rng, " ", tokens), call, options)
+    latin = ((sentence(rng, "la"), 0) for _ in repeat(None))
+    text, _ = _limited(*_paragraphs(latin, rng, " ", tokens), call, options)
     return _draft(separator_after_prompt(call) + text)
-
-
-def _latin(rng: Random) -> Piece:
-    return sentence(rng, "la"), 0
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -105,7 +102,8 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
     has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
     first = speaker.ending() if has_begun else speaker.sentence() if continues else speaker.opening()
-    return _limited(*_paragraphs(first, speaker.sentence, rng, blank(about), wanted), call, options)
+    spoken = chain((first,), iter(speaker.sentence, None))  # a generator would take longer
+    return _limited(*_paragraphs(spoken, rng, blank(about), wanted), call, options)
 
 
 def separator_after_prompt(call: Call) -> str:
@@ -133,25 +131,22 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     return tokens
 
 
-def _paragraphs(
-    first: Piece, more: Callable[[], Piece], rng: Random, between: str, tokens: int
-) -> tuple[list[str], list[int]]:
+def _paragraphs(sentences: Iterator[Piece], rng: Random, between: str, tokens: int) -> tuple[list[str], list[int]]:
     """Return sentences of about so many tokens, each with what separates it from the one before, and their tokens."""
-    (text, known), left = first, -1  # sentences to the end of the paragraph
+    before, left = "", -1  # sentences to the end of the paragraph
     texts: list[str] = []  # annotated: `list[str]()` takes twenty times as long
     counts: list[int] = []
-    while True:
-        texts.append(text)
-        weight = known or count(text.lstrip("\n"))  # the blank line is part of the full stop's token
+    for text, known in sentences:
+        texts.append(before + text)
+        weight = known or count(texts[-1].lstrip("\n"))  # the blank line is part of the full stop's token
         counts.append(weight)
         tokens -= weight
         if tokens <= 0:
-            return texts, counts
+            break
         left = left if left >= 0 else 3 + rng.below(4)
         before = between if left else "\n\n"
         left -= 1
-        text, known = more()
-        text = before + text
+    return texts, counts
 
 
 def _thought(call: Call, seed: Seed, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Answers from the conversation: the sentence that answers a question, and what tools returned.
+"""Prose, or answers from the conversation: the sentence that answers a question, and what tools returned.
 
 A sentence answers a question if it has most of its content words, all its names and numbers, and says more than it.
 """
@@ -13,8 +13,9 @@ from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Text
-from mockserver.core.seed import Random
-from mockserver.model.prose.generators import text_on
+from mockserver.core.seed import Random, Seed
+from mockserver.model.prose.generators import text_on, topic_of
+from mockserver.model.prose.orders import is_plain_english, orders_nothing
 from mockserver.model.prose.topic import (
     ENGLISH,
     QUESTION_SIGNS,
@@ -22,6 +23,7 @@ from mockserver.model.prose.topic import (
     SIGNS,
     UNSPACED,
     Topic,
+    english_topic,
     is_order,
     language_of,
     stop_words,
@@ -35,6 +37,32 @@ class _Statement(Struct, frozen=True):
     text: str
     own: bool
     keys: frozenset[str]
+
+
+def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
+    """Return English prose, and its tokens if they are known; None if a call wants something else, or more."""
+    about = _plain_topic(call) if is_plain(call) else None
+    return None if about is None else prose_on(about, call, seed.stream("prose"))
+
+
+def _plain_topic(call: Call) -> Topic | None:
+    """Return the topic of a call that orders nothing in English; None of all others."""
+    if is_plain_english(call):
+        return english_topic(call.last_user)
+    about = topic_of(call) if orders_nothing(call) else None
+    return about if about is not None and about.language == ENGLISH else None
+
+
+def is_plain(call: Call) -> bool:
+    """Whether a call can get a reply only, as it has no tools and no text that any agent would write."""
+    asked = call.options
+    if call.tools or call.prompts or asked.prefill or asked.effort is not None or asked.response_format != "text":
+        return False
+    for message in call.messages:
+        text = message.text
+        if message.parts or message.tool_calls or "\n" in text or "<" in text or "[[" in text or text[:4] == "For ":
+            return False
+    return True
 
 
 def prose_on(about: Topic, call: Call, rng: Random) -> tuple[str, int | None]:

@@ -15,7 +15,7 @@ from tests.faults.clients import CLIENTS, Asked
 from tests.kit.served import Served
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "faults.md"
-BRIEFLY = 1.5  # seconds to wait for a stalled answer
+BRIEFLY = 0.75  # seconds to wait for a stalled answer
 Column = dict[str, str]
 
 

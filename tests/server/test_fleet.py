@@ -103,7 +103,8 @@ def test_a_server_that_was_stopped_answers_nothing_stale(servers: Sequence[Serve
     finally:
         stopped.process.send_signal(signal.SIGCONT)
     asked.join()
-    assert answers == ["later"]
+    assert answers in (["later"], [503])  # 503: it was stopped while it waited for Redis, and takes that for lost
+    assert stopped.chat("hi") == "later"
 
 
 def test_a_server_that_was_killed_is_waited_for_once(servers: Sequence[Served]) -> None:

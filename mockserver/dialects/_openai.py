@@ -11,7 +11,7 @@ from mockserver.core.plan import Answer, Embeddings
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
-from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
+from mockserver.dialects._embeddings_moderations import embeddings, input_texts, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
@@ -53,7 +53,10 @@ class OpenAIApi(Struct, frozen=True):
                 *("completions", "POST", "/completions", self._parse_completion, self._render_completion),
                 texts=prompt_texts(self.naming),
             ),
-            Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
+            Operation(
+                *("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
+                texts=input_texts(self.naming),
+            ),
         )
 
     def account_operations(self) -> tuple[Operation, ...]:

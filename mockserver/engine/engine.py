@@ -42,7 +42,7 @@ from mockserver.engine.counters import (
 )
 from mockserver.engine.lint import impossible, is_plain
 from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following
-from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
+from mockserver.engine.offload import LARGE, is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
@@ -283,8 +283,7 @@ class Engine:  # size: one plan, step by step
             mark = str(await self.counters.count(call.http.namespace, ids_counter(call)))
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
-        make: Callable[..., Outcome] = answer if isinstance(outcome, Draft) else document
-        work = partial(make, call, outcome, author)
+        work = partial(_made, call, outcome, author)
         return await on_thread(work) if is_large(call) or makes_long(call, outcome) else work()
 
     def _models(self, call: Call) -> Models:
@@ -297,11 +296,11 @@ class Engine:  # size: one plan, step by step
 def generates(engine: Engine, call: Call) -> bool:
     """Whether a call that no rule matches gets a generated answer at once, of which nothing is kept."""
     options = call.options
-    if not _generates_alike(engine) or call.operation not in ANSWERED:
+    if not _generates_alike(engine) or call.previous_response_id or options.store or options.n > 1:
         return False
-    if call.previous_response_id or options.store or options.n > 1 or len(call.prompts) > 1:
+    if len(call.prompts) > 1 or is_large(call):
         return False
-    return not is_large(call) and GENERATORS.is_imported("auto")
+    return call.operation == "embeddings" or (call.operation in ANSWERED and GENERATORS.is_imported("auto"))
 
 
 def _generates_alike(engine: Engine) -> bool:
@@ -354,13 +353,18 @@ def generated(engine: Engine, call: Call) -> Plan | None:
     REQUEST_WORK.set(RequestWork())
     try:
         call = for_generator(within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models))
-        draft = Draft((generator(call, policy.seed)("auto", {}, 0),))
+        is_text = call.operation in ANSWERED
+        draft = Draft((generator(call, policy.seed)("auto", {}, 0),)) if is_text else DocumentDraft()
     except Failure:
         return None
-    if makes_long(call, draft):
+    if makes_long(call, draft) or (not is_text and call.prompt_tokens > LARGE):  # which the provider may refuse
         return None
-    outcome = answer(policy.models.resolved(call), draft, Author(policy.seed, policy.clock))
+    outcome = _made(policy.models.resolved(call), draft, Author(policy.seed, policy.clock))
     return Plan(outcome, "generated", policy.timing_of(call), cacheable=True)
+
+
+def _made(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
+    return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
 
 _Held = tuple[Rule, Mapping[str, str] | RuleError]  # a rule that matches and its groups, or why it fails

@@ -248,7 +248,7 @@ def _kinds(value: Json, names: Mapping[str, str], name: str = "") -> Iterator[st
                 yield from _kinds(inner, names, key)
         case list():
             for inner in value:
-                yield from _kinds(inner, names)
+                yield from _kinds(inner, names, name)
 
 
 def _call_maker(sample: Call, marked: Call, marks: Sequence[str], others: int) -> CallMaker | None:

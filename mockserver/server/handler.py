@@ -18,7 +18,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Failure, Forward, Plan, Raw, RenderedOutcome, Success
+from mockserver.core.plan import Answer, Embeddings, Failure, Forward, Plan, Raw, RenderedOutcome, Success
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
@@ -414,9 +414,9 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         varies = plan.timing.jitter or plan.timing.prompt_per_1k  # with the call
         if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule ") and not varies:
             made, again = outcome, partial(_rendered_again, partial(render, call), outcome, pace)
-        elif plan.cacheable and isinstance(outcome, Answer) and plan.source == "generated":
+        elif plan.cacheable and isinstance(outcome, Answer | Embeddings) and plan.source == "generated":
             generate = partial(_generated, handler, timed)
-            if reply.frames is None and (any_answer := saying(outcome)) is not None:
+            if isinstance(outcome, Answer) and reply.frames is None and (any_answer := saying(outcome)) is not None:
                 made, again = outcome, partial(_rendered_again, partial(render, call), any_answer, pace)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)

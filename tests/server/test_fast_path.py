@@ -92,6 +92,9 @@ MOUNTS: Mapping[str, str] = {
     "turns of responses": "/openai/v1/responses?turns",
     "results of tools": "/openai/v1/chat/completions?results",
     "results of tools, strictly": "/skytells/v1/chat/completions?results",
+    "embeddings": "/openai/v1/embeddings",
+    "embeddings of lists": "/azure-openai/openai/v1/embeddings?lists",
+    "azure embeddings": "/azure/embeddings?api-version=2024-05-01-preview",
 }
 GEMINI_STREAM = "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent"
 OPTIONS: Mapping[str, str] = {
@@ -115,6 +118,7 @@ ANSWERED: Mapping[tuple[str, str], int] = {
     **{(name, "stored"): 1 for name in ("completions", "fireworks completions")},  # whose prompts are repeated
     ("fireworks completions", "streamed"): 0,  # which knows no such option
     **{("gemini", name): 7 for name in ("plain", "streamed", "limited", "tools")},  # without a system prompt
+    ("azure embeddings", "stored"): 0,  # which knows no user
     ("gemini", "several"): 0,  # log probabilities differ for each prompt
 }
 
@@ -156,6 +160,16 @@ COMPLETIONS = {
     "limited": ', "max_tokens": 3, "user": "u"',
 }
 OTHER_OPTIONS |= dict.fromkeys(("completions", "fireworks completions"), COMPLETIONS)
+EMBEDDINGS = {
+    "plain": "",
+    "streamed": ', "encoding_format": "base64"',
+    "limited": ', "dimensions": 4',
+    "several": ', "encoding_format": "float"',
+    "tools": ', "dimensions": 300, "encoding_format": "base64"',
+    "stored": ', "user": "u"',
+    "wrong": ', "dimensions": "many"',
+}
+OTHER_OPTIONS |= dict.fromkeys(("embeddings", "embeddings of lists", "azure embeddings"), EMBEDDINGS)
 CHAT = (
     '{{"model": "gpt-4o",'
     ' "messages": [{{"role": "system", "content": "Be polite."}}, {{"role": "user", "content": {0}}}]{1}}}'
@@ -180,6 +194,8 @@ BODIES: Mapping[str, str] = {
         ' {{"role": "assistant", "content": {0}}}, {{"role": "user", "content": {0}}}]{1}}}'
     ),
     **dict.fromkeys(("results of tools", "results of tools, strictly"), RESULTS),
+    "embeddings": '{{"model": "text-embedding-3-small", "input": {0}{1}}}',
+    **dict.fromkeys(("embeddings of lists", "azure embeddings"), '{{"model": "embed", "input": [{0}]{1}}}'),
 }
 
 
@@ -274,7 +290,7 @@ def test_what_comes_again_is_known(
     filled, fill = list[bytes](), FastPath._filled
     monkeypatch.setattr(FastPath, "_filled", lambda self, data: filled.append(data) or fill(self, data))
     path = GEMINI_STREAM if "paced" in text and dialect == "gemini" else MOUNTS[dialect]
-    options = ', "stream": true' if "paced" in text and dialect != "gemini" else ""
+    options = ', "stream": true' if "paced" in text and dialect != "gemini" and "embed" not in dialect else ""
     texts = (
         *(text.replace("again", f"{number}").replace("bridges", f"{number} boats") for number in range(4)),
         *[text] * 4,
@@ -346,7 +362,24 @@ def conversation(rules_file: Path) -> Sequence[object]:
     return found
 
 
-ODD: Sequence[Any] = (None, 1, 1e16, 10**30, "", " ", [], {}, [{}], {"a": 1}, True, "tool", "user", "call_1", [1, 2])
+ODD: Sequence[Any] = (
+    None,
+    1,
+    1e16,
+    10**30,
+    "",
+    " ",
+    [],
+    {},
+    [{}],
+    {"a": 1},
+    True,
+    "tool",
+    "user",
+    "call_1",
+    [1, 2],
+    ["a", "b"],
+)
 KEYS = ("name", "id", "tool_call_id", "refusal", "x", "type", "content", "audio", "tool_calls")
 
 
@@ -362,7 +395,8 @@ def altered(value: Any, random: Random) -> Any:
 
 
 @pytest.mark.parametrize(
-    "dialect", ["results of tools", "tzafon", "azure", "fireworks", "turns of responses", "gemini"]
+    "dialect",
+    ["results of tools", "tzafon", "azure", "fireworks", "turns of responses", "gemini", "embeddings of lists"],
 )
 def test_bodies_with_something_odd_get_the_same(
     dialect: str, rules_file: Path, answered: list[bool], monkeypatch: pytest.MonkeyPatch

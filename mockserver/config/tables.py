@@ -147,7 +147,7 @@ class BaseTable:
     model_config: ClassVar[Schema] = {"extra": "forbid"}
     model_fields: ClassVar[dict[str, FieldInfo]] = {}
     model_keys: ClassVar[Mapping[str, str]] = {}  # the name of each field by its key in a file
-    _keys: ClassVar[Mapping[str, tuple[int, str]]] = {}  # and the place of each, with its key, by its name
+    _keys: ClassVar[Mapping[str, tuple[int, str]]] = {}  # the place and the key of each field by its name
     example: ClassVar[str] = ""
     __pydantic_fields_set__: set[str]
     _validator: ClassVar[Callable[[], SchemaValidator]]

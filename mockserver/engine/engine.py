@@ -319,9 +319,9 @@ def takes_text(engine: Engine, call: Call) -> bool:
 
 
 def generated_text(engine: Engine, call: Call) -> tuple[str, int] | None:
-    """Return what is generated for a call that differs in texts only from one that `generates`, and its tokens.
+    """Return what is generated for a call, and its tokens; None if it is more than a text.
 
-    None: it is more than a text.
+    The call differs in texts only from one that `generates`, and they are not large.
     """
     from mockserver.model.prose.passages import plain_prose  # a server of rules alone does without
 

@@ -42,7 +42,7 @@ class Ready(Struct, eq=False):
     lines: bytes  # of these, up to the number of the call
     answer: bytes  # the body of the reply
     rest: bytes | None  # what follows the header lines if it is sent at once; None: the answer, framed
-    completion_tokens: int = 0  # if they are not those of the plan
+    completion_tokens: int = 0  # 0: as in the usage of the plan
 
 
 class KnownAnswer(Struct, eq=False):

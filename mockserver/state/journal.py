@@ -36,7 +36,7 @@ class Sums(Struct):
     def add(self, times: Sequence[float], firsts: Sequence[float], usage: Usage | None, completion: int) -> None:
         """Add requests that took so many seconds in all, and to their first byte; each with this usage.
 
-        `completion` are the tokens of all answers together, if the usage does not say those of each; else 0.
+        `completion` are the tokens of all answers together; 0: as in the usage.
         """
         self.count += len(times)
         self.elapsed += sum(times)

@@ -25,6 +25,7 @@ PLAIN = (
         "explain Kelvin and ſome old letters",
         "how do magnets pull",
     ),
+    "ı live in Rome. Where do I live?",  # a pattern that ignores case takes the first letter for an i
     *("I have a boat: blue, old", "describe the 4-day week", "Erzähl mir von Brücken", "what happened in 1969", "wave"),
 )
 ORDERS = (*chain.from_iterable((*PHRASINGS.values(), *MORE.values())),)
@@ -78,9 +79,9 @@ def test_what_orders_nothing_is_answered_as_if_it_were_read(monkeypatch: pytest.
         assert found == answers(text), text
 
 
-def is_english(text: str) -> bool:
-    call = Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=(Message("user", text),))
-    return is_plain_english(call)
+def is_english(text: str, rules: str = "") -> bool:
+    messages = (Message("system", rules), Message("user", text))
+    return is_plain_english(Call("openai", "chat", "m", HttpRequest("POST", "/"), {}, messages=messages))
 
 
 def test_plain_prompts_are_not_read_for_orders() -> None:
@@ -89,4 +90,7 @@ def test_plain_prompts_are_not_read_for_orders() -> None:
     assert not may_order("You are a helpful assistant.", ruling=True)
     assert {"tell me about tides", "wave", "what happened in 1969"} <= {text for text in PLAIN if is_english(text)}
     assert not any(map(is_english, ("was ist das", "what is the French word", "5 words", "say a, b", "x: y", "a - 1")))
+    assert is_english("wave", "You are Max. " * 700)
+    assert not is_english("wave", "You are Max. " * 900)  # which is too much to remember
+    assert not is_english("wave", "Answer in French.")
     assert sum(may_order(order) for order, _ in ORDERS) >= len(ORDERS) - 1  # whose system prompt says what is asked

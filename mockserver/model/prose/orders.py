@@ -59,9 +59,11 @@ def orders_nothing(call: Call) -> bool:
 
 
 def is_plain_english(call: Call) -> bool:
-    """Whether a conversation has no word of another language either; False only means that this takes a closer look."""
+    """Whether a call surely orders nothing, and neither speaks nor asks for another language; most are so."""
     said = _said_by_user(call)
-    return bool(said) and all(map(_is_plain, said)) and _rules_nothing(call.system)
+    if not said or len(call.system) > _LONGEST_PLAIN:  # a system prompt is remembered
+        return False
+    return all(map(_is_plain, said)) and _rules_nothing(call.system)
 
 
 def _said_by_user(call: Call) -> Sequence[str]:

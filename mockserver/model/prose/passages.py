@@ -28,7 +28,7 @@ from mockserver.model.prose.topic import (
     language_of,
     stop_words,
 )
-from mockserver.model.vocabulary import RULING, excerpt, stem, vocabulary, words
+from mockserver.model.vocabulary import RULING, excerpt, folded, stem, vocabulary, words
 
 
 class _Statement(Struct, frozen=True):
@@ -40,7 +40,7 @@ class _Statement(Struct, frozen=True):
 
 
 def plain_prose(call: Call, seed: Seed) -> tuple[str, int | None] | None:
-    """Return English prose, and its tokens if they are known; None if a call wants something else, or more."""
+    """Return what `prose_on` does, in English; None if a call wants something else, or more."""
     about = _plain_topic(call) if is_plain(call) else None
     return None if about is None else prose_on(about, call, seed.stream("prose"))
 
@@ -152,7 +152,7 @@ def _answer(about: Topic, found: _Statement) -> str:
     """The sentence, in the second person if the user said it of himself, after yes or no if that is asked."""
     text = found.text
     if found.own and _MINE.search(text):
-        text = _PERSONS.sub(lambda person: _TURNED[person[0].lower()], text)
+        text = _PERSONS.sub(lambda person: _TURNED[folded(person[0])], text)
         text = text[:1].upper() + text[1:]
     text = text if text.endswith((".", "!", "。", "！", "।", "…")) else text + "."
     if about.kind != "yes":

@@ -39,6 +39,7 @@ class CallMaker(Struct, eq=False):
     rest: bytes  # the last of what is around
     others: int
     asks: bool = False  # whether the last text is that of the last message of a user
+    system: str | None = None  # the system prompt, unless the last text is part of it
     earlier: Sequence[bytes] | None = None
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
@@ -65,6 +66,8 @@ class CallMaker(Struct, eq=False):
         known["fingerprint"] = hashed.hexdigest()
         if self.asks:
             known["last_user"] = text
+        if self.system is not None:
+            known["system"] = self.system
         tokens = known["prompt_tokens"] = self.tokens + sample.tokenizer.count(text)
         return call, tokens
 
@@ -77,6 +80,8 @@ class CallMaker(Struct, eq=False):
         at, self.earlier = self.places[-1], earlier
         self.before, self.after = tuple(messages[:at]), tuple(messages[at + 1 :])
         self.asks = messages[at].role == "user" and all(message.role != "user" for message in self.after)
+        instructs = messages[at].role in ("system", "developer")
+        self.system = None if instructs else replace(self.sample, messages=tuple(messages)).system
         del messages[at]
         self.tokens = self.others + _tokens(self.sample, messages)
 

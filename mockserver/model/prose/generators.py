@@ -239,9 +239,7 @@ class Speaker:
         """Return a sentence that may follow any other."""
         if not self._is_english:
             return self._foreign(opened=False), 0
-        left = self._left
-        if not left:
-            self._left = left = [*_sayable(self._gaps, "middles")]
+        left = self._left = self._left or [*_sayable(self._gaps, "middles")]
         return self.filled(left.pop(floor(self._rng.random() * len(left))))
 
     def sentences(self, *, opened: bool = True) -> Iterator[Piece]:

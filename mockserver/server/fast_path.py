@@ -270,13 +270,12 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         open_row.received = open_row.unweighed = len(body)
         if journal.keeps_calls and call is not None:
             open_row.call = replace(call, http=replace(call.http, body=body, headers=open_row.headers))
+        journal.enter(open_row)  # before the client has its answer, and a test in another thread looks
         if paced:
-            journal.enter(open_row)
             reply = replace(prepared.reply, body=answer)
             connection.write_paced(like.status, lines, PacedStream(reply, began, open_row, journal.close))
         else:
             connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
-            journal.enter(open_row)
             open_row.note(answer)
             journal.close(open_row, COMPLETE)
 

@@ -204,7 +204,9 @@ class Running:
 
     def settle(self) -> None:
         """Return once the journal has noted which answers were sent by now, and which clients left."""
-        if self.live.journal.tally.open:
+        journal = self.live.journal
+        is_watched = journal.on_close is not None or journal.keeps_calls  # else rows may be entered after the answer
+        if not is_watched or journal.tally.open:
             self.hang_up(all_of_them=False)
 
     def hang_up(self, *, all_of_them: bool = True) -> None:

@@ -51,7 +51,8 @@ class Sums(Struct):
 
 def _spread(times: Sequence[float]) -> list[tuple[int, int]]:
     """Return how many of some times are in each bucket, of those that have any."""
-    ordered, spread, start = sorted(times), list[tuple[int, int]](), 0
+    ordered, start = sorted(times), 0
+    spread: list[tuple[int, int]] = []
     while start < len(ordered):
         at = bisect_left(BOUNDS, ordered[start])
         end = bisect_right(ordered, BOUNDS[at], start) if at < len(BOUNDS) else len(ordered)

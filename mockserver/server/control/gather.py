@@ -217,7 +217,8 @@ async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
         if mistakes:
             words = f"not reloaded, the rules before still hold: {mistakes[0]} (server {slot})"
             return json_response({"error": words, "mistakes": mistakes}, 400)
-    answers, left_out = await fleet.ask({"reload": "swap", "number": await fleet.member.count_reload()})
+    swap = {"reload": "swap", "number": await fleet.member.count_reload()}
+    answers, left_out = await fleet.ask(swap, answers)  # who has joined since reads its files at its next renewal
     told: dict[str, Json] = answers.get(fleet.slot) or next(iter(answers.values()), {})
     return json_response({**told, **left_out})
 

@@ -212,6 +212,22 @@ def test_a_change_returns_although_an_acknowledgement_was_lost(
     assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2
 
 
+def test_a_reload_holds_for_servers_whose_lease_ends_meanwhile(
+    server: ControlledServer, shared: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = Member.count_reload
+
+    async def late(self: Member) -> int:
+        await self.renew()
+        return await count(self)
+
+    monkeypatch.setattr(Member, "count_reload", late)
+    (tmp_path / "rules.yaml").write_text("rules: [{name: mine, then: {text: a}}]")
+    shared.command("ZREM", "mockserver:fleet", "0", "1")
+    assert server.post("reload") == {"rules": 1, "at_next_start": []}
+    until(lambda: all(server.chat("x").source.endswith(" mine") for _ in range(2)))
+
+
 def test_what_a_failover_lost_starts_over(server: ControlledServer, shared: RedisServer) -> None:
     for name in ("a", "b", "c"):
         server.post("rules", {"name": name, "then": {"text": name}})

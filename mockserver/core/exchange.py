@@ -271,32 +271,48 @@ class Exchange(Struct, eq=False):
         return f"{self.ended} after {plural(amount, what)}"
 
 
-class SentAtOnce(Struct, eq=False, gc=False):
-    """A row of an answer that was sent at once: what it has in common with others is in `like`, until somebody looks.
+class Answered(Struct, eq=False, gc=False):
+    """A request and its answer, which the rows of equal requests share; `headers` and `body` are the request's.
 
-    `began` is a time of the monotonic clock, `elapsed` the seconds since then; `headers` and `body` are those of the
-    request. The collector does not see it, so nothing in it may lead back to the journal.
+    What they have in common with more rows is in `like`. The collector does not see this, nor the rows, so nothing in
+    them may lead back to the journal.
     """
 
     like: Exchange
+    headers: Sequence[tuple[bytes, bytes]]
+    headers_size: int
+    body: bytes
+    reply_headers: Headers
+    answer: bytes
+    completion_tokens: int = 0  # 0: as in the usage of the plan
+
+    @property
+    def weight(self) -> int:
+        """Return how many bytes its row keeps, about."""
+        return self.like.weight + self.headers_size + len(self.body) + len(self.answer)
+
+
+class SentAtOnce(Struct, eq=False, gc=False):
+    """A row of an answer that was sent at once, until somebody looks.
+
+    `began` is a time of the monotonic clock, `elapsed` the seconds since then; `weight` is that of the answer.
+    """
+
+    answered: Answered
     seq: int
     at: float
     began: float
     elapsed: float
-    headers: Sequence[tuple[bytes, bytes]]
-    body: bytes
-    reply_headers: Headers
-    answer: bytes
-    weight: int  # bytes that it keeps, about
-    completion_tokens: int = 0
+    weight: int
 
     def exchange(self) -> Exchange:
         """Return the whole row."""
-        sent = [(self.began + self.elapsed, self.answer)]
-        row = replace(self.like, seq=self.seq, at=self.at, body=self.body, sent=sent)
-        row.headers, row.headers_size, row.received = self.headers, None, len(self.body)
+        answered = self.answered
+        sent = [(self.began + self.elapsed, answered.answer)]
+        row = replace(answered.like, seq=self.seq, at=self.at, body=answered.body, sent=sent)
+        row.headers, row.headers_size, row.received = answered.headers, None, len(answered.body)
         row.began = row.asked = self.began
         row.first = row.elapsed = self.elapsed
-        row.reply_headers, row.size, row.weight = self.reply_headers, len(self.answer), self.weight
-        row.completion_tokens = self.completion_tokens
+        row.reply_headers, row.size, row.weight = answered.reply_headers, len(answered.answer), self.weight
+        row.completion_tokens = answered.completion_tokens
         return row

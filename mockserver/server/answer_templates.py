@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.exchange import COMPLETE, PIECE, Exchange, size_of
+from mockserver.core.exchange import COMPLETE, PIECE, Answered, Exchange, size_of
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Plan, Stored, ToolUse, Usage
 from mockserver.core.protocols import Later
@@ -35,32 +35,24 @@ class Ready(Struct, eq=False):
 
     prepared: Prepared
     call: Call | None
-    like: Exchange  # what its row of the journal has in common with others
-    sized: "Sized"
-    body: bytes
-    headers: Headers  # of the reply
-    lines: bytes  # of these, up to the number of the call
-    answer: bytes  # the body of the reply
+    answered: Answered
+    weight: int  # of its row in the journal
+    lines: bytes  # of the headers of the reply, up to the number of the call
     rest: bytes | None  # what follows the header lines if it is sent at once; None: the answer, framed
-    completion_tokens: int = 0  # 0: as in the usage of the plan
 
 
 class KnownAnswer(Struct, eq=False):
     """The answer to requests of the same bytes."""
 
     engine: Engine
+    namespace: str
     ready: Ready
-
-    def again(self) -> Ready:
-        kept = self.ready.prepared.kept
-        if kept is not None:
-            self.engine.memory.put(kept)
-        return self.ready
+    kept: Stored | None = None  # each time
 
     @property
     def size(self) -> int:
         """Return how many bytes it takes, about."""
-        return 2 * len(self.ready.answer)
+        return 2 * len(self.ready.answered.answer)
 
 
 class Variant(Struct, eq=False):
@@ -180,6 +172,10 @@ class Sized(Struct, eq=False):
     headers_size: int
     latest: bytes = b""  # the latest request, head and body: one that comes twice is worth knowing
 
+    def answered(self, like: Exchange, body: bytes, headers: Headers, answer: bytes, tokens: int = 0) -> Answered:
+        """Return what the journal keeps of a request with this body; `headers` are those of its answer."""
+        return Answered(like, self.headers, self.headers_size, body, headers, answer, tokens)
+
 
 class Lane(Struct, eq=False):
     """What requests with the same head share: its headers before and after the length, the shapes of their bodies."""
@@ -214,11 +210,12 @@ class Lane(Struct, eq=False):
     def known(self, body: bytes, engine: Engine, prepared: Prepared) -> KnownAnswer:
         """Return the answer to requests with this body, as it was prepared."""
         lines, length = header_lines(prepared.reply.headers)
-        row, sized, reply = self.row(prepared, engine), self.sized(len(body)), prepared.reply
+        sized, reply = self.sized(len(body)), prepared.reply
         rest = framed(reply.body) if length is None else b"\r\n" + reply.body
         lines += self.shown(prepared.plan)
-        ready = Ready(prepared, prepared.call, row, sized, body, reply.headers, lines, reply.body, rest)
-        return KnownAnswer(engine, ready)
+        answered = sized.answered(self.row(prepared, engine), body, reply.headers, reply.body)
+        ready = Ready(prepared, prepared.call, answered, answered.weight, lines, rest)
+        return KnownAnswer(engine, self.request.namespace, ready, prepared.kept)
 
 
 def framed(body: bytes) -> bytes:

@@ -64,8 +64,8 @@ Head = tuple[bytes, bytes]  # of a request: before and after the digits of its c
 class Connection(Protocol):
     """What an answer is written to; `head`: its header lines."""
 
-    def write_whole(self, status: int, head: bytes, rest: bytes) -> None:
-        """Write an answer; `rest`: its body as HTTP frames it."""
+    def write_head(self, status: int, head: bytes, rest: bytes, number: bytes = b"") -> None:
+        """Write an answer; `number`: what ends its header lines; `rest`: its body as HTTP frames it."""
 
     def write_paced(self, status: int, head: bytes, stream: PacedStream) -> None:
         """Write the head of a paced stream, then its parts when they are due."""
@@ -111,8 +111,10 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         if live.line is not None and live.line.lost:
             return False
         known = self._known.get(data)
-        if known is not None and known.engine is self._engine_of(known.ready.like.namespace):
-            self._send(known.again(), connection)
+        if known is not None and known.engine is self._engine_of(known.namespace):
+            if known.kept is not None:
+                known.engine.memory.put(known.kept)
+            self._send(known.ready, connection)
             return True
         ready = self._filled(data)
         if ready is None:
@@ -151,7 +153,7 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         try:
             ready = self._from_template(sized, data, engine)
             if sized.latest == data and ready is not None and ready.prepared.kept is None:
-                self.learn_bytes(data, KnownAnswer(engine, ready))
+                self.learn_bytes(data, KnownAnswer(engine, request.namespace, ready))
             sized.latest = data
             return ready
         except Exception:  # a bug, for which the client shall still get its answer
@@ -196,8 +198,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             later = KeptAnswer(sample, shape, body, answer_id, tokens, size)
             engine.memory.put_later(sample, answer_id, later, size=size)
         rest = None if variant.chunked else b"\r\n" + answer
-        row = variant.row(sized.lane, engine)
-        return Ready(variant.prepared, call, row, sized, body, headers, lines, answer, rest)
+        answered = sized.answered(variant.row(sized.lane, engine), body, headers, answer)
+        return Ready(variant.prepared, call, answered, answered.weight, lines, rest)
 
     def _generated(
         self, sized: Sized, data: bytes, engine: Engine, asked: tuple[Shape, Call, Template | None]
@@ -212,7 +214,9 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             if prepared is None or not _is_simple(prepared):
                 return None
             prepared.made = prepared.again = prepared.generate = None
-            ready = sized.lane.known(body, engine, prepared).again()
+            if prepared.kept is not None:
+                engine.memory.put(prepared.kept)
+            ready = sized.lane.known(body, engine, prepared).ready
         return ready
 
     def _written(self, sized: Sized, body: bytes, engine: Engine, asked: tuple[Template, Call]) -> Ready | None:
@@ -227,8 +231,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
-        row = variant.row(sized.lane, engine)
-        return Ready(variant.prepared, call, row, sized, body, headers, lines, answer, b"\r\n" + answer, count)
+        answered = sized.answered(variant.row(sized.lane, engine), body, headers, answer, count)
+        return Ready(variant.prepared, call, answered, answered.weight, lines, b"\r\n" + answer)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
         """Return what calls with so many tokens get, or None if their answer holds a mark by chance."""
@@ -247,36 +251,33 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             self._forget()
 
     def _send(self, ready: Ready, connection: Connection) -> None:
-        prepared, call, like, sized, body = ready.prepared, ready.call, ready.like, ready.sized, ready.body
-        headers, lines, answer, rest = ready.headers, ready.lines, ready.answer, ready.rest
-        live, at, began = self._live, wall(), monotonic()
-        journal = live.journal
+        answered, live, at, began = ready.answered, self._live, wall(), monotonic()
+        journal, like, prepared = live.journal, answered.like, ready.prepared
         number = journal.number()
-        if self._numbered:
-            lines += b"%d\r\n" % number
+        named = b"%d\r\n" % number if self._numbered else b""
         paced = prepared.pace is not AT_ONCE and live.pace_of(prepared, like.namespace) is not AT_ONCE
         if not paced and journal.on_close is None and not journal.keeps_calls:
-            connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
-            weight = like.weight + sized.headers_size + len(body) + len(answer)
-            took, tokens = monotonic() - began, ready.completion_tokens
-            journal.record(
-                SentAtOnce(like, number, at, began, took, sized.headers, body, headers, answer, weight, tokens)
-            )
+            rest = ready.rest
+            connection.write_head(like.status, ready.lines, framed(answered.answer) if rest is None else rest, named)
+            journal.record(SentAtOnce(answered, number, at, began, monotonic() - began, ready.weight))
             return
-        open_row = replace(like, seq=number, headers=sized.headers, body=body, sent=[], reply_headers=headers)
+        body, call = answered.body, ready.call
+        open_row = replace(like, seq=number, body=body, sent=[], reply_headers=answered.reply_headers)
         open_row.at, open_row.began, open_row.asked, open_row.ended = at, began, began, ""
-        open_row.headers_size, open_row.weight = sized.headers_size, 0
-        open_row.completion_tokens = ready.completion_tokens
+        open_row.headers, open_row.headers_size, open_row.weight = answered.headers, answered.headers_size, 0
+        open_row.completion_tokens = answered.completion_tokens
         open_row.received = open_row.unweighed = len(body)
         if journal.keeps_calls and call is not None:
             open_row.call = replace(call, http=replace(call.http, body=body, headers=open_row.headers))
         journal.enter(open_row)  # before the client has its answer, and a test in another thread looks
         if paced:
-            reply = replace(prepared.reply, body=answer)
-            connection.write_paced(like.status, lines, PacedStream(reply, began, open_row, journal.close))
+            reply = replace(prepared.reply, body=answered.answer)
+            stream = PacedStream(reply, began, open_row, journal.close)
+            connection.write_paced(like.status, ready.lines + named, stream)
         else:
-            connection.write_whole(like.status, lines, framed(answer) if rest is None else rest)
-            open_row.note(answer)
+            rest = ready.rest
+            connection.write_head(like.status, ready.lines, framed(answered.answer) if rest is None else rest, named)
+            open_row.note(answered.answer)
             journal.close(open_row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:

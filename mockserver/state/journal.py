@@ -6,7 +6,7 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left, bisect_right
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 
 from msgspec import Struct, field
@@ -16,6 +16,7 @@ from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
+Alike = defaultdict[Exchange, list[SentAtOnce]]  # rows by what they have in common
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
@@ -51,6 +52,8 @@ class Sums(Struct):
 
 def _spread(times: Sequence[float]) -> list[tuple[int, int]]:
     """Return how many of some times are in each bucket, of those that have any."""
+    if times and max(times) <= BOUNDS[0]:  # as most are
+        return [(0, len(times))]
     ordered, start = sorted(times), 0
     spread: list[tuple[int, int]] = []
     while start < len(ordered):
@@ -94,8 +97,7 @@ MAX_EXCHANGES = 1000
 MAX_BYTES = 50_000_000
 PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BARE = 2_500  # bytes of an exchange without bodies and headers
-MAX_WAITING = 250  # answers that were sent at once
-MAX_WAITING_SIZE = 2_000_000  # bytes of them
+MAX_WAITING = 1_000_000  # bytes of answers that were sent at once
 
 
 class Journal:
@@ -116,8 +118,8 @@ class Journal:
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
-        self._waiting: list[SentAtOnce] = []  # newer than all rows
-        self._waiting_size, self._most_waiting = 0, min(MAX_WAITING, count) if size >= MAX_WAITING_SIZE else 0
+        self._waiting: Alike = defaultdict(list)  # rows that are newer than all others
+        self._waiting_size, self._most_waiting = 0, min(MAX_WAITING, BARE * count) if size >= MAX_WAITING else 0
         self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.held = 0  # approximate bytes of the rows
@@ -146,9 +148,9 @@ class Journal:
 
     def record(self, row: SentAtOnce) -> None:
         """Add the row of an answer that was sent at once; nothing is made of it before somebody looks."""
-        self._waiting.append(row)
+        self._waiting[row.answered.like].append(row)
         self._waiting_size += row.weight
-        if len(self._waiting) >= self._most_waiting or self._waiting_size > MAX_WAITING_SIZE:
+        if self._waiting_size > self._most_waiting:
             self._settle()
 
     @property
@@ -164,13 +166,17 @@ class Journal:
 
     def _settle(self) -> None:
         """Count the rows that wait, and add them to those of their namespaces."""
-        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
-        namespaces = {like.namespace for like in {row.like for row in waiting}}
+        waiting, self._waiting = self._waiting, defaultdict(list)
+        self._waiting_size = 0
+        namespaces = {like.namespace for like in waiting}
         if len(namespaces) == 1:  # which takes a fraction of the time
             self._page(*namespaces).extend(waiting, self._tally)
             return
-        for namespace, rows in groupby(waiting, attrgetter("like.namespace")):
-            self._page(namespace).extend([*rows], self._tally)
+        for namespace, rows in groupby(_in_order(waiting), attrgetter("answered.like.namespace")):
+            alike: Alike = defaultdict(list)
+            for row in rows:
+                alike[row.answered.like].append(row)
+            self._page(namespace).extend(alike, self._tally)
 
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
@@ -268,6 +274,12 @@ def size_without_bodies(exchange: Exchange) -> int:
     return size + len(exchange.path) + len(exchange.query) + len(exchange.model)
 
 
+def _in_order(alike: "Alike") -> Sequence[SentAtOnce]:
+    if len(alike) == 1:
+        return next(iter(alike.values()))
+    return sorted(chain(*alike.values()), key=attrgetter("seq"))
+
+
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
@@ -288,15 +300,15 @@ class NamespaceRows:
         if len(self.rows) > self._journal.count:
             self.drop()
 
-    def extend(self, rows: Sequence[SentAtOnce], tally: Tally) -> None:
+    def extend(self, alike: "Alike", tally: Tally) -> None:
         """Add rows and count them; evict the oldest if there are too many, or they are too large."""
-        alike = defaultdict[Exchange, list[SentAtOnce]](list)
-        for row in rows:
-            alike[row.like].append(row)
         for like, found in alike.items():
             times = [row.elapsed for row in found]
-            tally.add(like, times, times, sum([row.completion_tokens for row in found]))
+            generated = like.source == "generated"  # else the plan knows how many tokens
+            tokens = sum([row.answered.completion_tokens for row in found]) if generated else 0
+            tally.add(like, times, times, tokens)
             self._hit(like.plan, len(times))
+        rows = _in_order(alike)
         self.rows.extend(rows)
         self.drop(len(self.rows) - self._journal.count)
         self._weigh(sum([row.weight for row in rows]))
@@ -352,6 +364,7 @@ class NamespaceRows:
         size = sum([row.weight for row in rows])
         self.size -= size
         self._journal.held -= size
-        for row in rows:
-            if type(row) is Exchange and not row.ended:
-                row.let_go()
+        if self._journal._tally.open:
+            for row in rows:
+                if type(row) is Exchange and not row.ended:
+                    row.let_go()

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, Exchange, SentAtOnce
+from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, Answered, Exchange, SentAtOnce
 from mockserver.core.plan import Plan, RenderedOutcome, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.state.journal import (
     BARE,
     MAX_WAITING,
-    MAX_WAITING_SIZE,
     MOST_SOURCES,
     OTHER,
     PAGES_IN_FULL,
@@ -224,8 +223,8 @@ def test_what_is_sent_at_once_is_recorded_as_if_it_were_not(count: int, room: in
         like = Exchange(0, "POST", PATH, "openai", namespace, received=5, headers_size=0, ended="complete")
         like.plan = Plan(RenderedOutcome(Usage(3, 4)), "rule r.yaml:1 a")
         like.weight = size_without_bodies(like) + PIECE
-        now, weight = monotonic(), like.weight + 5 + len(sent)
-        quick.record(SentAtOnce(like, quick.number(), wall(), now, now, (), b"asked", (), sent, weight))
+        now, answered = monotonic(), Answered(like, (), 0, b"asked", (), sent)
+        quick.record(SentAtOnce(answered, quick.number(), wall(), now, now, answered.weight))
         assert not at % 7 or told(quick) == told(usual)
     assert told(quick) == told(usual)
 
@@ -235,13 +234,13 @@ def test_rows_that_nobody_has_looked_at_are_bounded() -> None:
     like = Exchange(0, "POST", PATH, "openai", "default")
     tracemalloc.start()
     try:
-        for _ in range(10 * MAX_WAITING + 10):
-            body = bytes(10_000)
-            journal.record(SentAtOnce(like, journal.number(), 0.0, 0.0, 0.0, (), body, (), b"", len(body)))
+        for _ in range(10 * MAX_WAITING // BARE):
+            answered = Answered(like, (), 0, bytes(10_000), (), b"")
+            journal.record(SentAtOnce(answered, journal.number(), 0.0, 0.0, 0.0, answered.weight))
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 100 * 10_500 + 1.1 * MAX_WAITING_SIZE
+    assert most < 100 * 10_500 + 1.1 * MAX_WAITING
     assert (len(journal), numbers(journal)[-1]) == (100, journal.last)
     assert journal.rows("default")[0] is journal.rows("default")[0]
 

@@ -109,6 +109,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             return
         data = data if isinstance(data, bytes) else bytes(data)  # bytes() takes a while even if there is nothing to do
         if fast_path.answer(data, self):
+            self.silent, self.due = False, self.deadline_watch.idle_until
             return
         before = self.cycle
         super().data_received(data)
@@ -128,23 +129,16 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
     def write_paced(self, status: int, head: bytes, stream: PacedStream) -> None:
         """Write the head of a paced stream, then its parts when they are due."""
         self._running = cycle = self._new_cycle(_PACED, keep_alive=True)
-        cycle.more_body, self.silent = False, False
+        cycle.more_body = False
         self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
         self.paced(status, head, stream)
 
-    def write_whole(self, status: int, head: bytes, rest: bytes) -> None:
-        """Write an answer; `head`: its header lines."""
-        self.write_head(status, head, rest)
-        self.silent = False
-        self.server_state.total_requests += 1
-        self.due = self.deadline_watch.idle_until
-
-    def write_head(self, status: int, head: bytes, rest: bytes) -> None:
-        """Write a status line, the headers that every answer has, these, and the rest."""
+    def write_head(self, status: int, head: bytes, rest: bytes, number: bytes = b"") -> None:
+        """Write a status line, the headers that every answer has, these, the number of the call, and the rest."""
         shared, known = self.server_state.default_headers, self.deadline_watch.dated
         if shared is not known[0]:  # which changes each second
             self.deadline_watch.dated = known = shared, b"".join([b"%b: %b\r\n" % field for field in shared])
-        self.write(b"".join((STATUS_LINE[status], known[1], head, rest)))
+        self.write(b"".join((STATUS_LINE[status], known[1], head, number, rest)))
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD
@@ -248,7 +242,6 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
             self._queue(self._new_cycle(scope, keep_alive=False), self.deadline_watch.refusing(failure))
 
     def on_response_complete(self) -> None:
-        self.server_state.total_requests += 1
         cycle, self._running = self._running, None
         self.tasks.discard(cycle)
         if self._leaving:

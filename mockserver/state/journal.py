@@ -42,26 +42,26 @@ class Sums(Struct):
         self.count += len(times)
         self.elapsed += sum(times)
         self.first += sum(firsts)
-        for buckets, seconds in ((self.durations, times), (self.firsts, firsts)):
-            for at, number in _spread(seconds):
-                buckets[at] += number
+        _count(self.durations, times)
+        _count(self.firsts, firsts)
         if usage is not None:
             self.prompt += usage.prompt * len(times)
             self.completion += completion or usage.completion * len(times)
 
 
-def _spread(times: Sequence[float]) -> list[tuple[int, int]]:
-    """Return how many of some times are in each bucket, of those that have any."""
+def _count(buckets: list[int], times: Sequence[float]) -> None:
+    if len(times) == 1:
+        buckets[bisect_left(BOUNDS, times[0])] += 1
+        return
     if times and max(times) <= BOUNDS[0]:  # as most are
-        return [(0, len(times))]
+        buckets[0] += len(times)
+        return
     ordered, start = sorted(times), 0
-    spread: list[tuple[int, int]] = []
     while start < len(ordered):
         at = bisect_left(BOUNDS, ordered[start])
         end = bisect_right(ordered, BOUNDS[at], start) if at < len(BOUNDS) else len(ordered)
-        spread.append((at, end - start))
+        buckets[at] += end - start
         start = end
-    return spread
 
 
 class Tally:

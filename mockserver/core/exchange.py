@@ -291,6 +291,14 @@ class Answered(Struct, eq=False, gc=False):
         """Return how many bytes its row keeps, about."""
         return self.like.weight + self.headers_size + len(self.body) + len(self.answer)
 
+    def row(self, seq: int, at: float, began: float) -> Exchange:
+        """Return its row before the answer is sent."""
+        row = replace(self.like, seq=seq, at=at, body=self.body, sent=[], reply_headers=self.reply_headers)
+        row.headers, row.headers_size, row.received = self.headers, self.headers_size, len(self.body)
+        row.began = row.asked = began
+        row.completion_tokens = self.completion_tokens
+        return row
+
 
 class SentAtOnce(Struct, eq=False, gc=False):
     """A row of an answer that was sent at once, until somebody looks.
@@ -307,12 +315,8 @@ class SentAtOnce(Struct, eq=False, gc=False):
 
     def exchange(self) -> Exchange:
         """Return the whole row."""
-        answered = self.answered
-        sent = [(self.began + self.elapsed, answered.answer)]
-        row = replace(answered.like, seq=self.seq, at=self.at, body=answered.body, sent=sent)
-        row.headers, row.headers_size, row.received = answered.headers, None, len(answered.body)
-        row.began = row.asked = self.began
+        row, answer = self.answered.row(self.seq, self.at, self.began), self.answered.answer
+        row.sent = [(self.began + self.elapsed, answer)]
         row.first = row.elapsed = self.elapsed
-        row.reply_headers, row.size, row.weight = answered.reply_headers, len(answered.answer), self.weight
-        row.completion_tokens = answered.completion_tokens
+        row.size, row.weight = len(answer), self.weight
         return row

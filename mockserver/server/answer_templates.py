@@ -172,10 +172,6 @@ class Sized(Struct, eq=False):
     headers_size: int
     latest: bytes = b""  # the latest request, head and body: one that comes twice is worth knowing
 
-    def answered(self, like: Exchange, body: bytes, headers: Headers, answer: bytes, tokens: int = 0) -> Answered:
-        """Return what the journal keeps of a request with this body; `headers` are those of its answer."""
-        return Answered(like, self.headers, self.headers_size, body, headers, answer, tokens)
-
 
 class Lane(Struct, eq=False):
     """What requests with the same head share: its headers before and after the length, the shapes of their bodies."""
@@ -213,7 +209,8 @@ class Lane(Struct, eq=False):
         sized, reply = self.sized(len(body)), prepared.reply
         rest = framed(reply.body) if length is None else b"\r\n" + reply.body
         lines += self.shown(prepared.plan)
-        answered = sized.answered(self.row(prepared, engine), body, reply.headers, reply.body)
+        row = self.row(prepared, engine)
+        answered = Answered(row, sized.headers, sized.headers_size, body, reply.headers, reply.body)
         ready = Ready(prepared, prepared.call, answered, answered.weight, lines, rest)
         return KnownAnswer(engine, self.request.namespace, ready, prepared.kept)
 

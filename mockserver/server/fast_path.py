@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
-from mockserver.core.exchange import COMPLETE, SentAtOnce
+from mockserver.core.exchange import COMPLETE, Answered, SentAtOnce
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Text
 from mockserver.core.seed import Seed, monotonic, wall
@@ -198,7 +198,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             later = KeptAnswer(sample, shape, body, answer_id, tokens, size)
             engine.memory.put_later(sample, answer_id, later, size=size)
         rest = None if variant.chunked else b"\r\n" + answer
-        answered = sized.answered(variant.row(sized.lane, engine), body, headers, answer)
+        row = variant.row(sized.lane, engine)
+        answered = Answered(row, sized.headers, sized.headers_size, body, headers, answer)
         return Ready(variant.prepared, call, answered, answered.weight, lines, rest)
 
     def _generated(
@@ -231,7 +232,8 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return None
         said, answer_id = said_in(text, count, tokens + count), template.id(call.fingerprint)
         headers, lines, answer = variant.filled(template, call, answer_id, said)
-        answered = sized.answered(variant.row(sized.lane, engine), body, headers, answer, count)
+        row = variant.row(sized.lane, engine)
+        answered = Answered(row, sized.headers, sized.headers_size, body, headers, answer, count)
         return Ready(variant.prepared, call, answered, answered.weight, lines, b"\r\n" + answer)
 
     def _variant(self, template: Template, tokens: int, lane: Lane) -> Variant | None:
@@ -256,29 +258,23 @@ class FastPath:  # size: it answers from what it learns, all in one memory
         number = journal.number()
         named = b"%d\r\n" % number if self._numbered else b""
         paced = prepared.pace is not AT_ONCE and live.pace_of(prepared, like.namespace) is not AT_ONCE
+        rest = ready.rest or (b"" if paced else framed(answered.answer))
         if not paced and journal.on_close is None and not journal.keeps_calls:
-            rest = ready.rest
-            connection.write_head(like.status, ready.lines, framed(answered.answer) if rest is None else rest, named)
+            connection.write_head(like.status, ready.lines, rest, named)
             journal.record(SentAtOnce(answered, number, at, began, monotonic() - began, ready.weight))
             return
-        body, call = answered.body, ready.call
-        open_row = replace(like, seq=number, body=body, sent=[], reply_headers=answered.reply_headers)
-        open_row.at, open_row.began, open_row.asked, open_row.ended = at, began, began, ""
-        open_row.headers, open_row.headers_size, open_row.weight = answered.headers, answered.headers_size, 0
-        open_row.completion_tokens = answered.completion_tokens
-        open_row.received = open_row.unweighed = len(body)
+        row, call = answered.row(number, at, began), ready.call
+        row.ended, row.weight, row.unweighed = "", 0, len(row.body)
         if journal.keeps_calls and call is not None:
-            open_row.call = replace(call, http=replace(call.http, body=body, headers=open_row.headers))
-        journal.enter(open_row)  # before the client has its answer, and a test in another thread looks
+            row.call = replace(call, http=replace(call.http, body=row.body, headers=row.headers))
+        journal.enter(row)  # before the client has its answer, and a test in another thread looks
         if paced:
-            reply = replace(prepared.reply, body=answered.answer)
-            stream = PacedStream(reply, began, open_row, journal.close)
+            stream = PacedStream(replace(prepared.reply, body=answered.answer), began, row, journal.close)
             connection.write_paced(like.status, ready.lines + named, stream)
         else:
-            rest = ready.rest
-            connection.write_head(like.status, ready.lines, framed(answered.answer) if rest is None else rest, named)
-            open_row.note(answered.answer)
-            journal.close(open_row, COMPLETE)
+            connection.write_head(like.status, ready.lines, rest, named)
+            row.note(answered.answer)
+            journal.close(row, COMPLETE)
 
     def learn(self, head: Head, request: HttpRequest, origin: tuple[str, str, bytes, Texts | None]) -> Lane:
         """Return the lane of a head; `origin` is the dialect, operation, query and texts of the request that had it."""

@@ -172,10 +172,8 @@ class Fleet:
         self._read = dict.fromkeys(self._read, -1)
 
     async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
-        """What all servers answer to a control request, by slot, and which did not. Raises StateLostError.
-
-        This one is among all, even if its lease has just ended.
-        """
+        """What all servers answer to a control request, by slot, and which did not. Raises StateLostError."""
+        # this one, too, if its lease has just ended
         asked = {self.slot, *await self.member.members()} if slots is None else set(slots)
         found = await self.member.ask(question, asked)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}

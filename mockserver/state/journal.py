@@ -6,7 +6,7 @@ While an answer goes out it keeps references only; what they mean is worked out 
 from bisect import bisect_left, bisect_right
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain
 from operator import attrgetter
 
 from msgspec import Struct, field
@@ -118,7 +118,7 @@ class Journal:
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
-        self._waiting: Alike = defaultdict(list)  # rows that are newer than all others
+        self._waiting: dict[str, Alike] = {}  # rows that are newer than all others, by namespace
         self._waiting_size, self._most_waiting = 0, min(MAX_WAITING, BARE * count) if size >= MAX_WAITING else 0
         self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
@@ -148,7 +148,11 @@ class Journal:
 
     def record(self, row: SentAtOnce) -> None:
         """Add the row of an answer that was sent at once; nothing is made of it before somebody looks."""
-        self._waiting[row.answered.like].append(row)
+        like = row.answered.like
+        alike = self._waiting.get(like.namespace)
+        if alike is None:
+            alike = self._waiting[like.namespace] = defaultdict(list)
+        alike[like].append(row)
         self._waiting_size += row.weight
         if self._waiting_size > self._most_waiting:
             self._settle()
@@ -166,16 +170,8 @@ class Journal:
 
     def _settle(self) -> None:
         """Count the rows that wait, and add them to those of their namespaces."""
-        waiting, self._waiting = self._waiting, defaultdict(list)
-        self._waiting_size = 0
-        namespaces = {like.namespace for like in waiting}
-        if len(namespaces) == 1:  # which takes a fraction of the time
-            self._page(*namespaces).extend(waiting, self._tally)
-            return
-        for namespace, rows in groupby(_in_order(waiting), attrgetter("answered.like.namespace")):
-            alike: Alike = defaultdict(list)
-            for row in rows:
-                alike[row.answered.like].append(row)
+        waiting, self._waiting, self._waiting_size = self._waiting, {}, 0
+        for namespace, alike in waiting.items():
             self._page(namespace).extend(alike, self._tally)
 
     def number_from(self, first: int, step: int) -> None:
@@ -274,12 +270,6 @@ def size_without_bodies(exchange: Exchange) -> int:
     return size + len(exchange.path) + len(exchange.query) + len(exchange.model)
 
 
-def _in_order(alike: "Alike") -> Sequence[SentAtOnce]:
-    if len(alike) == 1:
-        return next(iter(alike.values()))
-    return sorted(chain(*alike.values()), key=attrgetter("seq"))
-
-
 _COUNTED = ("rule ", "cassette ")  # how the sources begin whose answers are counted
 
 
@@ -308,7 +298,7 @@ class NamespaceRows:
             tokens = sum([row.answered.completion_tokens for row in found]) if generated else 0
             tally.add(like, times, times, tokens)
             self._hit(like.plan, len(times))
-        rows = _in_order(alike)
+        rows = [*chain(*alike.values())] if len(alike) < 2 else sorted(chain(*alike.values()), key=attrgetter("seq"))
         self.rows.extend(rows)
         self.drop(len(self.rows) - self._journal.count)
         self._weigh(sum([row.weight for row in rows]))

@@ -344,9 +344,6 @@ PHRASINGS["many others"] += [
         matches("frontend|backend|qa"),
     ),
     ("Reply with a number between 1 and 5.", matches("[1-5]")),
-]
-
-PHRASINGS["many others"] += [
     (
         'Please give your answer as JSON, with one property "city" and one property "zip". I am in 10115 Berlin.',
         keys("city", "zip"),

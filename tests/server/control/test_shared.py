@@ -213,15 +213,8 @@ def test_a_change_returns_although_an_acknowledgement_was_lost(
 
 
 def test_a_reload_holds_for_servers_whose_lease_ends_meanwhile(
-    server: ControlledServer, shared: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: ControlledServer, shared: RedisServer, tmp_path: Path
 ) -> None:
-    count = Member.count_reload
-
-    async def late(self: Member) -> int:
-        await self.renew()
-        return await count(self)
-
-    monkeypatch.setattr(Member, "count_reload", late)
     (tmp_path / "rules.yaml").write_text("rules: [{name: mine, then: {text: a}}]")
     shared.command("ZREM", "mockserver:fleet", "0", "1")
     assert server.post("reload") == {"rules": 1, "at_next_start": []}

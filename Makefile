@@ -3,6 +3,7 @@
 PYTHON ?= python3
 # How many tests run at once: two for each processor, as many wait. Each worker collects all tests (11 s of CPU).
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+AT_ONCE = -n $(WORKERS) --dist worksteal
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 # What pip cannot install: shared state, browser tests, and the tests with clients/js and a language server.
@@ -62,12 +63,12 @@ docs: setup  # the site, in build/site; DOCS="serve" shows pages while you write
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mkdocs $(or $(DOCS),build --quiet --strict)
 
 house: setup
-	$(BIN)/pytest -q -n auto tests/house
+	$(BIN)/pytest -q $(AT_ONCE) tests/house
 
 test: setup  # tests/house is part of make check. SLOW=1: with those of make slow, sooner than one after the other
 	$(call say_missing,redis-server npm)
 	@echo "All tests but tests/house, tests/browser and those of make slow: about four minutes on two cores."
-	$(BIN)/pytest -n $(WORKERS) --ignore tests/house $(if $(SLOW),,-m "not slow")
+	$(BIN)/pytest $(AT_ONCE) --ignore tests/house $(if $(SLOW),,-m "not slow")
 
 compile: setup  # what every worker would compile at its start, once; make test tells what is wrong with it
 	-@$(BIN)/pytest -q --collect-only --ignore tests/house > /dev/null
@@ -75,7 +76,7 @@ compile: setup  # what every worker would compile at its start, once; make test 
 slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
 	$(call say_missing,$(NEEDED))
 	@echo "The tests that only need to pass before a merge: about three minutes on two cores."
-	$(BIN)/pytest -n $(WORKERS) --ignore tests/house -m slow
+	$(BIN)/pytest $(AT_ONCE) --ignore tests/house -m slow
 
 browser: setup  # in Debian's Chromium
 	$(call say_missing,chromium)

@@ -109,7 +109,10 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
         return self
 
     def stop(self) -> None:
-        """Stop listening; answers that are still being sent are aborted."""
+        """Stop listening; answers that are still being sent are aborted. The usual client is closed."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
         running, self._running = self._running, None
         if running is not None:
             running.hang_up()
@@ -160,7 +163,7 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
 
-        Without arguments it is the same client each time, which reuses its connections.
+        Without arguments it is the same client each time, which reuses its connections until `stop`; close others.
         """
         shared = not options and dialect == "openai"
         if shared and self._client is not None and is_usable(self._client, self.env):

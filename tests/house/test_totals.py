@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
         256,
-        61_602,
+        61_605,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
@@ -35,7 +35,7 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
     ),
     "tests": (
         458,
-        63_892,
+        63_900,
         "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400; "
         "answers below ASGI: 600; streams at scale: 350; phrasings: 950; Anthropic's files, recorded URLs: 400; "
         "shared state, workers and machines: 1,850; the inspector: 2,400; releases, the JavaScript client: 700; "

@@ -15,7 +15,8 @@ SPOKEN = ("openai", "azure_openai", "crazyrouter", "fireworks", "skytells", "tza
 @pytest.mark.parametrize("dialect", SPOKEN)
 async def test_every_dialect_that_it_can_speak(server: MockServer, dialect: str) -> None:
     server.on(dialect=dialect).reply("Hi!")
-    answer = server.client(dialect, max_retries=0).chat.completions.create(model="m", messages=HELLO)
+    with server.client(dialect, max_retries=0) as usual:
+        answer = usual.chat.completions.create(model="m", messages=HELLO)
     assert answer.choices[0].message.content == "Hi!"
     async with server.async_client(dialect) as client:
         answer = await client.chat.completions.create(model="m", messages=HELLO)
@@ -35,13 +36,20 @@ def test_one_that_was_closed_is_not_used_again(server: MockServer) -> None:
             assert client.chat.completions.create(model="m", messages=HELLO).choices
 
 
+def test_the_usual_one_is_closed_with_the_server() -> None:
+    with MockServer() as server:
+        client = server.client()
+    assert client.is_closed()
+
+
 def test_it_has_a_key_that_is_taken_and_goes_where_the_server_is(monkeypatch: pytest.MonkeyPatch) -> None:
     server = MockServer(unmatched="generate")
     for options in ({}, {"keys": ["sk-mine"]}):
         with server:
             server.reset(Setup.of(unmatched="generate", **options))
-            for client in (server.client(), server.client("azure_openai"), server.client("skytells", timeout=9)):
-                assert client.chat.completions.create(model="gpt-4o", messages=HELLO).choices
+            for made in (server.client(), server.client("azure_openai"), server.client("skytells", timeout=9)):
+                with made as client:
+                    assert client.chat.completions.create(model="gpt-4o", messages=HELLO).choices
     monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
     with MockServer(upstream={"openai": "https://api.example/v1"}) as server:
         assert server.client().api_key == "sk-real"

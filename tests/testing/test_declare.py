@@ -13,7 +13,7 @@ from mockserver.testing import Asked, Declared, MockServer, MockServerWarning
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
-    client = server.client(max_retries=0)
+    client = server.client().with_options(max_retries=0)
     messages = more.pop("messages", [{"role": "user", "content": text}])
     return client.chat.completions.create(model="gpt-4o", messages=messages, **more)
 

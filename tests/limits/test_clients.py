@@ -22,10 +22,10 @@ def ask(client: OpenAI, model: str = "gpt-4o") -> str | None:
 
 
 def test_openai_raises_what_says_when_to_come_back(server: Served, namespace: str) -> None:
-    client = openai(server, namespace)
-    assert [ask(client) for _ in range(3)] == ["Good day."] * 3
-    with pytest.raises(RateLimitError) as raised:
-        ask(client)
+    with openai(server, namespace) as client:
+        assert [ask(client) for _ in range(3)] == ["Good day."] * 3
+        with pytest.raises(RateLimitError) as raised:
+            ask(client)
     error = raised.value
     assert (error.type, error.code, error.status_code) == ("requests", "rate_limit_exceeded", 429)
     assert 10 < int(error.response.headers["retry-after-ms"]) / 1000 <= 20

@@ -164,10 +164,10 @@ CLIENTS = {
     "anthropic": """
 def ask(tools):
     offered = {"tools": [{"name": "look", "input_schema": {"type": "object"}}]} if tools else {}
-    with anthropic.Anthropic().messages.stream(
-        model="claude-opus-4-8", max_tokens=99, messages=[{"role": "user", "content": "hello"}], **offered
-    ) as stream:
-        return "".join(stream.text_stream)
+    said = [{"role": "user", "content": "hello"}]
+    with anthropic.Anthropic() as client:
+        with client.messages.stream(model="claude-opus-4-8", max_tokens=99, messages=said, **offered) as stream:
+            return "".join(stream.text_stream)
 """,
     "google.genai": """
 import httpx

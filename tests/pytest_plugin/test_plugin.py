@@ -305,7 +305,8 @@ RESULT = [
 def ask(text):
     messages = [{"role": "user", "content": text}, *RESULT]
     tools = [{"type": "function", "function": {"name": "look_up"}}]
-    return OpenAI().chat.completions.create(model="m", messages=messages, tools=tools).choices[0].message
+    with OpenAI() as client:
+        return client.chat.completions.create(model="m", messages=messages, tools=tools).choices[0].message
 
 def test_loops(mockserver):
     mockserver.on("*order*").then(CALL)

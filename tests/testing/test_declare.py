@@ -65,7 +65,7 @@ def test_steps_follow_the_conversation(server: MockServer) -> None:
 def test_fail_twice_then_succeed(server: MockServer) -> None:
     failing = server.on().fail(500).times(2)
     answering = server.on().times(1).reply("at last")
-    client = server.client(max_retries=2)
+    client = server.client().with_options(max_retries=2)
     assert client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
     assert (len(failing.calls), len(answering.calls), [call.attempt for call in server.calls]) == (2, 1, [1, 2, 3])
     assert server.problems() == ()

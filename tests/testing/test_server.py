@@ -56,7 +56,7 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
     server.on(last_user="broken").reply(lambda call: 1 / 0)
     unfinished = server.on(last_user="nothing")
     server.budget(max_calls=2, max_tokens=5)
-    client = server.client(max_retries=0)
+    client = server.client().with_options(max_retries=0)
     said(client, "once")
     for text in ("broken", "unknown"):
         with pytest.raises(APIStatusError):

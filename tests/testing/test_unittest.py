@@ -25,14 +25,16 @@ class Sync(MockServerTestCase):
 
     def test_answers(self) -> None:
         self.mockserver.on(last_user="hello").reply("Hi!")
-        assert said(OpenAI()) == "Hi!"
+        with OpenAI() as client:
+            assert said(client) == "Hi!"
 
     def test_begins_anew(self) -> None:
         assert len(self.mockserver.calls) == 0
 
     def test_unmet(self) -> None:
         self.mockserver.on().reply("Hi!").times(2)
-        said(OpenAI())
+        with OpenAI() as client:
+            said(client)
 
 
 class Ended(MockServerTestCase):
@@ -136,7 +138,8 @@ def test_a_function_gets_a_server(tmp_path: Path) -> None:
     @mocked(rules, options={"seed": 3})
     def greet(client: type[OpenAI], mockserver: MockServer) -> str | None:
         assert len(mockserver.calls) == 0
-        return said(client())
+        with client() as made:
+            return said(made)
 
     assert greet(OpenAI) == "Hello there."
 

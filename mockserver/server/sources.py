@@ -71,7 +71,8 @@ class Sources(Struct, frozen=True):
         try:
             return read(path.read_bytes(), shown)
         except OSError as error:
-            raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
+            hint = f"; mockserver init {shown} writes a first one" if isinstance(error, FileNotFoundError) else ""
+            raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}{hint}") from error
 
 
 class Loaded(Struct, frozen=True):

@@ -64,7 +64,8 @@ def test_a_broken_rules_file_is_one_line(command: str, tmp_path: Path) -> None:
 
 def test_a_missing_rules_file_is_named(tmp_path: Path) -> None:
     ran = run("serve", tmp_path / "none.yaml")
-    assert (ran.code, ran.err) == (2, f"mockserver: {tmp_path}/none.yaml: cannot be read: No such file or directory\n")
+    told = "mockserver: {0}: cannot be read: No such file or directory; mockserver init {0} writes a first one\n"
+    assert (ran.code, ran.err) == (2, told.format(tmp_path / "none.yaml"))
 
 
 def test_a_full_disk_behind_standard_output_is_one_line() -> None:

@@ -35,7 +35,7 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
     ),
     "tests": (
         458,
-        63_904,
+        63_903,
         "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400; "
         "answers below ASGI: 600; streams at scale: 350; phrasings: 950; Anthropic's files, recorded URLs: 400; "
         "shared state, workers and machines: 1,850; the inspector: 2,400; releases, the JavaScript client: 700; "

@@ -209,7 +209,7 @@ async def _reset(asked: ControlRequest, fleet: Fleet) -> Response:
 
 
 async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
-    """All servers read their files again, and if all can, all swap them in."""
+    """All servers read their files again, and if all can, all swap them in; who joins meanwhile does so later."""
     answers, left_out = await fleet.ask({"reload": "compose"})
     for slots in left_out.values():
         raise RefusedError(503, f"not reloaded, the rules before still hold: no answer of {_listed(slots)}")
@@ -217,8 +217,7 @@ async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
         if mistakes:
             words = f"not reloaded, the rules before still hold: {mistakes[0]} (server {slot})"
             return json_response({"error": words, "mistakes": mistakes}, 400)
-    swap = {"reload": "swap", "number": await fleet.member.count_reload()}
-    answers, left_out = await fleet.ask(swap, answers)  # who has joined since reads its files at its next renewal
+    answers, left_out = await fleet.ask({"reload": "swap", "number": await fleet.member.count_reload()}, answers)
     told: dict[str, Json] = answers.get(fleet.slot) or next(iter(answers.values()), {})
     return json_response({**told, **left_out})
 

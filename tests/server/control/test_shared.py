@@ -212,9 +212,7 @@ def test_a_change_returns_although_an_acknowledgement_was_lost(
     assert [server.chat("x").source for _ in range(2)] == ["rule api mine"] * 2
 
 
-def test_a_reload_holds_for_servers_whose_lease_ends_meanwhile(
-    server: ControlledServer, shared: RedisServer, tmp_path: Path
-) -> None:
+def test_a_reload_holds_where_leases_have_ended(server: ControlledServer, shared: RedisServer, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("rules: [{name: mine, then: {text: a}}]")
     shared.command("ZREM", "mockserver:fleet", "0", "1")
     assert server.post("reload") == {"rules": 1, "at_next_start": []}

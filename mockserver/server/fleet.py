@@ -173,8 +173,8 @@ class Fleet:
 
     async def ask(self, question: dict[str, Json], slots: Iterable[int] | None = None) -> "Answers":
         """What all servers answer to a control request, by slot, and which did not. Raises StateLostError."""
-        # this one, too, if its lease has just ended
-        asked = {self.slot, *await self.member.members()} if slots is None else set(slots)
+        asked = {self.slot, *await self.member.members()}  # this one, too, if its lease has just ended
+        asked = asked if slots is None else asked & set(slots)
         found = await self.member.ask(question, asked)
         answers = {slot: json.loads(text) for slot, text in sorted(found.items()) if text}
         left_out = {"missing": sorted(asked - set(found)), "too_large": sorted(set(found) - set(answers))}

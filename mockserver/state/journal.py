@@ -177,6 +177,7 @@ class Journal:
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
         if (self._step, self._last % step) != (step, first % step) or self._last < first:
+            self._settle()  # numbers say what came first among rows that wait
             self._last, self._step = first, step
 
     def close(self, exchange: Exchange, ended: str) -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CEILINGS: Mapping[str, tuple[int, int, str]] = {
     "mockserver": (
         256,
-        61_605,
+        61_609,
         "first steps: 2,500 lines. Agents in text, stop words, supervisors, named fields, shapes in words: 1,100; "
         "stubs of other APIs: 370; connections to providers, mistakes of one test: 330; remarks on impossible answers, "
         "types of rules in tests: 330; defaults that say nothing, five pages: 180; quick starts, help in groups: 150; "
@@ -27,7 +27,7 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
         "modules; notations, lists, choices and forms in words: 630 and 4; a state shared on Redis: 1,000 and 8; "
         "workers, machines: 1,150 and 4; "
         "the inspector's lists, feed, drafts and copies: 1,600 and 6; requests that differ below ASGI: 720; "
-        "editors: 160; a failover: 80; prose without the modules of tools and formats, "
+        "editors: 160; a failover: 90; prose without the modules of tools and formats, "
         "a shared record of paced streams: 110 and 2; "
         "remarks on rules that miss a tool's result, wrong base URLs, ids that change: 170; "
         "short rows of the journal: 70; generated prose with a third less work, "
@@ -35,7 +35,7 @@ CEILINGS: Mapping[str, tuple[int, int, str]] = {
     ),
     "tests": (
         458,
-        63_903,
+        63_914,
         "the same: 2,900 lines; Anthropic: 1,250; Gemini: 1,250; forms of answers: 150; agents of both: 400; "
         "answers below ASGI: 600; streams at scale: 350; phrasings: 950; Anthropic's files, recorded URLs: 400; "
         "shared state, workers and machines: 1,850; the inspector: 2,400; releases, the JavaScript client: 700; "

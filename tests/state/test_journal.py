@@ -245,6 +245,17 @@ def test_rows_that_nobody_has_looked_at_are_bounded() -> None:
     assert journal.rows("default")[0] is journal.rows("default")[0]
 
 
+def test_rows_stay_in_the_order_in_which_they_came() -> None:
+    journal = Journal(count=4)
+    likes = [Exchange(0, "POST", PATH, "openai", "default", model=model) for model in "ab"]
+    for first in (9000, 101):
+        journal.number_from(first, 10)
+        for at in range(3):
+            answered = Answered(likes[at % 2], (), 0, b"", (), b"")
+            journal.record(SentAtOnce(answered, journal.number(), 0.0, 0.0, 0.0, answered.weight))
+    assert [row.seq for row in journal.rows("default")] == [9030, 111, 121, 131]
+
+
 def told(journal: Journal) -> list[object]:
     rows = [
         (row.seq, row.namespace, row.ended, row.body, row.received, row.weight, [data for _, data in row.sent])

@@ -217,7 +217,8 @@ async def _reloaded(asked: ControlRequest, fleet: Fleet) -> Response:
         if mistakes:
             words = f"not reloaded, the rules before still hold: {mistakes[0]} (server {slot})"
             return json_response({"error": words, "mistakes": mistakes}, 400)
-    answers, left_out = await fleet.ask({"reload": "swap", "number": await fleet.member.count_reload()}, answers)
+    swap = {"reload": "swap", "number": await fleet.member.count_reload()}
+    answers, left_out = await fleet.ask(swap, {*answers, fleet.slot})
     told: dict[str, Json] = answers.get(fleet.slot) or next(iter(answers.values()), {})
     return json_response({**told, **left_out})
 
@@ -230,6 +231,8 @@ async def _reload_step(fleet: Fleet, question: Mapping[str, Any]) -> Json:
         except MockserverError as error:
             return [str(mistake) for mistake in error.mistakes]
         return []
+    if fleet.composed is None:  # it has just taken the slot of another
+        return {}
     fleet.member.reloads = question["number"]
     waiting = live.swap(*fleet.composed)
     return {"rules": len(live.engine.rules), "at_next_start": list(waiting)}

@@ -51,7 +51,7 @@ def test_settings_of_any_rules_file_or_of_flags(place: Place) -> None:
         assert ran.out.endswith("1 episode scrubbed\n"), ran.err
         assert b"Ada" not in place.episodes("chat")[-1].reply.body
     ran = place.run("scrub", "chat", "-r", "none.yaml")
-    assert (ran.code, ran.err.partition(";")[0]) == (2, "mockserver: none.yaml: cannot be read: No such file or directory")
+    assert (ran.code, ran.err.partition(": No")[0]) == (2, "mockserver: none.yaml: cannot be read")
 
 
 def test_every_command_takes_rules_files(place: Place) -> None:

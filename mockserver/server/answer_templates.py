@@ -47,7 +47,6 @@ class KnownAnswer(Struct, eq=False):
     engine: Engine
     namespace: str
     ready: Ready
-    kept: Stored | None = None  # each time
 
     @property
     def size(self) -> int:
@@ -212,7 +211,7 @@ class Lane(Struct, eq=False):
         row = self.row(prepared, engine)
         answered = Answered(row, sized.headers, sized.headers_size, body, reply.headers, reply.body)
         ready = Ready(prepared, prepared.call, answered, answered.weight, lines, rest)
-        return KnownAnswer(engine, self.request.namespace, ready, prepared.kept)
+        return KnownAnswer(engine, self.request.namespace, ready)
 
 
 def framed(body: bytes) -> bytes:

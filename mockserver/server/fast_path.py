@@ -112,14 +112,15 @@ class FastPath:  # size: it answers from what it learns, all in one memory
             return False
         known = self._known.get(data)
         if known is not None and known.engine is self._engine_of(known.namespace):
-            if known.kept is not None:
-                known.engine.memory.put(known.kept)
-            self._send(known.ready, connection)
+            ready = known.ready
+            if ready.prepared.kept is not None:
+                known.engine.memory.put(ready.prepared.kept)
+            self._send(ready, connection)
             return True
-        ready = self._filled(data)
-        if ready is None:
+        filled = self._filled(data)
+        if filled is None:
             return False
-        self._send(ready, connection)
+        self._send(filled, connection)
         return True
 
     def _engine_of(self, namespace: str) -> Engine | None:

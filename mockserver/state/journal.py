@@ -291,13 +291,11 @@ class NamespaceRows:
         if len(self.rows) > self._journal.count:
             self.drop()
 
-    def extend(self, alike: "Alike", tally: Tally) -> None:
+    def extend(self, alike: Alike, tally: Tally) -> None:
         """Add rows and count them; evict the oldest if there are too many, or they are too large."""
         for like, found in alike.items():
             times = [row.elapsed for row in found]
-            generated = like.source == "generated"  # else the plan knows how many tokens
-            tokens = sum([row.answered.completion_tokens for row in found]) if generated else 0
-            tally.add(like, times, times, tokens)
+            tally.add(like, times, times, sum([row.answered.completion_tokens for row in found]))
             self._hit(like.plan, len(times))
         rows = [*chain(*alike.values())] if len(alike) < 2 else sorted(chain(*alike.values()), key=attrgetter("seq"))
         self.rows.extend(rows)

@@ -48,7 +48,7 @@ _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
 @setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
-def ask_command(  # size: click gives each flag a parameter
+def ask_command(
     text: str, operation: str, model: str | None, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> int:
     """Send TEXT as a user message, prompt or input, and print the answer.

@@ -1,4 +1,3 @@
-# size: one long list of settings
 """All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -85,9 +85,7 @@ def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: boo
     return call
 
 
-def embeddings_call(  # size: the body is passed as sent, and as validated
-    http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse
-) -> Call:
+def embeddings_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse) -> Call:
     """The Call of a validated body. Raises Failure where its inputs are too long together."""
     prompts = parse_prompts(parsed["input"])
     texts = [prompt.text for prompt in prompts]

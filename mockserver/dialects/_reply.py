@@ -32,7 +32,7 @@ STREAM_HEADERS: Headers = (
 )
 
 
-def json_reply(  # size: what it is made of, and how it looks
+def json_reply(
     status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0, indent: int | None = None
 ) -> Reply:
     """A JSON body with its type; `headers` win over it. A large one is made as it is sent, others have their length.

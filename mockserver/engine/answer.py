@@ -246,9 +246,7 @@ def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
     return replace(item, body={**item.body, **ids})
 
 
-def _logprobs(  # size: what is echoed and what is written
-    call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed
-) -> Sequence[Logprob]:
+def _logprobs(call: Call, draft: DraftChoice, echo: tuple[str, ...], parts: Parts, seed: Seed) -> Sequence[Logprob]:
     texts = [part for part in parts if isinstance(part, Text)]
     # of each part by itself: some formats separate them
     tokens = tuple(token for text in texts for token in tokens_of(text, call.tokenizer))

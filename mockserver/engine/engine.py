@@ -82,7 +82,7 @@ class Policy(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:  # size: one plan, step by step
+class Engine:
     """Rules, policy and memory. `listed` names each dialect's own models; `tapes` plays cassettes."""
 
     rules: tuple[Rule, ...]

@@ -143,7 +143,7 @@ _KEYS: _Keys = {
 }
 
 
-def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> Any:  # size: what a model needs
+def _table(called: str, about: str, example: str, keys: str, /, **own: Any) -> Any:
     """Return a table with these keys, `?` after optional ones; those in `own` have types of their own."""
 
     def make() -> type[Table]:

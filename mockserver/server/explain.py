@@ -86,9 +86,7 @@ def usual_path(dialect: str, operation: str = "chat") -> str:
     return _path(_operation(dialect, operation), dialect, None)
 
 
-def usual_request(  # size: as the options of `ask`
-    dialect: str, operation: str, model: str, text: str, *, stream: bool = False
-) -> RequestFile:
+def usual_request(dialect: str, operation: str, model: str, text: str, *, stream: bool = False) -> RequestFile:
     """The request that puts a text to an operation. Raises ConfigError for an operation that the dialect lacks."""
     found = _operation(dialect, operation, stream=stream)
     body = BODIES[operation](text) if found.body is None else found.body(text)

@@ -87,7 +87,7 @@ def parted(data: bytes) -> tuple[Head, bytes] | None:
     return (data[: at + len(_LENGTH[0])], data[stop:end]), data[end:]
 
 
-class FastPath:  # size: it answers from what it learns, all in one memory
+class FastPath:
     """Answers requests for one server; `learn` is how the handler teaches it."""
 
     def __init__(self, live: Live) -> None:

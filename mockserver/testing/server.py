@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
-class MockServer(Assertions):  # size: all that a test can do with its server, in short methods
+class MockServer(Assertions):
     """A server on a free port of this machine, in its own thread, from `start` to `stop` or in a `with` block.
 
     Takes rules files and options (settings by their names). Raises MockserverError for mistakes in them.

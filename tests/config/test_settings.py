@@ -1,4 +1,3 @@
-# size: one long table of defaults
 """Settings from four origins, and what is said about those that cannot be."""
 
 import pickle

@@ -39,7 +39,7 @@ class Socket:
         """Ask by POST, and hear what can be received."""
         return self.request("POST", path, body, case, patience)
 
-    def request(  # size: the parts of a request
+    def request(
         self, method: str, path: str, body: Any = None, case: str = "", patience: float = PATIENCE
     ) -> RawResponse:
         """The same by any method; None is no body."""

@@ -42,7 +42,7 @@ def chat(text: str, **more: Any) -> dict[str, Any]:
     return {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **more}
 
 
-def episode(  # size: the parts of an episode
+def episode(
     body: Mapping[str, Any] | None,
     reply: Recorded | str,
     *,

@@ -42,7 +42,7 @@ class Answered:
 class Local:
     live: Live
 
-    def ask(  # size: the parts of a request
+    def ask(
         self,
         path: str,
         body: Any = None,

@@ -71,7 +71,7 @@ def relaying(
     cassette: str | None = "chat.yaml",
     environ: Mapping[str, str] | None = None,
     **settings: Any,
-) -> Iterator[Relaying]:  # size: what a server is made of
+) -> Iterator[Relaying]:
     """A server that asks this upstream, that of openai where only an address is given."""
     addresses = {"openai": upstream} if isinstance(upstream, str) else dict(upstream)
     live = start(Sources((), {"port": 0, "upstream": addresses, **settings}, environ or {}))

@@ -1,7 +1,5 @@
 """Items of a response: what a rule writes, and the keys of the wire that it comes to."""
 
-# size: one entry for each kind of item, and each way to write it
-
 import pytest
 from openai.types.responses import ResponseOutputItem
 from pydantic import TypeAdapter

@@ -394,7 +394,7 @@ def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[st
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @cassettes_flag("control_token")
-def prune_command(  # size: click gives each flag a parameter
+def prune_command(
     name: str,
     numbers: tuple[int, ...],
     older: float | None,

@@ -45,7 +45,7 @@ from mockserver.delivery.faults.positions import (
 from mockserver.delivery.script import WITHOUT_BODY, comment, sse
 
 
-def apply_faults(  # size: what is bent, and what it belongs to
+def apply_faults(
     actions: Iterable[Action],
     faults: Iterable[Fault],
     error: ErrorFrame,

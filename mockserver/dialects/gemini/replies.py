@@ -22,9 +22,7 @@ EVENT_TYPE: Headers = (("content-type", "text/event-stream"), ("content-disposit
 _TIERED: Headers = (*JSON_TYPE, ("x-gemini-service-tier", "standard"))
 
 
-def pretty_reply(  # size: as json_reply
-    http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0
-) -> Reply:
+def pretty_reply(http: HttpRequest, body: Body, headers: Headers = (), *, status: int = 200, tokens: int = 0) -> Reply:
     """A JSON body over several lines, unless the query says otherwise."""
     indent = None if http.query.get("prettyPrint") == "false" else 2
     own = JSON_TYPE if is_vertex(http) or status not in (200, 429) else _TIERED

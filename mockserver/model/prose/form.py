@@ -109,7 +109,7 @@ def _one_word(request: Request, rng: Random) -> str:
     return capitalized(pick(proper or english("aspects"), rng))
 
 
-def _sentences(  # size: two that only paragraphs and lines need
+def _sentences(
     request: Request, said: Sequence[str], number: int, rng: Random, *, between: str = "", opened: bool = True
 ) -> str:
     made = sentences(request.topic, rng, opened=opened and not said)

@@ -74,7 +74,7 @@ def protocol_factory(
     return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), fast_path, Wheel())
 
 
-class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
+class ConnectionProtocol(RequestParser):
     """One connection of a client; a cycle uses it as its transport, the driver as wire and fast path."""
 
     _running: RequestCycle | None = None  # whose answer is being sent

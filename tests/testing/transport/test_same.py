@@ -41,7 +41,7 @@ def _request(url: str, case: Case) -> httpx.Request:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("front", ["", "error ", "raw "])
-def test_every_fault(  # size: fixtures
+def test_every_fault(
     stream: bool, front: str, server: MockServer, socket: httpx.Client, direct: httpx.Client, tmp_path: Path
 ) -> None:
     file = tmp_path / "rules.yaml"

@@ -1,0 +1,44 @@
+"""A name means one thing: no two modules, and no two public classes, are called the same."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "mockserver"
+
+# Packages whose names are given from outside: providers' objects, commands, paths of the control API.
+GIVEN = ("wire", "dialects", "cli", "server/control")
+
+
+def repeated(package: Path) -> list[str]:
+    """List the names that several modules, or several public classes, have."""
+    paths = [path for path in sorted(package.rglob("*.py")) if not _is_given(path.relative_to(package))]
+    modules = Counter(path.stem for path in paths if path.stem != "__init__")
+    classes = Counter(name for path in paths for name in _classes(path))
+    found = [f"{count} modules are called {name}" for name, count in sorted(modules.items()) if count > 1]
+    found += [f"{count} classes are called {name}" for name, count in sorted(classes.items()) if count > 1]
+    return found
+
+
+def _is_given(path: Path) -> bool:
+    return any(path.is_relative_to(package) for package in GIVEN)
+
+
+def _classes(path: Path) -> Iterator[str]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    yield from (node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_"))
+
+
+def test_each_name_has_one_meaning() -> None:
+    found = repeated(PACKAGE)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_planted_repetitions_are_found(tmp_path: Path) -> None:
+    planted = {"a/one.py": "class C: ...", "b/two.py": "class C: ...", "b/one.py": "x = 1"}
+    for name, source in planted.items():
+        path = tmp_path / "mockserver" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source + "\n", encoding="utf-8")
+    assert repeated(tmp_path / "mockserver") == ["2 modules are called one", "2 classes are called C"]

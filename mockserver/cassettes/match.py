@@ -76,7 +76,7 @@ def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
     yield PREVIOUS, call.previous_response_id  # as sent: replays have the recorded ids
     yield "background", call.options.background or None
     if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
-        yield from call.raw.items()
+        yield from call.body.items()
         yield from ((f"query.{name}", value) for name, value in call.http.query.items() if name != _VERSION)
 
 
@@ -87,7 +87,7 @@ def _also(call: Call, name: str) -> Json:
             return call.http.header(inner)
         case "query" if inner:
             return call.http.query.get(inner)
-    value: Json = call.raw
+    value: Json = call.body
     for step in name.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
     return value

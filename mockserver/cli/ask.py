@@ -68,7 +68,7 @@ def ask_command(
         prepared = asyncio.run(handler.respond(reached.http))
         plan, output, status = prepared.plan, _wire(prepared.reply), prepared.reply.status
     else:
-        call = reached.call(strict=live.settings.strict)
+        call = reached.call(live.settings)
         plan = _planned(call, live)
         if isinstance(plan.outcome, Failure):
             reply = reached.place.dialect.fail(reached.http, plan.outcome, call)
@@ -149,5 +149,5 @@ def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect, stubs=live.engine.stubs)
-    call = reached.call(strict=live.settings.strict)
+    call = reached.call(live.settings)
     click.echo(of_request(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))

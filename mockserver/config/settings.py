@@ -1,5 +1,6 @@
 """All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Literal
@@ -22,6 +23,7 @@ from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
+from mockserver.core.validation import Validation, validation_of
 
 
 class UnmatchedError(Table):
@@ -32,6 +34,13 @@ class UnmatchedError(Table):
     status: int | None = field(None, ge=400, le=599, description="HTTP status (default: 404)")
     code: TextOrNumber | None = field(None, description="the error's code")
     message: str | None = field(None, description="the message (default: why the nearest rules do not match)")
+
+
+Validations = Literal["live", "published", "off"]
+ValidationSetting = Annotated[
+    AsText[Validations] | AsTable[Mapping[str, Validations]],
+    either("live, published, off, or a table by dialect such as {openai: off}"),
+]
 
 
 class Settings(BaseTable, title="settings"):
@@ -90,7 +99,16 @@ class Settings(BaseTable, title="settings"):
         None, description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none."
     )
     limits: LimitsSetting = field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
-    strict: bool = field(False, description="Also reject what only the live provider rejects, beyond its schema.")
+    validation: ValidationSetting = field(
+        Validation.PUBLISHED,
+        json_schema_extra={"default": "published"},
+        description="Which requests to refuse. published: those that the provider's published schema refuses; live: "
+        "also those that only the live provider refuses; off: none that yields a call, for servers that are merely "
+        "compatible. Or a table by dialect: {openai: off}.",
+    )
+    strict: bool | None = field(
+        None, description="Deprecated: true is validation: live, false is validation: published."
+    )
     lint: Literal["warn", "error", "off"] = field(
         "warn",
         description="Remarks on a rule's answer that no model could give: a tool that was not offered, arguments or "
@@ -175,6 +193,9 @@ class Settings(BaseTable, title="settings"):
     source_headers: bool = field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
     reload: bool = field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
     log: Literal["none", "text", "json"] = field("none", description="Log a line for each request, as text or JSON.")
+
+    def validation_of(self, dialect: str) -> Validation:
+        return validation_of(dialect, self.validation)
 
 
 class Keywords(dict[str, Json]):
@@ -297,11 +318,26 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
     if mistakes:
         raise ConfigError(*mistakes)
     named = [(("dialect",), settings.dialect, "")] if "dialect" in settings.model_fields_set else []
-    for path, name, what in (*named, *((("upstream", name), name, ": a dialect") for name in settings.upstream)):
+    by_dialect = [("upstream", name) for name in settings.upstream]
+    by_dialect += [("validation", name) for name in settings.validation if isinstance(settings.validation, Mapping)]
+    for path, name, what in (*named, *((path, path[1], ": a dialect") for path in by_dialect)):
         if dialects and name not in dialects:
             known = f"must be one of {', '.join(dialects)}, not {shown(name)}{did_you_mean(name, dialects)}"
             raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
-    return {name: getattr(settings, name) for name in settings.model_fields_set}
+    stated = {name: getattr(settings, name) for name in settings.model_fields_set}
+    return stated if settings.strict is None else stated | _of_strict(layer, settings)
+
+
+def _of_strict(layer: _Layer, settings: Settings) -> dict[str, Json]:
+    """What the deprecated setting `strict` means. Raises ConfigError where its successor is stated, too."""
+    strict, validation = layer.written("strict"), layer.written("validation")
+    if "validation" in settings.model_fields_set:
+        words = f"{strict} and {validation} are both set; remove {strict}"
+        raise ConfigError(layer.mistake(("strict",), words, key=True))
+    meant = Validation.LIVE if settings.strict else Validation.PUBLISHED
+    instead = f"{validation}: {meant}" if layer.document else f"{validation}={meant}"
+    log.warning("%s", layer.mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).shown())
+    return {"validation": meant}
 
 
 def _valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:
@@ -339,4 +375,5 @@ def _unknown(name: str, layer: _Layer) -> str:
 
 
 _PREFIX = "MOCKSERVER_"
+log = logging.getLogger("mockserver")
 _SURROGATE = lazy_pattern(r"[\ud800-\udfff]")

@@ -144,7 +144,8 @@ class Call(Struct, frozen=True, dict=True):
     """One operation that a client asks for, in any dialect.
 
     `meaning` holds every field that would change what a model answers; `fingerprint` hashes it.
-    `raw` is the whole parsed body, `http` the request it came in.
+    `raw` is the whole parsed body as its dialect can read it, `http` the request it came in. `body` is the body as it
+    was sent: the same, unless its dialect would refuse it and nothing was checked.
     """
 
     dialect: str
@@ -171,6 +172,11 @@ class Call(Struct, frozen=True, dict=True):
     part_tokens: Callable[[Mapping[str, Json]], int] = part_tokens  # of an image, a file, ... as the provider counts
     message_tokens: int = 3  # that the provider counts for each message, and for the conversation
     attempt: int = 1
+    sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
+
+    @property
+    def body(self) -> Mapping[str, Json]:
+        return self.raw if self.sent is None else self.sent
 
     @lazy_property
     def fingerprint(self) -> str:

@@ -11,14 +11,17 @@ from pkgutil import iter_modules
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
-from mockserver.core.json import Json
+from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import LazyMapping
 from mockserver.core.plan import Failure
 from mockserver.core.rates import Standings
+from mockserver.core.validation import Validation
 from mockserver.dialects._clients import CLIENT_CONFIGS, ClientConfig
+from mockserver.dialects._meaning import BOOKKEEPING
 
 
 def error_frame(failed: Reply, frames: int) -> Frame:
@@ -47,9 +50,9 @@ class Texts(Struct, frozen=True):
 class Operation(Struct, frozen=True):
     """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
 
-    `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
-    live provider refuses although its published schema allows it. `render(call, outcome)` returns the reply to a
-    success, which is of the operation's own kind. `query` is what the official client always sends.
+    `parse(request, validation)` checks a request as the provider does, as closely as `validation` says, and raises
+    Failure; where nothing is checked, it leaves out what is wrong, which `call` keeps. `render(call, outcome)` returns
+    the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
     them next.
@@ -61,7 +64,7 @@ class Operation(Struct, frozen=True):
     name: str  # chat, models, model, info, ...
     method: str
     path: str
-    parse: Callable[[HttpRequest, bool], Call]
+    parse: Callable[[HttpRequest, Validation], Call]
     render: Callable[[Call, Any], Reply]
     query: Mapping[str, str] = {}
     error: Callable[[Reply, int], Frame] = error_frame
@@ -70,6 +73,19 @@ class Operation(Struct, frozen=True):
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
+
+    def call(self, http: HttpRequest, validation: Validation) -> Call:
+        """Return the call of a request. Raises Failure where it is refused, or if no call can be made of it."""
+        if validation is not Validation.OFF:
+            return self.parse(http, validation)
+        try:
+            return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
+        except Failure:
+            call, sent = self.parse(http, validation), parsed(http.body.decode("utf-8", "replace"))
+        if not isinstance(sent, dict) or not isinstance(call.meaning, dict):
+            return call
+        unread = {key: value for key, value in sent.items() if key not in BOOKKEEPING and call.raw.get(key) != value}
+        return replace(call, sent=sent, meaning={**call.meaning, **unread})
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""

@@ -15,6 +15,7 @@ from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolCho
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation, Texts
 from mockserver.dialects._fields import (
     Model,
@@ -34,7 +35,17 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Body, Complaint, Refuse, clip, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    Refuse,
+    clip,
+    custom_complaint,
+    mended,
+    refuse_first,
+    unknown_fields,
+    validated,
+)
 from mockserver.dialects._reply import chat_reply, with_headers
 from mockserver.wire.chat import ChatLayout
 
@@ -179,11 +190,12 @@ CHAT = Model(ChatBody)
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
-def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
+def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
     """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it."""
-    chat = validated(CHAT, body, refuse)
-    for found in chat_conflicts(chat):
-        raise refuse(found)
+    body = mended(CHAT, body, validation)
+    chat = validated(CHAT, body, refuse, validation)
+    if validation is not Validation.OFF:
+        refuse_first(chat_conflicts(chat), refuse)
     return chat_call(http, body, chat, dialect=dialect)
 
 
@@ -268,7 +280,7 @@ def chat_texts(headers: RequestHeaders) -> Texts:
 
 
 def chat_operation(
-    parse: Callable[[HttpRequest, bool], Call], layout: ChatLayout, headers: RequestHeaders, model: str = ""
+    parse: Callable[[HttpRequest, Validation], Call], layout: ChatLayout, headers: RequestHeaders, model: str = ""
 ) -> Operation:
     """The operation of a look-alike; `model` answers where the request names none."""
 

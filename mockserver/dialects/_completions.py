@@ -10,6 +10,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
+from mockserver.core.validation import Validation
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
@@ -26,7 +27,15 @@ from mockserver.dialects._fields import (
     union,
 )
 from mockserver.dialects._meaning import fields_with_meaning
-from mockserver.dialects._parse import Body, Complaint, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    custom_complaint,
+    mended,
+    refuse_first,
+    unknown_fields,
+    validated,
+)
 from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
@@ -63,15 +72,16 @@ WHOLE_PROMPT = 1 << 62  # more tokens than any prompt has: all of it is repeated
 USUAL_TOKENS = 16
 
 
-def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    parsed = validated(COMPLETION, body, refuse)
-    for found in _conflicts(parsed):
-        raise refuse(found)
+def parse_completion(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
+    body = mended(COMPLETION, body, validation)
+    parsed = validated(COMPLETION, body, refuse, validation)
+    if validation is not Validation.OFF:
+        refuse_first(_conflicts(parsed), refuse)
     call = completion_call(http, body, parsed, dialect=dialect)
     if call.options.echo and (message := too_long(call)) is not None:
         raise refuse(custom_complaint(message, "echo"))
-    for found in completion_live_only(body) if strict else ():
-        raise refuse(found)
+    if validation is Validation.LIVE:
+        refuse_first(completion_live_only(body), refuse)
     return call
 
 

@@ -12,6 +12,7 @@ from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
 from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
+from mockserver.core.validation import Validation
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
@@ -28,7 +29,16 @@ from mockserver.dialects._fields import (
     text_or,
     union_by,
 )
-from mockserver.dialects._parse import Body, Complaint, Refuse, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    Refuse,
+    custom_complaint,
+    mended,
+    refuse_first,
+    unknown_fields,
+    validated,
+)
 
 MAX_INPUTS = 2048
 MAX_DIMENSIONS = 4096  # more than any model has
@@ -75,12 +85,13 @@ MAX_TOKENS = 300_000  # of all inputs together
 MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
 
 
-def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    parsed = validated(EMBEDDING, body, refuse)
-    for found in (*unknown_fields(body, EMBEDDING.fields), *_empty(parsed["input"])):
-        raise refuse(found)
+def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
+    body = mended(EMBEDDING, body, validation)
+    parsed = validated(EMBEDDING, body, refuse, validation)
+    if validation is not Validation.OFF:
+        refuse_first((*unknown_fields(body, EMBEDDING.fields), *_empty(parsed["input"])), refuse)
     call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
-    if strict and (failure := too_long(call)):
+    if validation is Validation.LIVE and (failure := too_long(call)):
         raise failure
     return call
 
@@ -160,9 +171,10 @@ ModerationBody = shape(input=text_or("<an array>", ModerationInputs), model=opti
 MODERATION = Model(ModerationBody)
 
 
-def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
+def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
     """The Call of a body: several texts are judged one by one, the parts of one input together."""
-    parsed = validated(MODERATION, body, refuse)
+    body = mended(MODERATION, body, validation)
+    parsed = validated(MODERATION, body, refuse, validation)
     messages = _messages(parsed["input"])
     texts = [message.text for message in messages]
     meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
@@ -181,7 +193,7 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Re
 
 def moderated_input_types(call: Call) -> tuple[str, ...]:
     given = call.raw["input"]
-    if isinstance(given, list) and isinstance(given[0], dict):
+    if isinstance(given, list) and given and isinstance(given[0], dict):
         kinds = {"image" if part["type"] == "image_url" else "text" for part in given}
         return tuple(kind for kind in ("text", "image") if kind in kinds)
     return ("text",)
@@ -190,7 +202,7 @@ def moderated_input_types(call: Call) -> tuple[str, ...]:
 def _messages(given: Json) -> tuple[Message, ...]:
     if isinstance(given, str):
         return (Message("user", given),)
-    if isinstance(given[0], str):
+    if given and isinstance(given[0], str):
         return tuple(Message("user", text) for text in given)
     text = "\n".join(part["text"] for part in given if part["type"] == "text")
     return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)

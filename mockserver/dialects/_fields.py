@@ -4,29 +4,99 @@ A type is one of Python's, or a schema of pydantic-core: what pydantic would mak
 longer. Members of unions carry labels such as `<a string>`, by which complaints name them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
-from pydantic_core import SchemaValidator
+from pydantic_core import SchemaValidator, ValidationError
 
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.core.validation import Validation
 
 Type = Any
 Schema = dict[str, Any]
 
 
 class Model:
-    """What a body must be; built when it is first used."""
+    """What a body must be; built when it is first used.
 
-    def __init__(self, schema: Schema) -> None:
+    No call can be made of a body without the `needed` fields, which are all that are required unless stated.
+    """
+
+    def __init__(self, schema: Schema, needed: Collection[str] | None = None) -> None:
         self.schema = schema
         self.fields = frozenset(schema["fields"])
+        required = [name for name, field in schema["fields"].items() if field["required"]]
+        self._needed = required if needed is None else needed
+
+    def mend(self, body: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return a body without what is wrong in it; the body itself if no call could be made of the rest."""
+        try:
+            known = self._salvage(body)
+        except ValidationError:
+            return body
+        is_open = self.schema["config"]["extra_fields_behavior"] != "forbid"
+        return {**{key: value for key, value in body.items() if is_open and key not in self.fields}, **known}
+
+    def read(self, body: Json, validation: Validation) -> Any:
+        """Return a body as this model reads it; where nothing is checked, without what is wrong in it.
+
+        Raises pydantic's ValidationError.
+        """
+        try:
+            return self.validate(body)
+        except ValidationError:
+            if validation is Validation.OFF:
+                with suppress(ValidationError):
+                    return self._salvage(body)
+            raise
 
     @lazy_property
     def validate(self) -> Callable[[Json], Any]:
         """A function that returns the value as it is read. It raises pydantic's ValidationError."""
         return SchemaValidator(self.schema).validate_python
+
+    @lazy_property
+    def _salvage(self) -> Callable[[Json], Any]:
+        """The same, but what is wrong is left out, with as little around it as possible, unless it is needed."""
+        fields = {name: {**field, "required": name in self._needed} for name, field in self.schema["fields"].items()}
+        return SchemaValidator(_forgiving({**self.schema, "fields": fields})).validate_python
+
+
+def _forgiving(schema: Any) -> Any:
+    """A schema whose lists and tables leave out what is wrong in them, and may be empty."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(_forgiving(each) for each in schema)
+    if not isinstance(schema, dict):
+        return schema
+    forgiving = {key: value if key in _NO_SCHEMAS else _forgiving(value) for key, value in schema.items()}
+    match schema["type"] if isinstance(schema.get("type"), str) else "":
+        case "list":
+            forgiving["items_schema"] = _omitted_if_wrong(forgiving.get("items_schema", {"type": "any"}))
+            forgiving.pop("min_length", None)
+            forgiving["fail_fast"] = False
+        case "str":
+            forgiving.pop("min_length", None)
+        case "typed-dict":
+            forgiving["fields"] = _omitting_wrong(forgiving["fields"])
+            if schema["config"]["extra_fields_behavior"] == "forbid":
+                forgiving["config"] = {**schema["config"], "extra_fields_behavior": "ignore"}
+    return forgiving
+
+
+def _omitting_wrong(fields: Schema) -> Schema:
+    return {
+        name: field if field["required"] else {**field, "schema": _omitted_if_wrong(field["schema"])}
+        for name, field in fields.items()
+    }
+
+
+def _omitted_if_wrong(schema: Schema) -> Schema:
+    return {"type": "default", "schema": schema, "on_error": "omit"}
+
+
+_NO_SCHEMAS = ("expected", "config", "metadata", "function", "discriminator", "serialization")
 
 
 def schema_of(kind: Type) -> Any:

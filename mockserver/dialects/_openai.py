@@ -8,12 +8,13 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
 from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
 from mockserver.dialects._embeddings_moderations import embeddings, input_texts, parse_embeddings
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._parse import read_object
+from mockserver.dialects._parse import read_object, refuse_first
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
@@ -82,32 +83,32 @@ class OpenAIApi(Struct, frozen=True):
     def _with_limits(self, reply: Reply, call: Call, tokens: int) -> Reply:
         return with_headers(reply, (*self._own_headers(call), *self.rate_limits(tokens)))
 
-    def _parse_chat(self, http: HttpRequest, strict: bool) -> Call:
+    def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
         body = self.read(http)
-        call = parse_chat(http, body, dialect=self.dialect, refuse=refuse)
-        for complaint in chat_live_only(body) if strict else ():
-            raise refuse(complaint)
+        call = parse_chat(http, body, dialect=self.dialect, refuse=refuse, validation=validation)
+        if validation is Validation.LIVE:
+            refuse_first(chat_live_only(body), refuse)
         return call
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         reply = chat_reply(call, outcome, self.chat_layout, self.chat_extra(call))
         return self._with_limits(reply, call, outcome.usage.prompt)
 
-    def _parse_completion(self, http: HttpRequest, strict: bool) -> Call:
-        return parse_completion(http, self.read(http), self.dialect, strict=strict)
+    def _parse_completion(self, http: HttpRequest, validation: Validation) -> Call:
+        return parse_completion(http, self.read(http), self.dialect, validation=validation)
 
     def _render_completion(self, call: Call, outcome: Answer) -> Reply:
         reply = text_reply(call, outcome, self.text_layout, completion_options(call))
         return self._with_limits(reply, call, outcome.usage.prompt)
 
-    def _parse_responses(self, http: HttpRequest, strict: bool) -> Call:
-        return parse_openai_responses(http, read_object(http), self.dialect, strict=strict)
+    def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
+        return parse_openai_responses(http, read_object(http), self.dialect, validation=validation)
 
     def _render_responses(self, call: Call, outcome: Answer) -> Reply:
         return self._with_limits(responses_reply(call, outcome, RESPONSE_LAYOUT), call, outcome.usage.prompt)
 
-    def _parse_embeddings(self, http: HttpRequest, strict: bool) -> Call:
-        return parse_embeddings(http, self.read(http), self.dialect, strict=strict)
+    def _parse_embeddings(self, http: HttpRequest, validation: Validation) -> Call:
+        return parse_embeddings(http, self.read(http), self.dialect, validation=validation)
 
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))

@@ -2,7 +2,7 @@
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import isinf
 from typing import Any
@@ -15,6 +15,7 @@ from mockserver.core.call import Call, Page
 from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects._fields import Model
 
 LARGE = 65_536  # bytes
@@ -58,7 +59,7 @@ class Complaint(Struct, frozen=True):
 
 
 Refuse = Callable[[Complaint], Failure]
-Parse = Callable[[HttpRequest, bool], Call]
+Parse = Callable[[HttpRequest, Validation], Call]
 
 
 def custom_complaint(message: str, *path: str | int) -> Complaint:
@@ -97,12 +98,23 @@ def bearer(http: HttpRequest) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def validated(model: Model, body: Json, refuse: Refuse) -> Any:
+def validated(model: Model, body: Json, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Any:
     """The body as its request model reads it, or the Failure that `refuse` makes of the first complaint."""
     try:
-        return model.validate(body)
+        return model.read(body, validation)
     except ValidationError as error:
         raise refuse(_worst(error.errors(include_url=False), body, 0)) from None
+
+
+def mended(model: Model, body: Body, validation: Validation) -> Body:
+    """The body; where nothing is checked, without what its request model would complain about."""
+    return model.mend(body) if validation is Validation.OFF else body
+
+
+def refuse_first(complaints: Iterable[Complaint], refuse: Refuse) -> None:
+    """Raise the Failure that `refuse` makes of the first complaint, if there is one."""
+    for complaint in complaints:
+        raise refuse(complaint)
 
 
 def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
@@ -121,7 +133,7 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
 
 
-def parse_models(dialect: str, http: HttpRequest, strict: bool) -> Call:
+def parse_models(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     """The Call for all models, or for the one that the path names."""
     model = http.path_params.get("model", "")
     return Call(dialect, "model" if model else "models", model, http, {"model": model})
@@ -130,7 +142,7 @@ def parse_models(dialect: str, http: HttpRequest, strict: bool) -> Call:
 def look_up(dialect: str, operation: str, name: str = "id", page: Page = WHOLE) -> Parse:
     """Return the `parse` of an operation on what is stored: the path names it, unless it is a list."""
 
-    def parse(http: HttpRequest, strict: bool) -> Call:
+    def parse(http: HttpRequest, validation: Validation) -> Call:
         wanted = http.path_params.get(name, "")
         return Call(dialect, operation, "", http, {"id": wanted}, id=wanted, page=page)
 

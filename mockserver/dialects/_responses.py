@@ -16,12 +16,23 @@ from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Optio
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
+from mockserver.core.validation import Validation
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
-from mockserver.dialects._parse import Body, Complaint, Refuse, clip, custom_complaint, unknown_fields, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    Refuse,
+    clip,
+    custom_complaint,
+    mended,
+    refuse_first,
+    unknown_fields,
+    validated,
+)
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, item_id, response
 from mockserver.wire.responses_stream import events
@@ -229,22 +240,21 @@ class ResponsesRequest(Struct, frozen=True):
     ids: IdShape
 
 
-def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Call:
-    parsed = validated(spec.body, body, spec.refuse)
-    for found in spec.conflicts(parsed):
-        raise spec.refuse(found)
+def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest, validation: Validation) -> Call:
+    body = mended(spec.body, body, validation)
+    parsed = validated(spec.body, body, spec.refuse, validation)
+    if validation is not Validation.OFF:
+        refuse_first(spec.conflicts(parsed), spec.refuse)
     return responses_call(http, body, parsed, spec)
 
 
-def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
     from mockserver.dialects._responses_models import RESPONSE  # slow: a hundred types, which chats do not need
 
-    call = parse_responses(
-        http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
-    )
-    if strict:
-        for complaint in responses_live_only(body):
-            raise refuse(complaint)
+    request = ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
+    call = parse_responses(http, body, request, validation)
+    if validation is Validation.LIVE:
+        refuse_first(responses_live_only(body), refuse)
     return call
 
 

@@ -12,6 +12,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.lazy import mapped
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Text
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, nullable, shape
@@ -72,7 +73,7 @@ def stored_chats(
     dialect: str, completion: Render, headers: Callable[[Call], Headers], refuse: Refuse
 ) -> tuple[Operation, ...]:
 
-    def parse_list(http: HttpRequest, strict: bool) -> Call:
+    def parse_list(http: HttpRequest, validation: Validation) -> Call:
         model, page = http.query.get("model", ""), page_parameter(http, refuse, order="asc")
         found = ((_METADATA.fullmatch(name), value) for name, value in http.query.items())
         metadata = {match[1]: value for match, value in found if match}
@@ -81,14 +82,14 @@ def stored_chats(
     def one_of(operation: str) -> Parse:
         return look_up(dialect, operation, "completion_id", FIRST_PAGE)
 
-    def parse_update(http: HttpRequest, strict: bool) -> Call:
+    def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
         validated(UPDATE, update, refuse)
-        return replace(one_of("update_chat")(http, strict), raw=update)
+        return replace(one_of("update_chat")(http, validation), raw=update)
 
-    def parse_messages(http: HttpRequest, strict: bool) -> Call:
+    def parse_messages(http: HttpRequest, validation: Validation) -> Call:
         page = page_parameter(http, refuse, order="asc")
-        return replace(one_of("chat_messages")(http, strict), page=page)
+        return replace(one_of("chat_messages")(http, validation), page=page)
 
     def render(call: Call, outcome: Stored | Listing) -> Reply:
         return json_reply(200, _stored_chat_body(call, outcome, completion), headers(call))
@@ -159,7 +160,7 @@ class StoredResponses(Struct, frozen=True):
     refuse: Refuse
     layout: ResponseLayout
     headers: Callable[[Call], Headers]
-    take: Callable[[HttpRequest, bool], Call]
+    take: Callable[[HttpRequest, Validation], Call]
     final: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
@@ -176,20 +177,22 @@ class StoredResponses(Struct, frozen=True):
     def _look_up(self, operation: str) -> Parse:
         return look_up(self.dialect, operation, "response_id", FIRST_PAGE)
 
-    def _parse_response(self, http: HttpRequest, strict: bool) -> Call:
+    def _parse_response(self, http: HttpRequest, validation: Validation) -> Call:
         integer_parameter(http, "starting_after", self.refuse)
         return replace(
-            self._look_up("response")(http, strict), stream=http.query.get("stream", "").lower() in ("true", "1")
+            self._look_up("response")(http, validation), stream=http.query.get("stream", "").lower() in ("true", "1")
         )
 
-    def _parse_items(self, http: HttpRequest, strict: bool) -> Call:
-        return replace(self._look_up("input_items")(http, strict), page=page_parameter(http, self.refuse, order="desc"))
+    def _parse_items(self, http: HttpRequest, validation: Validation) -> Call:
+        return replace(
+            self._look_up("input_items")(http, validation), page=page_parameter(http, self.refuse, order="desc")
+        )
 
-    def _parse_count(self, http: HttpRequest, strict: bool) -> Call:
-        return _about(self.take(http, False), "input_tokens")
+    def _parse_count(self, http: HttpRequest, validation: Validation) -> Call:
+        return _about(self.take(http, validation), "input_tokens")
 
-    def _parse_compact(self, http: HttpRequest, strict: bool) -> Call:
-        call = _about(self.take(http, False), "compact_response")
+    def _parse_compact(self, http: HttpRequest, validation: Validation) -> Call:
+        call = _about(self.take(http, validation), "compact_response")
         if not call.model:
             raise self.refuse(Complaint("missing", ("model",)))
         return call

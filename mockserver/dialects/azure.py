@@ -10,6 +10,7 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure, Models
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat import (
     AudioPart,
@@ -55,7 +56,18 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
-from mockserver.dialects._parse import Body, Complaint, bearer, clip, read_object, steps_of, unknown_keys, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    bearer,
+    clip,
+    mended,
+    read_object,
+    refuse_first,
+    steps_of,
+    unknown_keys,
+    validated,
+)
 from mockserver.dialects._reply import json_reply, merge_headers, request_hex, request_uuid
 from mockserver.wire.chat import ChatLayout
 
@@ -120,21 +132,25 @@ def check_version(http: HttpRequest) -> None:
         raise Failure("bad_parameter", message, code="InvalidApiVersionParameter", param="api-version")
 
 
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameters header says how strict it is
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra-parameters header adds to the mode
     check_version(http)
-    body = known_or_passed(http, AZURE_CHAT.fields)
-    own = validated(AZURE_CHAT, body, refuse_as_azure)
-    passed = validated(PASSED, {key: body[key] for key in PASSED.fields.intersection(body)}, refuse_as_azure)
-    chat: Body = {**own, **passed}
-    for found in (*unmet_tool_choice(chat), *_contents(chat["messages"])):
-        raise refuse_as_azure(found)
+    body = known_or_passed(http, AZURE_CHAT.fields, validation)
+    body = {**mended(AZURE_CHAT, body, validation), **mended(PASSED, _of(PASSED, body), validation)}
+    own = validated(AZURE_CHAT, body, refuse_as_azure, validation)
+    chat: Body = {**own, **validated(PASSED, _of(PASSED, body), refuse_as_azure, validation)}
+    if validation is not Validation.OFF:
+        refuse_first((*unmet_tool_choice(chat), *_contents(chat["messages"])), refuse_as_azure)
     return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
 
 
-def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
+def _of(model: Model, body: Body) -> Body:
+    return {key: body[key] for key in model.fields.intersection(body)}
+
+
+def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    body = known_or_passed(http, AZURE_EMBEDDING.fields)
-    parsed = validated(AZURE_EMBEDDING, body, refuse_as_azure)
+    body = mended(AZURE_EMBEDDING, known_or_passed(http, AZURE_EMBEDDING.fields, validation), validation)
+    parsed = validated(AZURE_EMBEDDING, body, refuse_as_azure, validation)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
     return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
@@ -161,7 +177,7 @@ def _is_unsupported(complaint: Complaint) -> bool:
     return complaint.kind == "value" if field == "messages" else field in _OF_THE_MODEL
 
 
-def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
+def known_or_passed(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
     """The body; its `extra-parameters` header says what happens to parameters that the API does not know."""
     body, mode = read_object(http), http.header("extra-parameters")
     extras = unknown_keys(body, known)
@@ -171,7 +187,7 @@ def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
         case "drop" | "ignore":
             return {key: value for key, value in body.items() if key in known}
         case "error":
-            if not extras:
+            if not extras or validation is Validation.OFF:
                 return body
             shown = clip(str([clip(extra) for extra in extras]), 300)
             message = (
@@ -214,12 +230,12 @@ def _render_embeddings(call: Call, outcome: Embeddings) -> Reply:
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
 
-def _parse_info(http: HttpRequest, strict: bool) -> Call:
+def _parse_info(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
     return Call(NAME, "info", "", http, {})
 
 
-def _refuse_info(http: HttpRequest, strict: bool) -> Call:
+def _refuse_info(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
     message = "An endpoint that serves several models has no /info: it tells about one model. Ask for /info instead."
     raise Failure("not_found", message)

@@ -9,6 +9,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
@@ -90,11 +91,11 @@ def _dated(operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def _versioned(parse: Parse) -> Parse:
-    def checked(http: HttpRequest, strict: bool) -> Call:
+    def checked(http: HttpRequest, validation: Validation) -> Call:
         if not _VERSION.fullmatch(http.query.get("api-version", "")):
             meant = f"{http.method} {http.path}?api-version={_USUAL_VERSION}"
             raise Failure("route_not_found", details={"nearest": meant})
-        return parse(http, strict)
+        return parse(http, validation)
 
     return checked
 

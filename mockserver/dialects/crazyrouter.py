@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect
 from mockserver.dialects._chat import chat_operation, parse_chat
 from mockserver.dialects._clients import CLIENT_CONFIGS
@@ -23,8 +24,8 @@ from mockserver.wire.chat import ChatLayout
 NAME = "crazyrouter"
 
 
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields go upstream, strict or not
-    return parse_chat(http, read_object(http), dialect=NAME, refuse=_refuse)
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields go upstream, whatever the mode
+    return parse_chat(http, read_object(http), dialect=NAME, refuse=_refuse, validation=validation)
 
 
 def _refuse(complaint: Complaint) -> Failure:

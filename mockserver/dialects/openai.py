@@ -6,6 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Models, Moderations
+from mockserver.core.validation import Validation
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._completions import TEXT_LAYOUT
@@ -26,7 +27,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
-from mockserver.dialects._parse import bearer, clip, read_object, unknown_fields
+from mockserver.dialects._parse import bearer, clip, read_object, refuse_first, unknown_fields
 from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
@@ -40,11 +41,11 @@ NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
 
 
-def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
+def _parse_moderations(http: HttpRequest, validation: Validation) -> Call:
     body = read_object(http)
-    call = parse_moderations(http, body, dialect=NAME, refuse=refuse)
-    for complaint in unknown_fields(body, MODERATION.fields) if strict else ():
-        raise refuse(complaint)
+    call = parse_moderations(http, body, dialect=NAME, refuse=refuse, validation=validation)
+    if validation is Validation.LIVE:
+        refuse_first(unknown_fields(body, MODERATION.fields), refuse)
     return call
 
 
@@ -53,7 +54,7 @@ def _render_moderations(call: Call, outcome: Moderations) -> Reply:
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
 
-def _parse_deletion(http: HttpRequest, strict: bool) -> Call:
+def _parse_deletion(http: HttpRequest, validation: Validation) -> Call:
     """Only fine-tuned models are their users' own: `ft:gpt-4o:acme::abc`, formerly `davinci:ft-acme-2023-01-24`."""
     model = http.path_params["model"]
     if not model.startswith("ft:") and ":ft-" not in model:

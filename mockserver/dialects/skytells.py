@@ -6,6 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect
 from mockserver.dialects._chat import chat_operation, parse_chat
 from mockserver.dialects._clients import CLIENT_CONFIGS
@@ -30,11 +31,11 @@ def credential(http: HttpRequest) -> str | None:
     return (http.header("x-api-key") or "").strip() or bearer(http)
 
 
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields are ignored, strict or not
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields are ignored, whatever the mode
     body = read_object(http)
     if http.query.get("stream", "").lower() == "true":
         body["stream"] = True
-    return parse_chat(http, body, dialect=NAME, refuse=refuse_without_code)
+    return parse_chat(http, body, dialect=NAME, refuse=refuse_without_code, validation=validation)
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:

@@ -12,6 +12,7 @@ from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat import (
     ChatBody,
@@ -54,7 +55,17 @@ from mockserver.dialects._fields import (
     union,
     union_by,
 )
-from mockserver.dialects._parse import Body, Complaint, bearer, clip, custom_complaint, read_object, validated
+from mockserver.dialects._parse import (
+    Body,
+    Complaint,
+    bearer,
+    clip,
+    custom_complaint,
+    mended,
+    read_object,
+    refuse_first,
+    validated,
+)
 from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
@@ -224,9 +235,9 @@ NAME = "tzafon"
 CONTEXT = 32_768  # tokens of prompt and answer together: what an answer may have is the rest
 
 
-def parse_response(http: HttpRequest, body: Body) -> Call:
-    call = parse_responses(http, body, RESPONSES_REQUEST)
-    earlier = tuple(_earlier(body.get("previous_input_messages") or ()))
+def parse_response(http: HttpRequest, body: Body, validation: Validation) -> Call:
+    call = parse_responses(http, body, RESPONSES_REQUEST, validation)
+    earlier = tuple(_earlier(call.raw.get("previous_input_messages") or ()))
     own = int(call.has_instructions)
     call = replace(
         call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=body.get("request_id") or ""
@@ -251,14 +262,16 @@ def _with_role(message: Body) -> Body:
     return {"role": author.get("role"), **({"name": author["name"]} if author.get("name") else {}), **rest}
 
 
-def parse_chat(http: HttpRequest, body: Body) -> Call:
-    chat = validated(CHAT, body, refuse)
-    for found in _lonely(chat):
-        raise refuse(found)
+def parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
+    body = mended(CHAT, body, validation)
+    chat = validated(CHAT, body, refuse, validation)
+    if validation is not Validation.OFF:
+        refuse_first(_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}
     plain["messages"] = [_plain_message(message, index) for index, message in enumerate(body["messages"])]
     if body.get("tools"):
-        plain["tools"] = [_typed(tool, index) for index, tool in enumerate(body["tools"])]
+        typed = ({"type": "function", **tool} for tool in body["tools"])
+        plain["tools"] = [tool for at, tool in enumerate(typed) if _has_name(tool, at, validation)]
     if isinstance(choice := body.get("tool_choice"), dict):
         plain["tool_choice"] = {"type": "function", **choice}
     call = chat_call(http, plain, plain, dialect=NAME)
@@ -291,12 +304,15 @@ def _plain_part(part: str | Body) -> Body:
     return {**part, "type": "unknown"}
 
 
-def _typed(tool: Body, index: int) -> Body:
-    typed = {"type": "function", **tool}
-    inner = typed.get(typed["type"])
-    if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
-        raise refuse(Complaint("missing", ("tools", index, typed["type"])))
-    return typed
+def _has_name(tool: Body, index: int, validation: Validation) -> bool:
+    """Whether a tool has a name; one without is refused if anything is."""
+    kind = tool["type"]
+    inner = tool.get(kind)
+    if isinstance(inner, dict) and isinstance(inner.get("name"), str):
+        return True
+    if validation is Validation.OFF:
+        return False
+    raise refuse(Complaint("missing", ("tools", index, kind)))
 
 
 def refuse(complaint: Complaint) -> Failure:
@@ -351,17 +367,17 @@ _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "funct
 MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
 
-def _parse_responses(http: HttpRequest, strict: bool) -> Call:
-    return _checked(parse_response(http, read_object(http)), strict)
+def _parse_responses(http: HttpRequest, validation: Validation) -> Call:
+    return _checked(parse_response(http, read_object(http), validation), validation)
 
 
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:
-    return _checked(parse_chat(http, read_object(http)), strict)
+def _parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    return _checked(parse_chat(http, read_object(http), validation), validation)
 
 
-def _checked(call: Call, strict: bool) -> Call:
-    for complaint in vllm_live_only(call.raw) if strict else ():
-        raise refuse(complaint)
+def _checked(call: Call, validation: Validation) -> Call:
+    if validation is Validation.LIVE:
+        refuse_first(vllm_live_only(call.raw), refuse)
     return call
 
 

@@ -16,6 +16,7 @@ from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Failure, Timing
 from mockserver.core.rates import Rates
 from mockserver.core.tokens import IMAGES
+from mockserver.core.validation import Validation, validation_of
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
@@ -156,14 +157,15 @@ class Known(Struct, frozen=True):
     """A model found by name.
 
     `stated` is what the settings say of it, `properties` that and what is published; `refusing` says which of them a
-    request is held against: what is published counts where every provider refuses, the rest of it only if `strict`.
+    request is held against in each mode: what is published counts where every provider refuses, the rest of it only
+    where live providers are imitated, nothing where nothing is checked.
     """
 
     exists: bool
     name: str  # its name in answers
     stated: Model
     properties: Model
-    refusing: Model
+    refusing: Mapping[Validation, Model]
 
 
 class Catalogue(Struct, frozen=True, dict=True):
@@ -171,7 +173,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     entries: Mapping[str, Model] | None = None
     published: bool = True
-    strict: bool = False
+    validation: str | Mapping[str, str] = Validation.PUBLISHED  # of all dialects, or by dialect
 
     @lazy_property
     def _names(self) -> Mapping[str, str]:
@@ -222,7 +224,11 @@ class Catalogue(Struct, frozen=True, dict=True):
             name=resolved,
             stated=stated,
             properties=properties,
-            refusing=properties if self.strict else _lenient(properties, stated),
+            refusing={
+                Validation.LIVE: properties,
+                Validation.PUBLISHED: _lenient(properties, stated),
+                Validation.OFF: stated,
+            },
         )
 
 
@@ -312,8 +318,9 @@ def within_limits(call: Call, models: Catalogue) -> Call:
     """Return the call as its model accepts it. Raises Failure if the model is unknown or lacks a feature."""
     models.admit(call.model)
     known = models.find(call.model)
-    check(call, known.refusing)
-    return fitting(call, known.refusing, known.stated)
+    refusing = known.refusing[validation_of(call.dialect, models.validation)]
+    check(call, refusing)
+    return fitting(call, refusing, known.stated)
 
 
 def check(call: Call, model: Model) -> None:

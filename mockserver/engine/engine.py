@@ -165,6 +165,10 @@ class Engine:
             plan = Plan(Failure("previous_not_found"), "unmatched") if lost else await self._unruled(call, overrides)
         return overrides.applied(call, self.policy.seed, plan)
 
+    async def replay(self, call: Call) -> Plan | None:
+        """Plan what the cassette has of a call, whatever rules and limits say; None without a cassette."""
+        return await from_cassette(self.tapes, call, self.counters)
+
     async def _recorded_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
         """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
         self.policy.models.admit(call.model)

@@ -114,7 +114,7 @@ class ReceivedCall(Struct, frozen=True, eq=False):
     def body(self) -> Any:
         """The request's body, parsed; None if it is not JSON."""
         if self.asked is not None:
-            return self.asked.raw
+            return self.asked.body
         try:
             return json.loads(self.row.body)
         except ValueError:
@@ -267,7 +267,7 @@ def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
     yield f"call {number}: {call.dialect} {call.operation} {call.model}{', streamed' if call.stream else ''}"
     if call.previous_response_id is not None:
         yield f"  goes on from {ids[call.previous_response_id]}"
-    if (conversation := call.raw.get("conversation")) is not None:
+    if (conversation := call.body.get("conversation")) is not None:
         id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
         yield f"  in the conversation {ids[str(id)]}"
     if call.prompts and not any(message.parts for message in call.messages):
@@ -279,8 +279,8 @@ def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
         yield from (f"  {line}" for line in _block(f"tool {tool.name}", tool.description))
         if tool.parameters is not None:
             yield f"    takes {_as_json(tool.parameters)}"
-    for name in sorted(call.raw.keys() - _WITH_LINES_OF_THEIR_OWN):
-        yield f"  {name}: {_as_json(call.raw[name])}"
+    for name in sorted(call.body.keys() - _WITH_LINES_OF_THEIR_OWN):
+        yield f"  {name}: {_as_json(call.body[name])}"
 
 
 def _message(message: Message, ids: _Ids) -> Iterator[str]:

@@ -151,7 +151,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "tool_result": lambda scope: last_tool_result(scope.call),
     "tool_results": lambda scope: tool_results(scope.call),
     "tools": lambda scope: _tools(scope.call),
-    "body": lambda scope: scope.call.raw,
+    "body": lambda scope: scope.call.body,
 }
 
 # The keys of these variables, so that a typo is found when the rules are loaded.

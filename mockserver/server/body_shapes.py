@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.json import Json, canonical
+from mockserver.core.validation import validation_of
 from mockserver.dialects import Texts
 from mockserver.dialects._parse import parse_json
 from mockserver.engine.answer import with_tokenizer
@@ -271,7 +272,7 @@ def _call_maker(sample: Call, marked: Call, marks: Sequence[str], others: int) -
 def _most_tokens(call: Call, engine: Engine) -> float:
     """Return how many tokens a prompt may have before the context window matters."""
     known, asked = engine.policy.models.find(call.model), call.options.max_tokens or 0
-    window = known.refusing.context_window
+    window = known.refusing[validation_of(call.dialect, engine.policy.models.validation)].context_window
     if window is None:
         return inf
     return -1 if known.stated.context_window is not None else window - asked - 1

@@ -22,14 +22,16 @@ from mockserver.core.episode import SUFFIX, Episode, Recorded, Sent
 from mockserver.core.http import HOP_BY_HOP, HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.protocols import Counters, Lookup
+from mockserver.core.validation import Validation
 from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
-from mockserver.dialects import discover
+from mockserver.dialects import Operation, discover
 from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import on_thread, on_thread_if_large
 from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.sources import cassettes_in, rules_in
+from mockserver.server.stubs import other
 
 if TYPE_CHECKING:
     from mockserver.cassettes.match import EpisodeIndex
@@ -323,20 +325,12 @@ def _plain(name: str) -> str:
 
 
 def parse_episode(episode: Episode) -> Call | None:
-    """The call of an episode's request; None if its dialect would refuse it, or has no such path."""
+    """The call of an episode's request; None if its dialect has no such path."""
     return parse_sent(episode.dialect, episode.request)
 
 
 def parse_sent(dialect: str, sent: Sent) -> Call | None:
     """The same of a request by itself."""
-    try:
-        return parse_sent_strictly(dialect, sent)
-    except Failure:
-        return None
-
-
-def parse_sent_strictly(dialect: str, sent: Sent) -> Call | None:
-    """The same; None if the dialect has no such path. Raises Failure if it refuses the request."""
     found = find(sent.path, _places(dialect))
     operation = operation_for(sent.method, found[0].operations) if found is not None else None
     if found is None or operation is None:
@@ -350,7 +344,18 @@ def parse_sent_strictly(dialect: str, sent: Sent) -> Call | None:
         body=sent.body,
         path_params=found[1],
     )
-    return operation.parse(http, False)
+    return parse_recorded(operation, dialect, http)
+
+
+def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Call:
+    """The call of a request as recordings know it, however wrong it is: its provider may have refused it."""
+    try:
+        return operation.call(http, Validation.OFF)
+    except Failure:
+        unread = other(dialect).parse(http, Validation.OFF)
+        sent = unread.raw if isinstance(unread.raw, Mapping) else {}
+        meaning, stream = {"request": unread.meaning}, sent.get("stream") is True
+        return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=stream)
 
 
 @cache

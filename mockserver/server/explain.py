@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.config.errors import ConfigError, RuleError
+from mockserver.config.settings import Settings
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult, Exchange
@@ -117,10 +118,10 @@ class Reached(Struct, frozen=True):
     operation: Operation
     http: HttpRequest
 
-    def call(self, *, strict: bool) -> Call:
+    def call(self, settings: Settings) -> Call:
         """The call that the request makes. Raises ConfigError where the provider would refuse it."""
         try:
-            return self.operation.parse(self.http, strict)
+            return self.operation.call(self.http, settings.validation_of(self.place.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}"
             raise ConfigError(words) from failure

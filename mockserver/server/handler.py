@@ -44,7 +44,7 @@ from mockserver.engine.answer import with_tokenizer
 from mockserver.engine.engine import Engine, generated
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
-from mockserver.server.cassette_store import replayed
+from mockserver.server.cassette_store import parse_recorded, replayed
 from mockserver.server.client_environment import home
 from mockserver.server.fast_path import LESSON, Lesson, saying
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
@@ -143,8 +143,12 @@ class Handler(Struct, eq=False):
                 return elsewhere(self, http)
             operation, key = self.operation(http.method), self.dialect.credential(http)
             check_key(key, settings.keys)
-            parse = lambda: operation.parse(_plain(http, settings.max_body, take), settings.strict)  # noqa: E731
-            call = await _run(parse, large=len(http.body) > LARGE)
+            validation = settings.validation_of(self.dialect.name)
+            parse = lambda: operation.call(_plain(http, settings.max_body, take), validation)  # noqa: E731
+            try:
+                call = await _run(parse, large=len(http.body) > LARGE)
+            except Failure as refusal:
+                return await self._replayed_despite(refusal, http, operation, engine)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
             if reservation is None or call.operation not in LIMITED:
@@ -223,6 +227,18 @@ class Handler(Struct, eq=False):
         except Exception as error:
             log.error("%s", crash(error, http))
             return self._refused(http, Failure("server_error", _BUG), None)
+
+    async def _replayed_despite(
+        self, refusal: Failure, http: HttpRequest, operation: Operation, engine: Engine
+    ) -> Prepared:
+        """What was recorded of a request that is refused here: the provider took it. Raises the refusal otherwise."""
+        if engine.tapes is None or engine.tapes.is_empty:
+            raise refusal
+        call = await _run(partial(parse_recorded, operation, self.dialect.name, http), large=len(http.body) > LARGE)
+        plan = await engine.replay(call)
+        if plan is None or isinstance(plan.outcome, Failure):
+            raise refusal
+        return _render(self, call, plan, timed_by(http))
 
     def operation(self, method: str) -> Operation:
         operation = operation_for(method, self.operations) if self.operations else other(self.dialect.name)

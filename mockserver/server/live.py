@@ -373,7 +373,7 @@ def player(sources: Sources, settings: Settings, before: "Live | None" = None) -
 def policy(settings: Settings) -> Policy:
     models = settings.models
     entries = None if models is None else {name: _model(model) for name, model in models.items()}
-    catalogue = Catalogue(entries, published=settings.known_models, strict=settings.strict)
+    catalogue = Catalogue(entries, published=settings.known_models, validation=settings.validation)
     return Policy(
         seed=Seed(settings.seed),
         clock=WallClock(settings.clock),
@@ -424,7 +424,7 @@ def digest(live: Live) -> str:
 _OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
-    *("strict", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
+    *("validation", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
     *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
     *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
 )

@@ -11,6 +11,7 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.http import HttpRequest, Reply, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Success
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.dialects._parse import read_json
 from mockserver.rules.load import Remark, Rule
@@ -30,7 +31,7 @@ def other(dialect: str) -> Operation:
     return Operation(OTHER, "", "", partial(_parse, dialect), _render)
 
 
-def _parse(dialect: str, http: HttpRequest, strict: bool) -> Call:
+def _parse(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     raw = _content(http)
     model = raw.get("model") if isinstance(raw, dict) else None
     meaning = [http.method, http.path, dict(http.query), raw or _digest(http)]

@@ -148,6 +148,7 @@ class ServerOptions(TypedDict, total=False):
     known_models: bool
     keys: Parts
     limits: Mapping[str, Any]
+    validation: Literal["live", "published", "off"] | Mapping[str, Literal["live", "published", "off"]]
     strict: bool
     lint: Literal["warn", "error", "off"]
     profiles: Mapping[str, Any]

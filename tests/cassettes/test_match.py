@@ -160,7 +160,7 @@ def test_other_episodes_of_the_same_cassette() -> None:
         read.append(each)
         return parse_episode(each)
 
-    one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode({"messages": 7}, "")
+    one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "", path="/nowhere")
     held = EpisodeIndex("chat.yaml", reader, MatchSettings()).again((one, bad))
     made = held.again((two, episode(chat("a"), "1"), bad))
     assert [(entry.reply.source, entry.reply.bytes) for entry in made.entries] == [
@@ -171,7 +171,19 @@ def test_other_episodes_of_the_same_cassette() -> None:
     assert (held.size, held.unread) == (2, [2])
 
 
-def test_what_its_dialect_refuses_answers_nothing() -> None:
-    held = library(episode({"messages": 7}, "1"), episode(chat("a"), "2"), episode(chat("a"), "3", path="/nowhere"))
-    assert (held.unread, held.size) == ([1, 3], 3)
+def test_what_its_dialect_does_not_know_answers_nothing() -> None:
+    held = library(episode(chat("a"), "1", path="/nowhere"), episode(chat("a"), "2"))
+    assert (held.unread, held.size) == ([1], 2)
     assert [entry.number for entry in held.entries] == [2]
+
+
+def test_what_its_dialect_would_refuse_is_told_apart() -> None:
+    bodies = (
+        {"messages": 7},
+        {"messages": 8},
+        {"model": "m", "messages": [{"role": "user", "content": [{"type": "v"}]}]},
+    )
+    held = library(*(episode(body, str(number)) for number, body in enumerate(bodies, 1)))
+    for entry in held.entries:
+        assert [found.number for found in held.find(entry.key)] == [entry.number]
+    assert len(held.entries) == len(bodies)

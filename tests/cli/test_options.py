@@ -29,7 +29,7 @@ def test_help_shows_every_setting_once_in_its_group_with_its_default() -> None:
         shown = " ".join(run(command, "--help").out.split())
         places = [shown.index(f"{group}: --{names[0].replace('_', '-')}") for group, names in GROUPS.items()]
         assert places == sorted(places)
-        for default in ("[127.0.0.1]", "[8000]", "[frozen]", "[no-strict]", "[reload]", "[50MB]", "[0]"):
+        for default in ("[127.0.0.1]", "[8000]", "[frozen]", "[published]", "[reload]", "[50MB]", "[0]"):
             assert default in shown
 
 

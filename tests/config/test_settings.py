@@ -16,6 +16,7 @@ from mockserver.config.timing import PROFILES
 from mockserver.core.plan import Timing
 from mockserver.core.rates import UNLIMITED, Limits, Rate
 from mockserver.core.seed import FROZEN_AT
+from mockserver.core.validation import Validation
 
 
 def of_file(text: str) -> Settings:
@@ -114,6 +115,40 @@ def test_values_of_a_variable(name: str, text: str, expected: Any) -> None:
     assert getattr(assemble({}, {f"MOCKSERVER_{name}": text}, []), name.lower()) == expected
 
 
+@pytest.mark.parametrize(("value", "meant"), [(True, Validation.LIVE), (False, Validation.PUBLISHED)])
+def test_strict_still_works_and_says_what_to_write(
+    value: bool, meant: Validation, caplog: pytest.LogCaptureFixture
+) -> None:
+    word = str(value).lower()
+    ways = [
+        ({}, {}, f"rules.yaml:1:12: strict is deprecated; write validation: {meant}"),
+        ({}, {"MOCKSERVER_STRICT": word}, f"MOCKSERVER_STRICT is deprecated; write MOCKSERVER_VALIDATION={meant}"),
+        ({"strict": value}, {}, f"--strict is deprecated; write --validation={meant}"),
+    ]
+    for flags, environ, said in ways:
+        caplog.clear()
+        documents = [] if flags or environ else [read(f"settings: {{strict: {word}}}", "rules.yaml")]
+        assert assemble(flags, environ, documents).validation_of("openai") is meant
+        assert caplog.messages[0].startswith(said)
+
+
+def test_strict_and_validation_exclude_each_other_in_one_place() -> None:
+    words = "strict and validation are both set; remove strict"
+    with pytest.raises(ConfigError, match=words):
+        assemble({}, {}, [read("settings: {strict: true, validation: live}", "rules.yaml")])
+    both = {"MOCKSERVER_STRICT": "true", "MOCKSERVER_VALIDATION": "off"}
+    with pytest.raises(ConfigError, match="MOCKSERVER_STRICT and MOCKSERVER_VALIDATION are both set"):
+        assemble({}, both, [])
+    settings = assemble({"validation": "off"}, {}, [read("settings: {strict: true}", "rules.yaml")])
+    assert settings.validation_of("openai") is Validation.OFF
+
+
+def test_validation_by_dialect() -> None:
+    settings = assemble({}, {"MOCKSERVER_VALIDATION": "{openai: off, gemini: live}"}, [])
+    modes = [settings.validation_of(name) for name in ("openai", "gemini", "azure")]
+    assert modes == [Validation.OFF, Validation.LIVE, Validation.PUBLISHED]
+
+
 def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
     environ = {"PATH": "/bin", "MOCKSERVER_PORT": "", "MOCKSERVER_LOG_LEVEL": "INFO", "mockserver_seed": "x"}
     assert assemble({}, environ, []) == Settings()
@@ -128,6 +163,22 @@ def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
         ("host: ''", '9: host must be a text that is not empty, not ""'),
         ("host: 127", "9: host must be a text, not 127; put it in quotes"),
         ("strict: 1", "11: strict must be true or false, not 1"),
+        (
+            "validation: lenient",
+            '15: validation must be live, published or off, not "lenient"',
+        ),
+        (
+            "validation: {openai: of}",
+            '24: validation.openai must be live, published or off, not "of"; did you mean "off"?',
+        ),
+        (
+            "validation: 1",
+            "15: validation must be live, published, off, or a table by dialect such as {openai: off}, not 1",
+        ),
+        (
+            "validation: {opnai: off}",
+            '16: validation: a dialect must be one of azure, openai, not "opnai"; did you mean "openai"?',
+        ),
         ("dialect: azur", '12: dialect must be one of azure, openai, not "azur"; did you mean "azure"?'),
         ("unmatched: genrate", '14: unmatched must be generate or error, not "genrate"; did you mean "generate"?'),
         (

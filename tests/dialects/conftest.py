@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 
 NEEDED = {"anthropic": {"max_tokens": 100}}  # what a chat has besides
@@ -37,15 +38,22 @@ class Speaker:
         """The first operation of that name."""
         return next(operation for operation in self.dialect.operations if operation.name == name)
 
-    def parse(self, body: Any = None, *, strict: bool = False, headers: Any = HEADERS, query: Any = None) -> Call:
+    def parse(
+        self,
+        body: Any = None,
+        *,
+        validation: Validation = Validation.PUBLISHED,
+        headers: Any = HEADERS,
+        query: Any = None,
+    ) -> Call:
         """A parsed chat; a mapping without messages gets some."""
         if self.dialect.name == "gemini":
-            return self._parse_gemini(body, strict=strict, headers=headers, query=query)
+            return self._parse_gemini(body, validation=validation, headers=headers, query=query)
         if isinstance(body, dict):
             body = {"model": "gpt-x", "messages": [USER], **NEEDED.get(self.dialect.name, {}), **body}
-        return self.operation("chat").parse(self.request(body, headers=headers, query=query), strict)
+        return self.operation("chat").parse(self.request(body, headers=headers, query=query), validation)
 
-    def _parse_gemini(self, body: Any, *, strict: bool, headers: Any, query: Any) -> Call:
+    def _parse_gemini(self, body: Any, *, validation: Validation, headers: Any, query: Any) -> Call:
         """The same where the path names the model, and says whether to stream."""
         asked = dict(body) if isinstance(body, dict) else {}
         model, stream = asked.pop("model", "gpt-x"), asked.pop("stream", False)
@@ -54,11 +62,11 @@ class Speaker:
         path = f"/gemini/v1beta/models/{model}:{'streamGenerateContent' if stream else 'generateContent'}"
         http = self.request(body, headers=headers, query={"alt": "sse"} if query is None else query)
         params = {"version": "v1beta", "parent": "models", "model": model}
-        return self.operation("chat").parse(replace(http, path=path, path_params=params), strict)
+        return self.operation("chat").parse(replace(http, path=path, path_params=params), validation)
 
-    def responses(self, body: Any = None, *, strict: bool = False) -> Call:
+    def responses(self, body: Any = None, *, validation: Validation = Validation.PUBLISHED) -> Call:
         """A parsed Responses request."""
-        return self.operation("responses").parse(self.request(body or {}), strict)
+        return self.operation("responses").parse(self.request(body or {}), validation)
 
     def refuses(self, body: Any, **how: Any) -> Reply:
         """The reply to a chat that must not parse."""

@@ -7,6 +7,7 @@ import pytest
 
 from mockserver.core.call import Prompt
 from mockserver.core.plan import Embeddings, Judgement, Moderations
+from mockserver.core.validation import Validation
 from mockserver.dialects._embeddings_moderations import (
     DEFAULT_MODERATION_MODEL,
     ENCODINGS,
@@ -24,7 +25,7 @@ HTTP = some_call().http
 
 
 def parse(**body):
-    return parse_embeddings(HTTP, {"model": "m", **body}, "openai", strict=False)
+    return parse_embeddings(HTTP, {"model": "m", **body}, "openai", validation=Validation.PUBLISHED)
 
 
 INPUTS = [
@@ -70,7 +71,7 @@ MODERATED = [
 
 @pytest.mark.parametrize(("given", "texts", "kinds", "images"), MODERATED)
 def test_moderated_inputs(given, texts, kinds, images):
-    call = parse_moderations(HTTP, {"input": given}, dialect="openai", refuse=refuse)
+    call = parse_moderations(HTTP, {"input": given}, dialect="openai", refuse=refuse, validation=Validation.PUBLISHED)
     assert tuple(prompt.text for prompt in call.prompts) == texts
     assert moderated_input_types(call) == kinds
     assert sum(len(message.parts) for message in call.messages) == images

@@ -8,6 +8,7 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
+from mockserver.core.validation import Validation
 from mockserver.dialects.fireworks import DIALECT
 from mockserver.dialects.fireworks.request import parse_chat, parse_completion, perf_metrics
 
@@ -23,8 +24,8 @@ def parse(**body: Any) -> Call:
     return parse_completion(request(**{"model": "m", "prompt": "Say it.", **body}), False)
 
 
-def chat(strict: bool = False, **body: Any) -> Call:
-    return parse_chat(request(model="m", messages=[{"role": "user", "content": "hi"}], **body), strict)
+def chat(validation: Validation = Validation.PUBLISHED, **body: Any) -> Call:
+    return parse_chat(request(model="m", messages=[{"role": "user", "content": "hi"}], **body), validation)
 
 
 def refused(**body: Any) -> Any:

@@ -19,6 +19,7 @@ from openai.types.responses import response_create_params, response_includable, 
 from mockserver.core.call import Call
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects._chat import CHAT as CHAT_MODEL
 from mockserver.dialects._responses_models import HOSTED_CHOICES, INCLUDABLE
 from mockserver.dialects._responses_models import RESPONSE as RESPONSE_MODEL
@@ -58,17 +59,21 @@ def body(group: Json, added: Json) -> Json:
     return {key: value for key, value in {**group.get("base", {}), **added}.items() if value != "$absent"}
 
 
-def parse(speaker: Any, group: Json, added: Json, *, strict: bool = False) -> Call:
+def parse(speaker: Any, group: Json, added: Json, *, validation: Validation = Validation.PUBLISHED) -> Call:
     http = speaker.request(body(group, added), headers=group.get("headers", HEADERS))
-    call: Call = speaker.operation(group["operation"]).parse(http, strict)
+    call: Call = speaker.operation(group["operation"]).call(http, validation)
     return call
 
 
-def refused(speaker: Any, group: Json, added: Json, *, strict: bool) -> Reply:
+def refused(speaker: Any, group: Json, added: Json, *, validation: Validation) -> Reply:
     with pytest.raises(Failure) as caught:
-        parse(speaker, group, added, strict=strict)
+        parse(speaker, group, added, validation=validation)
     reply: Reply = speaker.fail(caught.value)
     return reply
+
+
+def _mode(group: Json) -> Validation:
+    return Validation(group.get("validation", Validation.PUBLISHED))
 
 
 def error(reply: Reply) -> Json:
@@ -85,14 +90,29 @@ def error(reply: Reply) -> Json:
 @pytest.mark.parametrize(("group", "row"), rows("refused"))
 def test_refused(speak: Speak, group: Json, row: Json) -> None:
     speaker, (added, *said) = speak(group["dialect"]), row
-    strict = group.get("strict", False)
-    reply = refused(speaker, group, added, strict=strict)
+    validation = _mode(group)
+    reply = refused(speaker, group, added, validation=validation)
     assert reply.status in (400, 422)
     assert [error(reply)[column] for column in group["columns"]] == said
-    if strict:
+    if validation is Validation.LIVE:
         assert parse(speaker, group, added).operation == group["operation"]
     else:
-        refused(speaker, group, added, strict=True)
+        refused(speaker, group, added, validation=Validation.LIVE)
+
+
+@pytest.mark.parametrize(("group", "row"), rows("refused"))
+def test_nothing_is_refused_that_yields_a_call(speak: Speak, group: Json, row: Json) -> None:
+    added = row[0]
+    whole = all(key in body(group, added) for key in group.get("base", ()))
+    try:
+        call = parse(speak(group["dialect"]), group, added, validation=Validation.OFF)
+    except Failure:
+        assert not whole or not _NEEDED.isdisjoint(added) or not added or "base" not in group
+    else:
+        assert call.operation == group["operation"]
+
+
+_NEEDED = {"model", "messages", "prompt", "input"}
 
 
 @pytest.mark.parametrize(("group", "row"), [row for row in rows("refused") if row.id.startswith("chats of openai ")])
@@ -100,13 +120,13 @@ def test_look_alikes_use_the_same_words(speak: Speak, group: Json, row: Json) ->
     added, param, _, message = row
     named = message if param in message else f"{message} (parameter: '{param}')"  # where the envelope names none
     for lookalike, words in (("skytells", message), ("crazyrouter", named)):
-        said = error(refused(speak(lookalike), group, added, strict=False))
+        said = error(refused(speak(lookalike), group, added, validation=Validation.PUBLISHED))
         assert (said["message"], said["code"]) == (words, "invalid_parameter")
 
 
 @pytest.mark.parametrize(("group", "row"), rows("accepted"))
 def test_accepted(speak: Speak, group: Json, row: Json) -> None:
-    assert parse(speak(group["dialect"]), group, row, strict=group.get("strict", False)).raw == body(group, row)
+    assert parse(speak(group["dialect"]), group, row, validation=_mode(group)).raw == body(group, row)
 
 
 @pytest.mark.parametrize(("group", "row"), rows("parsed"))
@@ -163,7 +183,7 @@ def test_null_means_nothing(speak: Speak, group: Json, field: str) -> None:
 @pytest.mark.parametrize("field", sorted(COMPLETION_MODEL.fields - {"model"}))
 def test_null_in_a_completion_of_fireworks(speak: Speak, field: str) -> None:
     if field in NOT_NULL:
-        said = error(refused(speak("fireworks"), COMPLETION, {field: None}, strict=False))["errors"]
+        said = error(refused(speak("fireworks"), COMPLETION, {field: None}, validation=Validation.PUBLISHED))["errors"]
         assert {place.partition(":")[0].partition(".")[0] for place in said} == {field}
     else:
         assert parse(speak("fireworks"), COMPLETION, {field: None}).raw[field] is None
@@ -190,4 +210,7 @@ def test_every_field_of_the_official_client_is_known() -> None:
 
 
 def test_what_the_client_sent_is_quoted_within_bounds(speak: Speak) -> None:
-    assert len(refused(speak("openai"), CHAT, {"verbosity": "x" * 10_000, "n": 0}, strict=False).body) < 400
+    assert (
+        len(refused(speak("openai"), CHAT, {"verbosity": "x" * 10_000, "n": 0}, validation=Validation.PUBLISHED).body)
+        < 400
+    )

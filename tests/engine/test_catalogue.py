@@ -3,6 +3,7 @@
 import pytest
 
 from mockserver.core.plan import Failure, Timing
+from mockserver.core.validation import Validation
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, published
 
@@ -109,11 +110,16 @@ def test_the_resolved_name_tells_more_than_the_deployment() -> None:
 
 
 def test_what_is_only_published_is_held_against_nobody_where_providers_differ() -> None:
-    lenient, strict = Catalogue().find("o1-mini").refusing, Catalogue(strict=True).find("o1-mini").refusing
+    refusing = Catalogue().find("o1-mini").refusing
+    lenient, strict = refusing[Validation.PUBLISHED], refusing[Validation.LIVE]
     assert (lenient.context_window, lenient.tools) == (strict.context_window, strict.tools) == (128_000, False)
     assert (lenient.sampling, strict.sampling) == (None, False)
     assert (lenient.max_output_tokens, strict.max_output_tokens) == (None, 65_536)
-    said = Catalogue({"o1-mini": Model(max_output_tokens=9, sampling=False)}).find("o1-mini").refusing
+    said = (
+        Catalogue({"o1-mini": Model(max_output_tokens=9, sampling=False)})
+        .find("o1-mini")
+        .refusing[Validation.PUBLISHED]
+    )
     assert (said.max_output_tokens, said.sampling) == (9, False)
 
 

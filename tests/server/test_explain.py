@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange
@@ -150,7 +151,7 @@ def test_mistakes(server: ControlledServer, content: object, status: int, error:
 
 
 def call_of(text: str) -> Call:
-    return reach(RequestFile(CHAT, body(text, "m")), "openai").call(strict=False)
+    return reach(RequestFile(CHAT, body(text, "m")), "openai").call(Settings())
 
 
 def explained(server: Local, call: Call) -> Explanation:
@@ -161,7 +162,7 @@ def test_a_conversation_is_explained_as_a_whole() -> None:
     server = local("rules: [{name: second, when: {turn: 1}, then: {text: again}}, {then: {text: once}}]")
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
     more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
-    assert explained(server, reach(more, "openai").call(strict=False)).source.endswith("second")
+    assert explained(server, reach(more, "openai").call(Settings())).source.endswith("second")
     assert asyncio.run(server.live.engine.memory.shelf.count("default")) == 1
 
 

@@ -40,9 +40,9 @@ def test_the_policy_of_settings() -> None:
     assert (made.seed, made.clock, made.models) == (Seed(5), WallClock(7), Catalogue({"a*": Model()}))
     assert made.timing == Timing(total=2.0)
     table = {"a": {"context_window": None, "tools": False, "timing": {"total": "2s"}}, "b": None}
-    made = policy(Settings.model_validate({"models": table, "known_models": False, "strict": True}))
+    made = policy(Settings.model_validate({"models": table, "known_models": False, "validation": "live"}))
     stated = Model(tools=False, timing=Timing(total=2.0), unlimited=frozenset({"context_window"}))
-    assert made.models == Catalogue({"a": stated, "b": Model()}, published=False, strict=True)
+    assert made.models == Catalogue({"a": stated, "b": Model()}, published=False, validation="live")
 
 
 def test_the_limiter_follows_the_settings() -> None:

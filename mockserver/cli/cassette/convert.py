@@ -210,9 +210,9 @@ def _mistake(made: Sequence[RuleDraft]) -> Mistake | None:
 
 
 def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
-    """The calls to make rules from, one for each prompt; none if the dialect refuses the request."""
+    """The calls to make rules from, one for each prompt; none if the dialect would refuse the request."""
     call = parse_episode(episode)
-    if call is None:
+    if call is None or call.sent is not None:
         return
     response = parse_response(episode.reply, episode.format)
     retry_after = header_value(episode.reply.headers, "retry-after")
@@ -240,7 +240,7 @@ def _without_echo(choice: ParsedChoice, prompt: str) -> ParsedChoice:
 
 def _fields(call: Call) -> Mapping[str, Json]:
     found = {name: _read(name, call) for name in READ}
-    found |= {f"param.{name}": value for name, value in call.raw.items() if name and "." not in name}
+    found |= {f"param.{name}": value for name, value in call.body.items() if name and "." not in name}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -32,11 +32,10 @@ from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json, compact, parsed
-from mockserver.core.plan import Failure
 from mockserver.core.seed import wall
 from mockserver.core.text import aligned, one_line, plural, printable, truncate
 from mockserver.dialects import discover
-from mockserver.server.cassette_store import parse_episode, parse_sent_strictly
+from mockserver.server.cassette_store import parse_episode, parse_sent
 
 MAX_FINDING = 400  # characters
 
@@ -180,12 +179,7 @@ def unplayable(episode: Episode) -> Iterator[str]:
     if dialect not in discover():
         yield f'can never be replayed: unknown dialect "{dialect}"{did_you_mean(dialect, discover())}'
         return
-    try:
-        call = parse_sent_strictly(dialect, sent)
-    except Failure as refused:
-        why = str(refused).removesuffix(".")
-        yield f"can never be replayed: {dialect} refuses its request: {why}; correct it, or record it again"
-        return
+    call = parse_sent(dialect, sent)
     if call is None:
         yield f"can never be replayed: {dialect} has no {sent.method} {sent.path}; correct its method and path"
     elif call.operation != episode.operation:
@@ -266,7 +260,7 @@ def _call(call: Call) -> Iterator[str]:
         yield from _message(message)
     if call.tools:
         yield line(f"  tools: {', '.join(tool.name for tool in call.tools)}")
-    others = {name: value for name, value in call.raw.items() if name not in _SHOWN}
+    others = {name: value for name, value in call.body.items() if name not in _SHOWN}
     if others:
         yield line("  with: " + ", ".join(f"{name} {compact(value)}" for name, value in others.items()), 400)
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import parse_models, read_object
@@ -25,8 +26,8 @@ from mockserver.dialects.anthropic.replies import (
 from mockserver.dialects.anthropic.request import messages_call, parse_messages, texts
 
 
-def _parse_count(http: HttpRequest, strict: bool) -> Call:
-    call = messages_call(http, read_object(http), strict=strict, model=COUNT)
+def _parse_count(http: HttpRequest, validation: Validation) -> Call:
+    call = messages_call(http, read_object(http), validation=validation, model=COUNT)
     return replace(call, operation="input_tokens")
 
 

@@ -14,6 +14,7 @@ from mockserver.core.call import Call, IdShape
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
@@ -46,23 +47,23 @@ def operations() -> tuple[Operation, ...]:
     )
 
 
-def _parse(http: HttpRequest, strict: bool) -> Call:
+def _parse(http: HttpRequest, validation: Validation) -> Call:
     body = read_object(http)
-    version_of(http, strict=strict)
+    version_of(http, validation=validation)
     validate(BATCH, body)
     named = Counter(request["custom_id"] for request in body["requests"])
     twice = next((name for name, count in named.items() if count > 1), None)
     if twice is not None:
         raise refuse(f"requests: custom_id must be unique; found duplicate custom_id: {twice}")
-    asked = tuple(_asked(http, request["params"], strict=strict) for request in body["requests"])
+    asked = tuple(_asked(http, request["params"], validation=validation) for request in body["requests"])
     return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked)
 
 
-def _asked(http: HttpRequest, params: Mapping[str, Json], *, strict: bool) -> Call | Failure:
+def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
     try:
         if "stream" in params:
             raise refuse("stream: Extra inputs are not permitted")
-        return messages_call(http, params, strict=strict)
+        return messages_call(http, params, validation=validation)
     except Failure as failure:
         return failure
 

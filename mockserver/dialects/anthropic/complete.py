@@ -7,6 +7,7 @@ from mockserver.core.call import Call, IdShape, Message, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, closed_shape, fields_of, integer
 from mockserver.dialects._meaning import fields_with_meaning
@@ -38,9 +39,9 @@ def _ask(text: str) -> dict[str, Json]:
     return {"prompt": f"\n\nHuman: {text}\n\nAssistant:", "max_tokens_to_sample": 1024}
 
 
-def _parse(http: HttpRequest, strict: bool) -> Call:
+def _parse(http: HttpRequest, validation: Validation) -> Call:
     body = read_object(http)
-    version_of(http, strict=strict)
+    version_of(http, validation=validation)
     validate(COMPLETE, body)
     stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_messages(body["prompt"]))
     if any(not stop.strip() for stop in stops):

@@ -187,7 +187,7 @@ def _of_prefill(messages: list[Body]) -> Messages:
 
 
 def live_only(body: Body) -> Messages:
-    """Yield what depends on the model or on policy, which is refused with `strict` only."""
+    """Yield what depends on the model or on policy, which only the live provider refuses."""
     if form := output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):

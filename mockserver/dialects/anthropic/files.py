@@ -10,6 +10,7 @@ from mockserver.core.call import Call, IdShape, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Listing, Stored
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import json_reply, moment
@@ -32,7 +33,7 @@ def operations() -> tuple[Operation, ...]:
     )
 
 
-def _parse(http: HttpRequest, strict: bool) -> Call:
+def _parse(http: HttpRequest, validation: Validation) -> Call:
     parts = dict(_parts(http))
     named, data = parts.get("file", ({}, b""))
     if "filename" not in named:

@@ -17,6 +17,7 @@ from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
+from mockserver.core.validation import Validation
 from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text
 from mockserver.dialects._fields import Model
@@ -31,31 +32,31 @@ FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
 MESSAGE_IDS, TOOL_CALL_IDS = IdShape("msg_01", 22, "base58"), IdShape("toolu_01", 22, "base58")
 
 
-def parse_messages(http: HttpRequest, strict: bool) -> Call:
-    return messages_call(http, read_object(http), strict=strict)
+def parse_messages(http: HttpRequest, validation: Validation) -> Call:
+    return messages_call(http, read_object(http), validation=validation)
 
 
-def messages_call(http: HttpRequest, body: Body, *, strict: bool, model: Model = MESSAGES) -> Call:
+def messages_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
     """The Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
-    version = version_of(http, strict=strict)
+    version = version_of(http, validation=validation)
     validate(model, body)
-    for message in conflicts(body, version):
+    for message in conflicts(body, version) if validation is not Validation.OFF else ():
         raise refuse(message)
-    for message in live_only(body) if strict else ():
+    for message in live_only(body) if validation is Validation.LIVE else ():
         raise refuse(message)
-    return _call(http, body, strict=strict)
+    return _call(http, body, validation=validation)
 
 
-def version_of(http: HttpRequest, *, strict: bool) -> str:
+def version_of(http: HttpRequest, *, validation: Validation) -> str:
     stated = http.header("anthropic-version")
-    if strict and stated is None:
+    if validation is Validation.LIVE and stated is None:
         raise refuse("anthropic-version: header is required")
-    if strict and stated not in VERSIONS:
+    if validation is Validation.LIVE and stated not in VERSIONS:
         raise refuse(f'anthropic-version: "{clip(stated or "")}" is not a valid version')
     return VERSIONS[0] if stated is None else stated
 
 
-def _call(http: HttpRequest, body: Body, *, strict: bool) -> Call:
+def _call(http: HttpRequest, body: Body, *, validation: Validation) -> Call:
     tools = tuple(_tools(body.get("tools") or ()))
     choice = body.get("tool_choice") or {"type": "auto" if tools else "none"}
     form = output_format(body)
@@ -87,7 +88,7 @@ def _call(http: HttpRequest, body: Body, *, strict: bool) -> Call:
             effort=_effort(body),
             response_format="json_schema" if form else "text",
             schema=usable_schema(form["schema"]) if form else None,
-            lenient_schema=not strict,
+            lenient_schema=validation is not Validation.LIVE,
             store=bool(thread),
         ),
     )

@@ -13,12 +13,14 @@ from pydantic_core import ErrorDetails, ValidationError, to_json
 from mockserver.core.call import Call, IdShape, Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
+from mockserver.core.json import parsed as parsed_json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
+from mockserver.core.validation import Validation
 from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
 from mockserver.dialects._fields import Model
-from mockserver.dialects._parse import Body, Complaint, clip, read_object, steps_of, unknown_keys
+from mockserver.dialects._parse import Body, Complaint, clip, mended, read_object, refuse_first, steps_of, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
@@ -39,10 +41,10 @@ def detail_of(message: str, param: str | None) -> Body:
     return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
-def validated(model: Model, body: Body) -> Any:
+def validated(model: Model, body: Body, validation: Validation) -> Any:
     try:
         few = body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
-        return model.validate(few)
+        return model.read(few, validation)
     except ValidationError as error:
         raise invalid_body(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
@@ -148,17 +150,18 @@ _JSON_WORDS: Mapping[str, str] = {
 MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
-def parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is closed, strict or not
-    body = read(http)
-    parsed = validated(COMPLETION, body)
-    _refuse_conflicts(parsed)
+def parse_completion(http: HttpRequest, validation: Validation) -> Call:
+    body = mended(COMPLETION, read(http), validation)
+    parsed = validated(COMPLETION, body, validation)
+    if validation is not Validation.OFF:
+        _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": max_tokens(parsed)}, dialect=NAME)
     if (field := _repeating(parsed)) is not None and (message := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     messages = _with_images(call.messages, parsed.get("images"))
-    response_format, schema = _format(parsed)
+    response_format, schema = _format(parsed, validation)
     return replace(
         call,
         messages=messages,
@@ -177,16 +180,16 @@ def parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is 
     )
 
 
-def parse_chat(http: HttpRequest, strict: bool) -> Call:
-    body = read(http)
-    parsed = validated(CHAT, body)
-    if strict and (strangers := unknown_keys(body, CHAT.fields)):
+def parse_chat(http: HttpRequest, validation: Validation) -> Call:
+    body = mended(CHAT, read(http), validation)
+    parsed = validated(CHAT, body, validation)
+    if validation is Validation.LIVE and (strangers := unknown_keys(body, CHAT.fields)):
         details = (_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers)
         raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))
-    _refuse_conflicts(parsed)
-    for complaint in (*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])):
-        raise refuse(complaint)
-    response_format, schema = _format(parsed)
+    if validation is not Validation.OFF:
+        _refuse_conflicts(parsed)
+        refuse_first((*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])), refuse)
+    response_format, schema = _format(parsed, validation)
     plain = {**body, "response_format": _as_openai(response_format, schema)}
     call = chat_call(http, plain, {**parsed, "response_format": plain["response_format"]}, dialect=NAME)
     return replace(
@@ -298,7 +301,7 @@ def _alternatives(parsed: Body) -> int | None:
     return 0 if logprobs is True else int(logprobs)
 
 
-def _format(parsed: Body) -> tuple[str, Json]:
+def _format(parsed: Body, validation: Validation) -> tuple[str, Json]:
     answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):
@@ -306,7 +309,7 @@ def _format(parsed: Body) -> tuple[str, Json]:
     name = "schema" if answer.get("json_schema") is None else "json_schema"
     schema = answer.get(name)
     if isinstance(schema, str):
-        schema = _parsed(schema, name)
+        schema = parsed_json(schema) if validation is Validation.OFF else _parsed(schema, name)
     if isinstance(schema, Mapping) and isinstance(schema.get("schema"), Mapping):
         schema = schema["schema"]  # as OpenAI writes it: with a name
     return ("json_object", None) if schema is None else ("json_schema", schema)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects.gemini.messages import DATA
 from mockserver.dialects.gemini.proto import snake_case
@@ -18,15 +19,15 @@ MAX_NAME, MAX_VERTEX_NAME = 64, 128  # characters of a function's name
 ROLES = ("user", "model", "function")
 
 
-def check_generate(request: Body, *, model: str, vertex: bool, strict: bool) -> None:
+def check_generate(request: Body, *, model: str, vertex: bool, validation: Validation) -> None:
     """Raise the Failure of a generateContent request."""
     check_values("GenerateContentRequest", request, vertex=vertex)
-    config = request.get("generationConfig") or {}
+    live, config = validation is Validation.LIVE, request.get("generationConfig") or {}
     for why in (
         *(_config_sentences(config, model, vertex=vertex) if config else ()),
         *_function_turns(request["contents"]),
-        *_tool_sentences(request, config, old=strict and model.startswith(("gemini-1.", "gemini-2."))),
-        *(_unsigned(request["contents"]) if strict and is_newer(model) else ()),
+        *_tool_sentences(request, config, old=live and model.startswith(("gemini-1.", "gemini-2."))),
+        *(_unsigned(request["contents"]) if live and is_newer(model) else ()),
     ):
         raise Failure("bad_parameter", why)
 

@@ -7,6 +7,7 @@ from mockserver.core.call import Call, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Embeddings, Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, part_lines, refuse
@@ -34,7 +35,7 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
     )
 
 
-def _parse_one(http: HttpRequest, strict: bool) -> Call:
+def _parse_one(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, EMBED)
     request = _configured(body)
     refuse("EmbedContentRequest", _lines("", request))
@@ -45,7 +46,7 @@ def _configured(request: Body) -> Body:
     return {**request, **(request.get("embedContentConfig") or {})}
 
 
-def _parse_batch(http: HttpRequest, strict: bool) -> Call:
+def _parse_batch(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, BATCH_EMBED)
     requests = list(map(_configured, body.get("requests") or ()))
     if len(requests) > MAX_BATCH:
@@ -54,7 +55,7 @@ def _parse_batch(http: HttpRequest, strict: bool) -> Call:
     return _call(http, body, requests)
 
 
-def _parse_predict(http: HttpRequest, strict: bool) -> Call:
+def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, PREDICT)
     parameters = body.get("parameters") or {}
     requests = [

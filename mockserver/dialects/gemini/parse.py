@@ -10,6 +10,7 @@ from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects import Texts
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, read_object
@@ -25,14 +26,14 @@ FINISHES = frozenset(filter(str.isupper, OWN_FINISHES))
 PART_TOKENS = 258  # of an image, a page, ...
 
 
-def parse_generate(http: HttpRequest, strict: bool) -> Call:
+def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     vertex, model = is_vertex(http), model_of(http)
     body = read(http, GENERATE)
-    check_generate(body, model=model, vertex=vertex, strict=strict)
+    check_generate(body, model=model, vertex=vertex, validation=validation)
     return generate_call(http, body, "chat")
 
 
-def parse_count(http: HttpRequest, strict: bool) -> Call:
+def parse_count(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, COUNT_TOKENS)
     inner = body.get("generateContentRequest")
     if inner is not None and "contents" in body:

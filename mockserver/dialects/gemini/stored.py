@@ -15,6 +15,7 @@ from mockserver.core.call import Call, IdShape, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import Failure, Listing, Stored
+from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import WHOLE, Body
 from mockserver.dialects._reply import moment
@@ -51,15 +52,15 @@ def stored_operations() -> tuple[Operation, ...]:
     return tuple(replace(operation, params={"version": "v1beta"}) for operation in operations)
 
 
-def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, bool], Call]:
-    def parse(http: HttpRequest, strict: bool) -> Call:
+def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, Validation], Call]:
+    def parse(http: HttpRequest, validation: Validation) -> Call:
         name = "" if shape is None else shape.prefix + http.path_params["id"]
         return Call(NAME, operation, "", http, {"id": name}, id=name, page=WHOLE)
 
     return parse
 
 
-def _parse_cache(http: HttpRequest, strict: bool) -> Call:
+def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, CACHED_CONTENT)
     if not body.get("model"):
         raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
@@ -73,14 +74,14 @@ def _parse_cache(http: HttpRequest, strict: bool) -> Call:
     return replace(call, ids=CACHE_IDS, options=Options(store=True))
 
 
-def _parse_update(http: HttpRequest, strict: bool) -> Call:
+def _parse_update(http: HttpRequest, validation: Validation) -> Call:
     body = read(http, CACHED_CONTENT)
     both = ("ttl", "expireTime")  # of which the newer one holds
     changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
-    return replace(_look_up("update_cached_content", CACHE_IDS)(http, strict), raw=changed)
+    return replace(_look_up("update_cached_content", CACHE_IDS)(http, validation), raw=changed)
 
 
-def _parse_upload(http: HttpRequest, strict: bool) -> Call:
+def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     """A file of which there is only metadata, the beginning of an upload, or a piece of one: the last makes a file."""
     command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
     if upload is None:

@@ -170,7 +170,7 @@ def _header(name: str) -> Read:
 
 def _metadata(name: str) -> Read:
     def read(call: Call) -> Json:
-        metadata = _child(call.raw, "metadata") or _child(call.raw, "labels")
+        metadata = _child(call.body, "metadata") or _child(call.body, "labels")
         return metadata.get(name) if isinstance(metadata, Mapping) else None
 
     return read
@@ -178,11 +178,11 @@ def _metadata(name: str) -> Read:
 
 def _param(name: str) -> Read:
     if "." not in name:
-        return lambda call: _child(call.raw, name)
+        return lambda call: _child(call.body, name)
     steps = tuple(name.split("."))
 
     def read(call: Call) -> Json:
-        value: Json = call.raw
+        value: Json = call.body
         for step in steps:
             value = _child(value, step)
         return value
@@ -192,7 +192,7 @@ def _param(name: str) -> Read:
 
 def nested_param(field: str, call: Call) -> str:
     """The field that holds what is missing at the top of a body: `param.generationConfig.temperature`."""
-    name, tables = field.removeprefix("param."), call.raw.items() if field.startswith("param.") else ()
+    name, tables = field.removeprefix("param."), call.body.items() if field.startswith("param.") else ()
     return next((f"param.{at}.{name}" for at, table in tables if isinstance(table, Mapping) and name in table), "")
 
 
@@ -216,7 +216,7 @@ def _search(text: str) -> Read:
 
     def read(call: Call) -> Json:
         try:
-            return compiled.search(call.raw)
+            return compiled.search(call.body)
         except (ValueError, ArithmeticError):  # the expression does not fit this body, for example `length` of null
             return None
 
@@ -302,7 +302,7 @@ FIELDS: Mapping[str, Field | Family] = {
     ),
 }
 
-OF_BODY = frozenset(("param", "metadata", "body"))  # the families that read `Call.raw`
+OF_BODY = frozenset(("param", "metadata", "body"))  # the families that read `Call.body`
 # Those that bodies have in common which differ in their texts only.
 OF_SHAPE = frozenset(("dialect", "operation", "method", "path", "model", "stream", "tools", "tool_choice", "namespace"))
 

@@ -210,7 +210,7 @@ async def explain(asked: ControlRequest) -> Response:
     reached, before = reached_in(content, asked)
     secrets = await on_thread(of_request, reached.http)
     try:
-        call = await on_thread(reached.call, strict=asked.live.settings.strict)
+        call = await on_thread(reached.call, asked.live.settings)
     except ConfigError as error:
         raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
     engine = engine_of(call.http.namespace, asked.live)

@@ -60,7 +60,7 @@ def call_of(row: Exchange, live: Live) -> Call | None:
     """The request of a row, parsed; None if it was refused or is not kept whole."""
     reached = reached_by(row, live)
     try:
-        return None if reached is None else reached.call(strict=live.settings.strict)
+        return None if reached is None else reached.call(live.settings)
     except ConfigError:
         return None
 

@@ -103,7 +103,7 @@ async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exch
     if row is None:
         raise RefusedError(400, f"nothing is asked at {http.path}")
     if why:
-        row.plan, row.status = (await planned(engine, reached.call(strict=False), entries)), 0
+        row.plan, row.status = (await planned(engine, reached.call(alone.settings), entries)), 0
     row.sent = [(row.began + due, data) for due, data in stage.sent]
     row.elapsed = stage.due
     return row, why

@@ -1,4 +1,4 @@
-"""What Anthropic refuses: its own words, its statuses and types, what only `strict` refuses, and its two versions."""
+"""What Anthropic refuses: its own words, its statuses and types, what only `live` refuses, and its two versions."""
 
 import json
 import re
@@ -103,9 +103,9 @@ STRICT = {
 
 
 @pytest.mark.parametrize(("body", "headers", "message"), STRICT.values(), ids=STRICT.keys())
-def test_strict(body: Json, headers: Any, message: str) -> None:
+def test_live(body: Json, headers: Any, message: str) -> None:
     assert ask(body, headers)[0] == 200
-    status, found = ask(body, headers, strict=True)
+    status, found = ask(body, headers, validation="live")
     assert (status, found["error"]["message"]) == (400, message)
 
 
@@ -114,25 +114,25 @@ USED = {"type": "tool_use", "id": "t1", "name": "a", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1"}
 
 
-def test_strict_reads_images_of_results() -> None:
+def test_live_reads_images_of_results() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "?"}}
     told = {"role": "user", "content": [{**RESULT, "content": [image]}]}
     messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, told]
-    status, found = ask({"messages": messages}, strict=True)
+    status, found = ask({"messages": messages}, validation="live")
     place = "messages.2.content.0.tool_result.content.0.image.source.base64"
     assert (status, found["error"]["message"]) == (400, f"{place}: Could not process image")
 
 
-def test_strict_wants_the_version_of_every_body() -> None:
+def test_live_wants_the_version_of_every_body() -> None:
     complete = {"model": "m", "prompt": "Hi", "max_tokens_to_sample": 9}
     batch = {"requests": [{"custom_id": "a", "params": USUAL}]}
     for path, body in (("/anthropic/v1/complete", complete), (f"{PATH}/batches", batch)):
-        answered = local(strict=True).ask(path, body)
+        answered = local(validation="live").ask(path, body)
         assert answered.json["error"]["message"] == "anthropic-version: header is required"
-        assert local(strict=True).ask(path, body, headers=NEW).status == 200
+        assert local(validation="live").ask(path, body, headers=NEW).status == 200
 
 
-def test_strict_wants_results_before_texts() -> None:
+def test_live_wants_results_before_texts() -> None:
     call = {
         "role": "assistant",
         "content": [{"type": "tool_use", "id": name, "name": "a", "input": {}} for name in "ab"],
@@ -142,21 +142,21 @@ def test_strict_wants_results_before_texts() -> None:
     for content, status in (([*results, text], 200), ([text, *results], 400), ([results[0], text, results[1]], 400)):
         messages = [*USUAL["messages"], call, {"role": "user", "content": content}]
         assert ask({"messages": messages})[0] == 200
-        found = ask({"messages": messages}, strict=True)
+        found = ask({"messages": messages}, validation="live")
         assert found[0] == status
         if status == 400:
             message = found[1]["error"]["message"]
             assert message.startswith("messages.1: `tool_use` ids were found without `tool_result` blocks immediately")
 
 
-def test_strict_thinking_needs_thoughts_before_calls() -> None:
-    assert ask(THINKING, strict=True)[0] == 200
+def test_live_thinking_needs_thoughts_before_calls() -> None:
+    assert ask(THINKING, validation="live")[0] == 200
     messages = [*USUAL["messages"], {"role": "assistant", "content": [USED]}, {"role": "user", "content": [RESULT]}]
-    status, found = ask({**THINKING, "messages": messages}, strict=True)
+    status, found = ask({**THINKING, "messages": messages}, validation="live")
     assert status == 400
     assert found["error"]["message"].startswith("messages.1.content.0.type: Expected `thinking` or `redacted_thinking`")
     messages[1] = {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}, USED]}
-    assert ask({**THINKING, "messages": messages}, strict=True)[0] == 200
+    assert ask({**THINKING, "messages": messages}, validation="live")[0] == 200
 
 
 def said(*content: Json) -> list[Json]:
@@ -203,10 +203,10 @@ def test_thoughts_of_the_mock_are_genuine() -> None:
         content = ask(shown)[1]["content"]
         assert content[0]["type"] == "thinking"
         messages = [*USUAL["messages"], {"role": "assistant", "content": content}, *USUAL["messages"]]
-        assert ask({**shown, "messages": messages}, strict=True)[0] == 200
+        assert ask({**shown, "messages": messages}, validation="live")[0] == 200
         changed = [{**content[0], "thinking": "Something else"}, *content[1:]]
         messages = [*USUAL["messages"], {"role": "assistant", "content": changed}, *USUAL["messages"]]
-        assert ask({**shown, "messages": messages}, strict=True)[0] == 400
+        assert ask({**shown, "messages": messages}, validation="live")[0] == 400
 
 
 KINDS = {
@@ -291,11 +291,11 @@ def test_a_schema_that_says_nothing_is_of_any_object() -> None:
         ({"type": "object", "additionalProperties": False, "required": "a"}, '"a" is not of type "array"'),
     ],
 )
-def test_an_unusable_schema_is_of_any_object_unless_strict(schema: Json, why: str) -> None:
+def test_an_unusable_schema_is_of_any_object_unless_live(schema: Json, why: str) -> None:
     form = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
     status, found = ask(form)
     assert (status, type(json.loads(found["content"][0]["text"]))) == (200, dict)
-    status, found = ask(form, strict=True)
+    status, found = ask(form, validation="live")
     assert (status, found["error"]["message"]) == (400, f"output_config.format.schema: {why}")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Complaint
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
 from mockserver.dialects.fireworks.request import read, refuse, shortened, validated
@@ -14,7 +15,7 @@ from mockserver.dialects.fireworks.request import read, refuse, shortened, valid
 
 def details(body: Any, adapter: Any = COMPLETION) -> Any:
     with pytest.raises(Failure) as caught:
-        validated(adapter, body)
+        validated(adapter, body, Validation.PUBLISHED)
     assert caught.value.status == 422
     return caught.value.details["detail"]
 

@@ -1,0 +1,17 @@
+"""How closely a request is checked before it is answered."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Validation(StrEnum):
+    """The modes of the setting `validation`, from the loosest to the closest."""
+
+    OFF = "off"  # anything that yields a call: a model and a conversation
+    PUBLISHED = "published"  # the provider's published schema, with every bound and exclusion
+    LIVE = "live"  # also what only the live provider refuses
+
+
+def validation_of(dialect: str, stated: str | Mapping[str, str]) -> Validation:
+    """Return the mode of a dialect: the one that is stated for all, or in a table, which need not name each dialect."""
+    return Validation(stated if isinstance(stated, str) else stated.get(dialect, Validation.PUBLISHED))

@@ -1,0 +1,108 @@
+"""What `validation` refuses: by mode and dialect; recordings play whatever it says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.store import CassetteFile
+from mockserver.dialects import discover
+from tests.kit.cassette_folder import episode
+from tests.kit.local import Local, local
+
+CHAT = "/v1/chat/completions"
+VIDEO: dict[str, Any] = {"type": "video_url", "video_url": {"url": "https://films.test/a.mp4"}}
+SHOWN = {
+    "model": "m",
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "What is shown?"}, VIDEO]}],
+    "tools": [{"type": "openrouter:web_search"}],
+    "temperature": 99,
+    "plugins": [{"id": "web"}],
+}
+RULE = """
+rules:
+  - when: {body: "messages[0].content[1].video_url.url"}
+    then: {text: "{{ last_user }}"}
+"""
+
+
+def test_what_is_published_is_refused_unless_nothing_is() -> None:
+    assert local(RULE).ask(CHAT, SHOWN).status == 400
+    assert local(RULE, validation="live").ask(CHAT, SHOWN).status == 400
+    assert local(RULE, validation={"openai": "off"}).ask("/skytells/v1/chat/completions", SHOWN).status == 400
+    for mode in ("off", {"openai": "off"}):
+        answered = local(RULE, validation=mode).ask(CHAT, SHOWN)
+        assert answered.source.endswith("rules.yaml:3")
+        assert answered.json["choices"][0]["message"]["content"] == "What is shown?"
+
+
+def test_what_cannot_be_read_is_ignored_by_generated_answers_and_tells_requests_apart() -> None:
+    server = local(validation="off")
+    answers = [server.ask(CHAT, {**SHOWN, "plugins": [{"id": name}]}).json for name in ("web", "pdf")]
+    assert answers[0]["choices"][0]["message"]["content"]
+    assert answers[0]["id"] != answers[1]["id"]
+
+
+def test_a_request_that_is_right_means_the_same_in_every_mode() -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+    answers = {local(validation=mode).ask(CHAT, asked).body for mode in ("off", "published", "live")}
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize("body", [{}, {"model": "m"}, {"messages": [{"role": "user", "content": "Hi"}]}, []])
+def test_a_call_needs_a_model_and_a_conversation(body: Any) -> None:
+    assert local(validation="off").ask(CHAT, body).status == 400
+
+
+# Each is wrong, and two of them are no call at all.
+WRONG = [SHOWN, {**SHOWN, "messages": [{"role": "user", "content": [VIDEO]}]}, {"messages": 7}, {"model": 5}]
+
+
+def playing(folder: Path, **settings: Any) -> Local:
+    return local(cassettes=str(folder), cassette="wrong", unmatched="error", **settings)
+
+
+@pytest.mark.parametrize("mode", ["off", "published", "live"])
+def test_recordings_play_whatever_is_refused(tmp_path: Path, mode: str) -> None:
+    file = CassetteFile(tmp_path / "wrong.yaml")
+    for number, body in enumerate(WRONG, 1):
+        file.append(episode(body, f"answer {number}"))
+    server = playing(tmp_path, validation=mode)
+    for number, body in enumerate(WRONG, 1):
+        answered = server.ask(CHAT, body)
+        assert (answered.body.decode(), answered.source) == (f"answer {number}", f"cassette wrong.yaml#{number}")
+    missed = server.ask(CHAT, {"messages": 8})
+    assert missed.status == 400, missed
+
+
+FIELDS = ("messages", "input", "contents", "tools", "tool_choice", "response_format", "metadata", "stop", "text")
+
+
+@pytest.mark.parametrize("dialect", sorted(discover()))
+def test_whatever_can_be_read_is_answered(dialect: str) -> None:
+    """Nested values of every type, everywhere: no answer is a fault of the server."""
+    server = local(validation="off")
+    odd: list[Any] = [None, 0, -1, 1.5, "", "x", [], [1], {}, {"type": "odd"}, {"role": "user"}, True]
+    for operation in discover()[dialect].operations:
+        if operation.method != "POST" or "{" in operation.path.replace("{model", ""):
+            continue
+        path = discover()[dialect].mounts[0] + operation.usual(operation.path, model="gemini-2.5-flash")
+        query = "&".join(f"{name}={value}" for name, value in operation.query.items())
+        for key in (
+            "messages",
+            "input",
+            "contents",
+            "tools",
+            "tool_choice",
+            "response_format",
+            "metadata",
+            "stop",
+            "text",
+        ):
+            for value in odd:
+                base = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "input": "Hi", "prompt": "Hi"}
+                if dialect == "gemini":
+                    base = {"contents": [{"parts": [{"text": "Hi"}]}]}
+                answered = server.ask(f"{path}?{query}", {**base, key: value})
+                assert answered.status < 500, (path, key, value, json.dumps(answered.json))

@@ -64,7 +64,7 @@ def traits(call: Call, seen: View) -> Traits:
     said = (seen[name] if isinstance(seen[name], list) else [seen[name]] for name in SAID if name in seen)
     messages = (fingerprint(item) for items in said for item in items)
     fields = (fingerprint(name, value) for name, value in seen.items() if name not in SAID)
-    last = call.last_user or (call.messages[-1].text if call.messages else "")
+    last = call.last_user or ("" if call.last_turn is None else call.last_turn.text)
     ends = last[:_COMPARED], last[-_COMPARED:]
     return Traits(call.dialect, call.operation, call.stream, frozenset((*fields, *messages)), ends, len(last))
 

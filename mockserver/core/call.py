@@ -199,8 +199,17 @@ class Call(Struct, frozen=True, dict=True):
         return ""
 
     @lazy_property
+    def last_turn(self) -> Message | None:
+        """Return the last message of the user, the assistant or a tool.
+
+        Clients add instructions after it. Where there are only instructions, the last of them is what is said.
+        """
+        turns = (message for message in reversed(self.messages) if message.role not in _INSTRUCTING)
+        return next(turns, self.messages[-1] if self.messages else None)
+
+    @lazy_property
     def system(self) -> str:
-        return "\n".join([m.text for m in self.messages if m.role in ("system", "developer")])
+        return "\n".join([m.text for m in self.messages if m.role in _INSTRUCTING])
 
     @lazy_property
     def since_user(self) -> tuple[Message, ...]:
@@ -229,7 +238,7 @@ class Call(Struct, frozen=True, dict=True):
         tokens = self.message_tokens + sum([_of_message(message, self) for message in self.messages])
         if not self.tools:
             return tokens
-        shared = _SHARED if any(message.role in ("system", "developer") for message in self.messages) else 0
+        shared = _SHARED if any(message.role in _INSTRUCTING for message in self.messages) else 0
         return tokens + _TOOLS - shared + self.tokenizer.count(declared(self.tools))
 
     @property
@@ -255,6 +264,8 @@ class Call(Struct, frozen=True, dict=True):
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
+
+_INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation
 
 # The keys of the meaning that decide the shape of an answer, rather than its content.
 _SHAPING = frozenset(
@@ -349,9 +360,9 @@ ToolResult = Mapping[str, Json]  # name (None where no call has the result's id)
 
 
 def last_tool_result(call: Call) -> ToolResult | None:
-    """Return the result that ends the conversation, if one does."""
-    results = tool_results(call)
-    return results[-1] if results and _is_tool_result(call.messages[-1]) else None
+    """Return the result that ends the conversation, if one does; instructions may follow it."""
+    results, last = tool_results(call), call.last_turn
+    return results[-1] if results and last is not None and _is_tool_result(last) else None
 
 
 def tool_results(call: Call) -> tuple[ToolResult, ...]:

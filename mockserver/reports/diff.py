@@ -273,7 +273,7 @@ def _redacted(result: ConditionResult, secrets: "Secrets") -> ConditionResult:
 
 def _message(call: Call, message: Message, secrets: "Secrets") -> Iterator[str]:
     role = one_line(message.role)
-    if message.role == "tool" and message is call.messages[-1]:
+    if message.role == "tool" and message is call.last_turn:
         result = last_tool_result(call)
         role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):

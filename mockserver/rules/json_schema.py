@@ -141,7 +141,8 @@ def rules_schema(faults: Faults, dialects: Collection[str] = ()) -> Schema:
     properties["settings"] |= settings
     if dialects:
         settings["properties"]["dialect"]["enum"] = list(dialects)
-        settings["properties"]["upstream"]["propertyNames"] = {"enum": list(dialects)}
+        for by_dialect in ("upstream", "validation"):
+            settings["properties"][by_dialect]["propertyNames"] = {"enum": list(dialects)}
     scrub = settings["properties"]["scrub"]
     scrub["anyOf"] = [{"type": scrub.pop("type"), "items": scrub["items"]}, scrub.pop("items")]
     for table in (schema, *(properties[key] for key in RulesFile.nullable)):

@@ -145,7 +145,7 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "match": lambda scope: scope.match,
     "call": lambda scope: {name: read(scope.call) for name, read in CALL.items()},
     "last_user": lambda scope: scope.call.last_user,
-    "last_message": lambda scope: scope.call.messages[-1].text if scope.call.messages else "",
+    "last_message": lambda scope: "" if scope.call.last_turn is None else scope.call.last_turn.text,
     "system": lambda scope: scope.call.system,
     "messages": lambda scope: [_message(message) for message in scope.call.messages],
     "tool_result": lambda scope: last_tool_result(scope.call),

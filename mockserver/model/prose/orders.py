@@ -68,7 +68,7 @@ def is_plain_english(call: Call) -> bool:
 
 def _said_by_user(call: Call) -> Sequence[str]:
     """Return the last and the first text of the user; none if the last message is not theirs, or the answer is cut."""
-    if call.options.ignore_eos or not call.messages or call.messages[-1].role != "user":
+    if call.options.ignore_eos or call.last_turn is None or call.last_turn.role != "user":
         return ()
     said = [message.text for message in call.messages if message.role == "user"]
     return said if len(said) == 1 else (said[-1], said[0])

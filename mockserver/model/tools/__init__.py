@@ -67,7 +67,8 @@ def waits(use: Use) -> bool:
 
 def with_earlier_results(call: Call, seed: Seed) -> Call:
     """Return the call, with results of earlier turns after a message that asks for them again."""
-    if call.tool_choice.mode != "auto" or not tool_calls(call) or call.messages[-1].role != "user":
+    is_asked = call.last_turn is not None and call.last_turn.role == "user"
+    if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
         return call
     pending = [each for each in pending_calls(without_form(call), _offered(call)) if each.tool.kind in CLIENT_KINDS]
     uses = [(each, tool_use(each.tool, each.said, seed)) for each in pending]

@@ -103,7 +103,7 @@ def _last_user(call: Call) -> str | None:
 
 
 def _last_message(call: Call) -> str | None:
-    return call.messages[-1].text if call.messages else None
+    return None if call.last_turn is None else call.last_turn.text
 
 
 def path_without_mount(call: Call) -> str:
@@ -268,7 +268,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "model": Field("model", "text", attrgetter("model"), "requested model"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
     "last_user": Field("last_user", "text", _last_user, "text of the last user message"),
-    "last_message": Field("last_message", "text", _last_message, "text of the last message, of any role"),
+    "last_message": Field("last_message", "text", _last_message, "text of the last message that is no instruction"),
     "system": Field("system", "text", _system, "system and developer texts, joined by newlines"),
     "conversation": Field("conversation", "text", _conversation, "texts of all messages, joined by newlines"),
     "turn": Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),

@@ -202,5 +202,5 @@ def _said(call: Call) -> str:
         return call.prompts[0].text
     if not call.last_user:
         return next((message.text for message in reversed(call.messages) if message.text), "")
-    last = call.messages[-1]
-    return f"{call.last_user} → {last.text}" if last.role == "tool" else call.last_user
+    last = call.last_turn
+    return f"{call.last_user} → {last.text}" if last is not None and last.role == "tool" else call.last_user

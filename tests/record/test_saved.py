@@ -28,9 +28,9 @@ def recording(folder: Path, upstream: str, record: str = "new_episodes", **setti
         yield int(running.address.rpartition(":")[2])
 
 
-def ask(port: int, text: str, *headers: str, **more: Any) -> RawResponse:
+def ask(port: int, content: Any, *headers: str, **more: Any) -> RawResponse:
     with Raw(port) as raw:
-        return raw.send(post(json.dumps(chat(text, **more)).encode(), *headers)).receive()
+        return raw.send(post(json.dumps(chat(content, **more)).encode(), *headers)).receive()
 
 
 def noted(port: int) -> Any:
@@ -59,6 +59,14 @@ def held(folder: Path) -> list[tuple[str, str]]:
         (json.loads(each.request.body)["messages"][0]["content"], each.reply.bytes.decode())
         for each in tape(folder).load()
     ]
+
+
+def test_what_is_refused_here_is_recorded_and_played(up: Upstream, tmp_path: Path) -> None:
+    film = [{"type": "video_url", "video_url": {"url": "https://films.test/a.mp4"}}]
+    with recording(tmp_path, base(up, "plain")) as port:
+        sources = [ask(port, film).headers["x-mockserver-source"] for _ in range(2)]
+    assert sources == ["forwarded", "cassette chat.yaml#1"]
+    assert len(tape(tmp_path).load()) == 1
 
 
 def test_the_journal_says_where_an_answer_was_recorded(up: Upstream, tmp_path: Path) -> None:

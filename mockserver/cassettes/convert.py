@@ -65,18 +65,20 @@ def episode_of(found: ForeignExchange, routes: DialectRoutes, dialect: str | Non
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
     path, operation = target
     headers, body = _decoded(found.headers, found.body, routes, "request")
-    sent = Sent(found.method, path, urlsplit(found.url).query, _with_media_type(headers, body), body)
+    sent = Sent(found.method, path, urlsplit(found.url).query, headers, body)
     at = found.at or read_time(header_value(found.reply_headers, "date"))
     return Episode(name, operation, _model(sent), sent, _reply(found, sent, routes), at)
 
 
 def _reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
     headers, body = _decoded(found.reply_headers, found.reply, routes, "answer")
-    is_stream = "event-stream" in _media_type(headers) or _is_event_stream(body, requested=_requests_stream(sent))
+    kind = header_value(headers, "content-type")
+    is_stream = "event-stream" in kind or _is_event_stream(body, requested=_requests_stream(sent))
     is_empty = found.status in (204, 205) or header_value(found.reply_headers, "content-length") == "0"
     if not body and (is_stream or not is_empty):
         raise UnreadableError(f"the recording lacks the body of its {'stream' if is_stream else 'answer'}")
-    headers = _with_media_type(headers, body, "text/event-stream" if is_stream else "")
+    if not kind and (kind := "text/event-stream" if is_stream else _find_media_type(body)):
+        headers = (*headers, ("content-type", kind))
     if is_stream:
         return Recorded(found.status, headers, frames=split_events(body), took=found.took)
     return Recorded(found.status, headers, body, took=found.took)
@@ -106,24 +108,12 @@ def _is_event_stream(body: bytes, *, requested: bool) -> bool:
     return requested or (any(line.startswith(b"data:") for line in lines) and all(map(_EVENT_LINE.match, lines)))
 
 
-def _media_type(headers: Headers) -> str:
-    """The content type; empty if it is absent, or replaced by a word such as `**REDACTED**`."""
-    kind = header_value(headers, "content-type")
-    return kind if _MEDIA_TYPE.match(kind) else ""
-
-
-def _with_media_type(headers: Headers, body: bytes, kind: str = "") -> Headers:
-    """The headers with a content type, if they lack one: `kind`, or that of JSON if the body is."""
-    if _media_type(headers):
-        return headers
-    if not kind:
-        lines = [line for line in body.splitlines() if line.strip()]
-        if _is_json(body):
-            kind = "application/json"
-        elif len(lines) > 1 and all(map(_is_json, lines)):
-            kind = "application/x-ndjson"
-    others = tuple(pair for pair in headers if pair[0] != "content-type")
-    return (("content-type", kind), *others) if kind else others
+def _find_media_type(body: bytes) -> str:
+    """The content type of a body by its look: JSON, or lines of JSON; empty for any other."""
+    lines = [line for line in body.splitlines() if line.strip()]
+    if _is_json(body):
+        return "application/json"
+    return "application/x-ndjson" if len(lines) > 1 and all(map(_is_json, lines)) else ""
 
 
 def _is_json(body: bytes) -> bool:
@@ -135,7 +125,7 @@ def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) ->
 
     Most tools undo codings and leave the header, so text is not encoded any more; others remove the header only.
     """
-    kept = tuple((name, value) for name, value in headers if name not in _LEFT_OUT)
+    kept = tuple((name, value) for name, value in headers if name not in _LEFT_OUT and not _is_filtered(name, value))
     coding = header_value(headers, "content-encoding")
     is_gzip = body.startswith(_GZIP)
     if not (coding or is_gzip) or (not is_gzip and _is_text(body)):
@@ -146,6 +136,11 @@ def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) ->
         return kept, routes.decode(headers, body)
     except ValueError as error:
         raise UnreadableError(f"the body of its {what} cannot be decoded: {error}") from None
+
+
+def _is_filtered(name: str, value: str) -> bool:
+    """Whether a content type was replaced by a word such as `**REDACTED**`."""
+    return name == "content-type" and not _MEDIA_TYPE.match(value)
 
 
 def _is_text(body: bytes) -> bool:

@@ -65,7 +65,7 @@ def _unpack(data: bytes, file: str) -> bytes:
     except EOFError:
         why = f"the gzip file is cut off after {len(data):,} bytes"
     except (BadGzipFile, zlib.error):
-        why = f"the gzip file is damaged after {len(unpacked):,} bytes of its content"
+        why = "the gzip file is damaged"
     else:
         return bytes(unpacked)
     raise CassetteError(f"{file}: {why}: restore it, or record it again")

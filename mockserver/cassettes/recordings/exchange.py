@@ -79,7 +79,7 @@ def read_status(status: Json) -> int:
     """The status as a number, whether it is one, a text such as `200 OK`, or a table with a code; 0 if unknown."""
     if isinstance(status, Mapping):
         status = status.get("code")
-    if isinstance(status, str) and status[:3].isdecimal() and (len(status) == 3 or status[3] == " "):
+    if isinstance(status, str) and status[:3].isdecimal() and status[3:4] == " ":
         return int(status[:3])
     return status if isinstance(status, int) else 0
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
 from mockserver.cassettes.recordings import read_recording
-from mockserver.cassettes.recordings.exchange import ForeignExchange, UnreadableError, read_time
+from mockserver.cassettes.recordings.foreign_exchange import ForeignExchange, UnreadableError, read_time
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, parsed

@@ -1,10 +1,10 @@
 """Recordings that other tools made: the files of every recorder become the same rows of requests and answers."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mockserver.cassettes.recordings.document import read_document
-from mockserver.cassettes.recordings.exchange import ForeignExchange, UnreadableError
+from mockserver.cassettes.recordings.foreign_exchange import ForeignExchange, RecorderFormat, Row, UnreadableError
+from mockserver.cassettes.recordings.foreign_file import read_foreign_file
 from mockserver.cassettes.recordings.go_vcr import GO_VCR
 from mockserver.cassettes.recordings.har import HAR
 from mockserver.cassettes.recordings.langchain import LANGCHAIN
@@ -24,21 +24,27 @@ def read_recording(data: bytes, file: str) -> Iterator[tuple[str, ForeignExchang
 
     Raises CassetteError if the file is damaged, or no known recorder wrote it.
     """
-    document = read_document(data, file)
-    found = ((recorder, recorder.find_rows(document.root)) for recorder in RECORDERS)
-    recorder, rows = next(((recorder, rows) for recorder, rows in found if rows is not None), (None, None))
-    if document.mistakes and (recorder is not None or _LISTING.search(document.text)):
-        raise CassetteError(*document.mistakes)
-    if recorder is None or rows is None:
-        hint = f"; read as YAML: {document.mistakes[0]}" if document.mistakes else ""
-        what = _describe(document.root)
+    foreign = read_foreign_file(data, file)
+    recorder, rows = _recognise(foreign.root)
+    if foreign.mistakes and (recorder is not None or _LISTING.search(foreign.text)):
+        raise CassetteError(*foreign.mistakes)
+    if recorder is None:
+        hint = f"; read as YAML: {foreign.mistakes[0]}" if foreign.mistakes else ""
+        what = _describe(foreign.root)
         raise CassetteError(f"{file}: not written by a known recorder: {what}; you can import files of {KNOWN}{hint}")
     for number, row in enumerate(rows, 1):
-        where = f"{document.place(row.path)}: {recorder.noun} {number}"
+        where = f"{foreign.place(row.path)}: {recorder.noun} {number}"
         try:
             yield where, recorder.read(row.content)
         except UnreadableError as error:
             yield where, error
+
+
+def _recognise(root: Json) -> tuple[RecorderFormat | None, Sequence[Row]]:
+    for recorder in RECORDERS:
+        if (rows := recorder.find_rows(root)) is not None:
+            return recorder, rows
+    return None, ()
 
 
 def _describe(root: Json) -> str:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from mockserver.cassettes.recordings.exchange import (
+from mockserver.cassettes.recordings.foreign_exchange import (
     ForeignExchange,
-    Recorder,
+    RecorderFormat,
     Row,
     list_rows,
     read_body,
@@ -55,4 +55,4 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 _DURATION = re.compile(r"(?:\d{1,12}(?:\.\d{1,12})?(?:h|ms|m|s|us|µs|μs|ns)){1,6}")
 _PIECE = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|μs|ns)")
 
-GO_VCR = Recorder("go-vcr", "interaction", _find_rows, _read)
+GO_VCR = RecorderFormat("go-vcr", "interaction", _find_rows, _read)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from mockserver.cassettes.recordings.exchange import (
+from mockserver.cassettes.recordings.foreign_exchange import (
     ForeignExchange,
-    Recorder,
+    RecorderFormat,
     Row,
     decode_base64,
     encode_text,
@@ -65,4 +65,4 @@ def _read_posted(posted: Json) -> bytes:
     return urlencode([(str(row.get("name")), str(row.get("value", ""))) for row in params]).encode()
 
 
-HAR = Recorder("HAR", "entry", _find_rows, _read)
+HAR = RecorderFormat("HAR", "entry", _find_rows, _read)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from mockserver.cassettes.recordings.exchange import Recorder, Row, list_rows
+from mockserver.cassettes.recordings.foreign_exchange import RecorderFormat, Row, list_rows
 from mockserver.cassettes.recordings.vcrpy import VCRPY
 from mockserver.core.json import Json
 
@@ -18,4 +18,4 @@ def _find_rows(root: Json) -> Sequence[Row] | None:
     ]
 
 
-LANGCHAIN = Recorder("langchain-tests", "request", _find_rows, VCRPY.read)
+LANGCHAIN = RecorderFormat("langchain-tests", "request", _find_rows, VCRPY.read)

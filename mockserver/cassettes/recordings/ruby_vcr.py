@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mockserver.cassettes.recordings.exchange import Recorder, Row, list_rows
+from mockserver.cassettes.recordings.foreign_exchange import RecorderFormat, Row, list_rows
 from mockserver.cassettes.recordings.vcrpy import VCRPY
 from mockserver.core.json import Json
 
@@ -12,4 +12,4 @@ def _find_rows(root: Json) -> Sequence[Row] | None:
 
 
 # An interaction has the keys of vcrpy's, and a body the encoding of its text.
-RUBY_VCR = Recorder("VCR for Ruby", "interaction", _find_rows, VCRPY.read)
+RUBY_VCR = RecorderFormat("VCR for Ruby", "interaction", _find_rows, VCRPY.read)

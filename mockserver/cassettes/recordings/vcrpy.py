@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from mockserver.cassettes.recordings.exchange import (
+from mockserver.cassettes.recordings.foreign_exchange import (
     ForeignExchange,
-    Recorder,
+    RecorderFormat,
     Row,
     encode_json,
     list_rows,
@@ -47,4 +47,4 @@ def _read_message_body(message: Mapping[str, Json]) -> bytes:
     return read_body(message.get("body", message.get("content")))
 
 
-VCRPY = Recorder("vcrpy", "interaction", _find_rows, _read)
+VCRPY = RecorderFormat("vcrpy", "interaction", _find_rows, _read)

@@ -11,7 +11,7 @@ import yaml
 
 from mockserver.cassettes.convert import import_file, split_events
 from mockserver.cassettes.format import HEAD
-from mockserver.cassettes.recordings import document
+from mockserver.cassettes.recordings import foreign_file
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes.convert.kit import ANSWER, ASKED, JSON, KNOWN, STREAM, URL, interaction
@@ -36,7 +36,10 @@ BAD: list[tuple[bytes, str]] = [
     (gzip.compress(b""), f"a: the file is empty: {REMEDY}"),
     (b"{", f"a:1:2: the file breaks off in the middle of its JSON: {REMEDY}"),
     (VCR[:-30], f": the file breaks off in the middle of its JSON: {REMEDY}"),
-    (b'{"interactions": [,]}', "a:1:19: the file is not valid JSON here: expecting value"),
+    (
+        b'{"interactions": [,]}',
+        "a:1:19: the file is not valid JSON here (Expecting value): correct it, or ",
+    ),
     (b"{}", f"a: {UNKNOWN}: it has no keys; {TOOLS}"),
     (b'{"a": 1, "b": 2}', f'a: {UNKNOWN}: it has "a", "b"; {TOOLS}'),
     (b'[{"a": 1}]', f'a: {UNKNOWN}: a list of items that have "a"; {TOOLS}'),
@@ -72,7 +75,7 @@ def test_what_is_no_recording_is_one_clear_error(data: bytes, words: str) -> Non
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "MAX_UNPACKED", 5_000_000)
+    monkeypatch.setattr(foreign_file, "MAX_UNPACKED", 5_000_000)
     with pytest.raises(CassetteError, match=r"^a: larger than 5 MB when unpacked: split it into smaller files$"):
         import_file(gzip.compress(bytes(50_000_000)), "a", KNOWN)
 
@@ -137,6 +140,48 @@ def test_a_cassette_of_pytest_recording() -> None:
 
 def test_streams_are_split_at_the_ends_of_their_events() -> None:
     assert [data for _, data in split_events(b"a\r\n\r\nb\r\rc\n\n\nd")] == [b"a\r\n\r\n", b"b\r\r", b"c\n\n\n", b"d"]
+
+
+LINES = b'{"custom_id": "a", "result": {}}\n{"custom_id": "b", "result": {}}\n'
+PARTS = b'[{"candidates": []},\n{"candidates": []}]'
+COMMENTED = b": PROCESSING\n\ndata: {}\n\ndata: [DONE]\n\n"
+LOOKS: list[tuple[bytes, bool, str, bool]] = [  # a body, whether a stream was asked for, its type, whether it is one
+    (BODY, False, "application/json", False),
+    (BODY, True, "application/json", False),
+    (STREAM, True, "text/event-stream", True),
+    (STREAM, False, "text/event-stream", True),  # its request may have been filtered as well
+    (STREAM.replace(b"\n", b"\r\n"), False, "text/event-stream", True),
+    (COMMENTED, True, "text/event-stream", True),
+    (b"data: {}\n\nno event", True, "text/event-stream", True),
+    (b"data: {}\n\nno event", False, "", False),
+    (b"event: a text\n", False, "", False),
+    (PARTS, True, "application/json", False),
+    (LINES, False, "application/x-ndjson", False),
+    (b"<html>", True, "", False),
+]
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-type": ["**REDACTED**"]}, {"content-type": [""]}])
+@pytest.mark.parametrize(("body", "asked", "kind", "streams"), LOOKS)
+def test_an_answer_without_a_type_is_told_by_its_look(
+    body: bytes, asked: bool, kind: str, streams: bool, headers: Any
+) -> None:
+    request = {"body": json.dumps({**ASKED, "stream": asked}), "headers": headers}
+    made = vcr(request=request, body={"string": body.decode()}, headers=headers)
+    assert made.reply.headers == ((("content-type", kind),) if kind else ())
+    assert (made.reply.frames is not None, made.reply.bytes, made.request.headers) == (streams, body, ())
+
+
+def test_a_type_that_is_there_stays() -> None:
+    made = vcr(request={"body": json.dumps({**ASKED, "stream": True})}, body={"string": STREAM.decode()})
+    assert (made.reply.headers, made.reply.bytes) == ((("content-type", "application/json"),), STREAM)
+    assert made.reply.frames is not None
+
+
+@pytest.mark.parametrize("headers", [JSON, {**JSON, "content-encoding": "**REDACTED**"}])
+def test_gzip_is_told_by_its_look(headers: Any) -> None:
+    made = vcr(body={"base64_string": b64encode(gzip.compress(BODY)).decode()}, headers=headers)
+    assert (made.reply.body, made.reply.headers) == (BODY, (("content-type", "application/json"),))
 
 
 @pytest.mark.parametrize(

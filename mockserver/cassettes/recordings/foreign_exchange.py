@@ -1,7 +1,7 @@
 """A recorded request and its answer, whichever recorder wrote it, and what the readers of all formats share."""
 
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -36,7 +36,7 @@ class Row(Struct, frozen=True):
     content: Json
 
 
-class Recorder(Struct, frozen=True):
+class RecorderFormat(Struct, frozen=True):
     """A tool that records, and how its files are recognised and read.
 
     `find_rows` returns None for a root that this tool did not write. `read` raises UnreadableError.
@@ -44,7 +44,7 @@ class Recorder(Struct, frozen=True):
 
     name: str
     noun: str  # what the tool calls an exchange
-    find_rows: Callable[[Json], Iterable[Row] | None]
+    find_rows: Callable[[Json], Sequence[Row] | None]
     read: Callable[[Json], ForeignExchange]
 
 

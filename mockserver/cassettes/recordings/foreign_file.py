@@ -15,7 +15,7 @@ from mockserver.core.json import Json
 MAX_UNPACKED = 200_000_000  # bytes
 
 
-class Document(Struct, frozen=True):
+class ForeignFile(Struct, frozen=True):
     """The content of a file. `spot` has the lines of its parts, which only YAML has; `mistakes`: of its YAML."""
 
     file: str
@@ -37,17 +37,17 @@ class Document(Struct, frozen=True):
         return f"{self.file}:{line + 1}"
 
 
-def read_document(data: bytes, file: str) -> Document:
+def read_foreign_file(data: bytes, file: str) -> ForeignFile:
     """Read a file. Raises CassetteError if it is empty, damaged, or no text."""
     text = _decode(_unpack(data, file), file)
     if not text.strip():
         raise CassetteError(f"{file}: the file is empty: restore it, or record it again")
     if text.lstrip()[0] in "{[":
-        return Document(file, text, _parse_json(text, file))
+        return ForeignFile(file, text, _parse_json(text, file))
     if _OWN.match(text):
         raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
     root, spot, problems = parse(text, binary=True)
-    return Document(file, text, root, spot, tuple(_yaml_mistake(problem, text, file) for problem in problems))
+    return ForeignFile(file, text, root, spot, tuple(_yaml_mistake(problem, text, file) for problem in problems))
 
 
 def _unpack(data: bytes, file: str) -> bytes:
@@ -93,7 +93,7 @@ def _parse_json(text: str, file: str) -> Json:
         if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
             words = f"the file breaks off in the middle of its JSON: {_REMEDY}"
         else:
-            words = f"the file is not valid JSON here: {error.msg[0].lower()}{error.msg[1:]}"
+            words = f"the file is not valid JSON here ({error.msg}): correct it, or record it again"
         raise CassetteError(Mistake(words, SourceLocation(file, error.lineno, error.colno))) from None
     except ValueError:
         raise CassetteError(f"{file}: a number of this file has too many digits") from None

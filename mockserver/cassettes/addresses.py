@@ -31,10 +31,8 @@ def dialect_of(url: str, routes: DialectRoutes) -> str | None:
             return "azure_openai"
         mounted = (name for name, mounts in routes.mounts.items() for mount in mounts if path.startswith(f"{mount}/"))
         return next(mounted, "openai" if path.startswith("/v1/") else None)
-    for pattern, path, dialect in _HOSTS:
-        if pattern.fullmatch(host) and parts.path.startswith(path):
-            return dialect
-    return None
+    served = [row for row in _HOSTS if row[0].fullmatch(host) and parts.path.startswith(row[1])]
+    return max(served, key=lambda row: len(row[1]))[2] if served else None
 
 
 def dialect_at(host: str) -> str | None:
@@ -75,6 +73,7 @@ _HOSTS = tuple(
         (r"(?:api\.)?crazyrouter\.com", "/", "crazyrouter"),
         (r"api\.anthropic\.com", "/", "anthropic"),
         (r"generativelanguage\.googleapis\.com|(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com", "/", "gemini"),
+        (r"generativelanguage\.googleapis\.com", "/v1beta/openai/", "openai"),
     )
 )
 

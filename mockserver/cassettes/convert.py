@@ -1,43 +1,21 @@
-"""Import vcrpy cassettes and HAR files, and export HAR 1.2."""
+"""Turn the recordings of other tools into episodes, and export episodes as HAR 1.2."""
 
-import json
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from msgspec import Struct
 
 from mockserver.cassettes.addresses import DialectRoutes, dialect_of, local_target
-from mockserver.config.errors import CassetteError, Mistake, SourceLocation
-from mockserver.config.yaml_reader import parse
+from mockserver.cassettes.recordings import read_recording
+from mockserver.cassettes.recordings.foreign_exchange import ForeignExchange, UnreadableError, read_time
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent, header_value
 from mockserver.core.http import HOP_BY_HOP, Headers
 from mockserver.core.json import Json, parsed
-
-FORMATS = "vcrpy cassettes (YAML or JSON) and HAR files"
-
-
-class ForeignExchange(Struct, frozen=True):
-    """A request and its answer. Bodies may still be encoded as their headers say."""
-
-    method: str
-    url: str
-    headers: Headers
-    body: bytes
-    status: int
-    reply_headers: Headers
-    reply: bytes
-    at: float = 0.0
-    took: float = 0.0
-
-
-class UnreadableError(Exception):
-    """Why an exchange cannot be imported."""
 
 
 class UnknownHostError(Exception):
@@ -52,202 +30,23 @@ class Imported(Struct, frozen=True):
     unknown_hosts: Mapping[str, int]
 
 
-Reader = Callable[[Json], ForeignExchange]
-Rows = Iterable[tuple[str, Json]]  # with the place of each
-
-
 def import_file(data: bytes, file: str, routes: DialectRoutes, dialect: str | None = None) -> Imported:
     """Read the episodes of a file; `dialect` overrides that of every exchange.
 
     Raises CassetteError if the file is in no known format.
     """
     episodes, skipped, hosts = list[tuple[str, Episode]](), list[tuple[str, str]](), Counter[str]()
-    rows, read = _rows(data, file)
-    for where, row in rows:
+    for where, found in read_recording(data, file):
+        if isinstance(found, UnreadableError):
+            skipped.append((where, str(found)))
+            continue
         try:
-            episodes.append((where, episode_of(read(row), routes, dialect)))
+            episodes.append((where, episode_of(found, routes, dialect)))
         except UnreadableError as error:
             skipped.append((where, str(error)))
         except UnknownHostError as error:
             hosts[str(error)] += 1
     return Imported(tuple(episodes), tuple(skipped), hosts)
-
-
-def _rows(data: bytes, file: str) -> tuple[Rows, Reader]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CassetteError(f"{file}: cannot be imported: byte {error.start} is not UTF-8") from None
-    if not text.strip():
-        raise CassetteError(f"{file}: cannot be imported: the file is empty")
-    return _from_json(text, file) if text.lstrip()[0] in "{[" else _from_yaml(text, file)
-
-
-def _from_json(text: str, file: str) -> tuple[Rows, Reader]:
-    try:
-        root = json.loads(text)
-    except RecursionError:
-        raise CassetteError(f"{file}: cannot be imported: its JSON is nested too deep") from None
-    except json.JSONDecodeError as error:
-        place = SourceLocation(file, error.lineno, error.colno)
-        raise CassetteError(Mistake(f"cannot be imported: not JSON: {error.msg}", place)) from None
-    except ValueError as error:  # a number of thousands of digits
-        raise CassetteError(f"{file}: cannot be imported: {error}") from None
-    log = root.get("log") if isinstance(root, dict) else None
-    if isinstance(log, dict) and isinstance(log.get("entries"), list):
-        return ((f"{file}: entry {number}", row) for number, row in enumerate(log["entries"], 1)), _from_har
-    if (rows := _interactions(root)) is not None:
-        return ((f"{file}: interaction {number}", row) for number, row in enumerate(rows, 1)), _from_vcr
-    raise CassetteError(f"{file}: unknown format; you can import {FORMATS}")
-
-
-def _from_yaml(text: str, file: str) -> tuple[Rows, Reader]:
-    if _OWN.match(text):
-        raise CassetteError(f"{file}: this is a mockserver cassette already: move it into the cassettes folder")
-    root, (_, _, inner), problems = parse(text, binary=True)
-    mistakes = [Mistake(words, SourceLocation(file, line + 1, column + 1)) for words, line, column in problems]
-    rows, listing = _interactions(root), _LISTING.search(text)
-    if mistakes and listing:
-        raise CassetteError(*mistakes)
-    if rows is None:
-        hint = f"; read as YAML: {mistakes[0]}" if mistakes else ""
-        raise CassetteError(f"{file}: unknown format; you can import {FORMATS}{hint}")
-    spots = inner["interactions"][2][2] if isinstance(root, Mapping) else inner
-    places = (f"{file}:{line + 1}: interaction {number}" for number, (line, _, _) in enumerate(spots, 1))
-    return zip(places, rows, strict=True), _from_vcr
-
-
-def _interactions(root: Json) -> list[Json] | None:
-    rows = root.get("interactions") if isinstance(root, Mapping) else root
-    exchanged = isinstance(rows, list) and all(isinstance(row, Mapping) and "request" in row for row in rows)
-    return rows if exchanged else None
-
-
-def _from_har(entry: Json) -> ForeignExchange:
-    request, response, time = _table(entry, "request"), _table(entry, "response"), entry.get("time")
-    if not isinstance(request.get("url"), str):
-        raise UnreadableError("its request has no url")
-    return ForeignExchange(
-        method=str(request.get("method") or "GET").upper(),
-        url=request["url"],
-        headers=header_pairs(request.get("headers")),
-        body=_har_posted(request.get("postData")),
-        status=_status(response.get("status")),
-        reply_headers=_har_headers(response),
-        reply=_har_content(response.get("content")),
-        at=timestamp(entry.get("startedDateTime")),
-        took=max(0.0, time / 1000) if isinstance(time, int | float) else 0.0,
-    )
-
-
-def _har_headers(response: Mapping[str, Json]) -> Headers:
-    """The headers; a log without any still knows the type of the content."""
-    headers, content = header_pairs(response.get("headers")), response.get("content")
-    kind = content.get("mimeType") if isinstance(content, Mapping) else None
-    if isinstance(kind, str) and kind and all(name != "content-type" for name, _ in headers):
-        return (*headers, ("content-type", kind))
-    return headers
-
-
-def _har_content(content: Json) -> bytes:
-    text = content.get("text") if isinstance(content, Mapping) else None
-    if not isinstance(text, str):
-        return b""
-    return _from_base64(text, "content") if content.get("encoding") == "base64" else _to_bytes(text)
-
-
-def _har_posted(posted: Json) -> bytes:
-    if not isinstance(posted, Mapping):
-        return b""
-    if isinstance(posted.get("text"), str) and (posted["text"] or not posted.get("params")):
-        return _har_content(posted)
-    params = [row for row in posted.get("params") or () if isinstance(row, Mapping)]
-    return urlencode([(str(row.get("name")), str(row.get("value", ""))) for row in params]).encode()
-
-
-def _from_vcr(interaction: Mapping[str, Json]) -> ForeignExchange:
-    request, response = interaction.get("request"), interaction.get("response")
-    if not isinstance(request, Mapping) or not isinstance(response, Mapping):
-        raise UnreadableError("it has no request and response")
-    url, status = request.get("uri", request.get("url")), response.get("status")
-    if not isinstance(url, str):
-        raise UnreadableError("its request has no uri")
-    return ForeignExchange(
-        method=str(request.get("method") or "GET").upper(),
-        url=url,
-        headers=header_pairs(request.get("headers")),
-        body=_vcr_body(request.get("body")),
-        status=_status(status.get("code") if isinstance(status, Mapping) else status),
-        reply_headers=header_pairs(response.get("headers")),
-        reply=_vcr_body(response.get("body", response.get("content"))),
-        at=timestamp(interaction.get("recorded_at")),
-    )
-
-
-def _vcr_body(body: Json) -> bytes:
-    match body:
-        case None:
-            return b""
-        case bytes():
-            return body
-        case str():
-            return _to_bytes(body)
-        case {"base64_string": str(coded)}:
-            return _from_base64("".join(coded.split()), "body")
-        case {"string": inner}:
-            return _vcr_body(inner)
-        case Mapping() if not body:
-            return b""
-    raise UnreadableError("its body is neither text nor base64")
-
-
-def _table(entry: Json, name: str) -> Mapping[str, Json]:
-    found = entry.get(name) if isinstance(entry, Mapping) else None
-    if not isinstance(found, Mapping):
-        raise UnreadableError(f"it has no {name}")
-    return found
-
-
-def header_pairs(headers: Json) -> Headers:
-    """Headers as pairs, from a table of texts or lists, or a list of {name, value}. Raises UnreadableError."""
-    pairs = list[tuple[str, Json]]()
-    if isinstance(headers, Mapping):
-        for name, value in headers.items():
-            pairs += [(str(name), each) for each in (value if isinstance(value, list) else [value])]
-    elif isinstance(headers, list):
-        pairs = [(str(row.get("name")), row.get("value")) for row in headers if isinstance(row, Mapping)]
-    elif headers is not None:
-        raise UnreadableError("its headers are not a table")
-    return tuple((name.lower(), _header_text(value)) for name, value in pairs if _NAME.fullmatch(name))
-
-
-def _header_text(value: Json) -> str:
-    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def timestamp(text: Json) -> float:
-    """The Unix time of an ISO 8601 text, in UTC unless it says otherwise; 0 if it is not one."""
-    try:
-        at = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        return 0.0
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-
-
-def _status(status: Json) -> int:
-    return status if isinstance(status, int) else 0
-
-
-def _to_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # JSON can hold half a character
-
-
-def _from_base64(text: str, what: str) -> bytes:
-    try:
-        return b64decode(text, validate=True)
-    except ValueError:
-        raise UnreadableError(f"its {what} is not valid base64") from None
 
 
 def episode_of(found: ForeignExchange, routes: DialectRoutes, dialect: str | None = None) -> Episode:
@@ -264,19 +63,22 @@ def episode_of(found: ForeignExchange, routes: DialectRoutes, dialect: str | Non
         raise UnreadableError(f"{name} has no {found.method} {path[:80]}")
     if not 200 <= found.status <= 599 or 300 <= found.status < 400:
         raise UnreadableError(f"its answer cannot be replayed (status {found.status})")
-    body = _decoded(found.headers, found.body, routes, "request")
     path, operation = target
-    sent = Sent(found.method, path, urlsplit(found.url).query, _kept(found.headers), body)
-    at = found.at or _date(header_value(found.reply_headers, "date"))
-    return Episode(name, operation, _model(sent), sent, _reply(found, routes), at)
+    headers, body = _decoded(found.headers, found.body, routes, "request")
+    sent = Sent(found.method, path, urlsplit(found.url).query, headers, body)
+    at = found.at or read_time(header_value(found.reply_headers, "date"))
+    return Episode(name, operation, _model(sent), sent, _reply(found, sent, routes), at)
 
 
-def _reply(found: ForeignExchange, routes: DialectRoutes) -> Recorded:
-    headers, body = _kept(found.reply_headers), _decoded(found.reply_headers, found.reply, routes, "answer")
-    is_stream = "event-stream" in header_value(headers, "content-type")
+def _reply(found: ForeignExchange, sent: Sent, routes: DialectRoutes) -> Recorded:
+    headers, body = _decoded(found.reply_headers, found.reply, routes, "answer")
+    kind = header_value(headers, "content-type")
+    is_stream = "event-stream" in kind or _is_event_stream(body, requested=_requests_stream(sent))
     is_empty = found.status in (204, 205) or header_value(found.reply_headers, "content-length") == "0"
     if not body and (is_stream or not is_empty):
         raise UnreadableError(f"the recording lacks the body of its {'stream' if is_stream else 'answer'}")
+    if not kind and (kind := "text/event-stream" if is_stream else _find_media_type(body)):
+        headers = (*headers, ("content-type", kind))
     if is_stream:
         return Recorded(found.status, headers, frames=split_events(body), took=found.took)
     return Recorded(found.status, headers, body, took=found.took)
@@ -290,23 +92,63 @@ def split_events(body: bytes) -> tuple[RecordedEvent, ...]:
     return tuple((0.0, body[start:end]) for start, end in zip([0, *ends], ends, strict=False))
 
 
-def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> bytes:
-    """A body without its content codings. Most tools undo them and leave the header: text is not encoded any more."""
-    if not header_value(headers, "content-encoding"):
-        return body
+def _requests_stream(sent: Sent) -> bool:
+    body = parsed(sent.body.decode("utf-8", "replace"))
+    return "alt=sse" in sent.query.split("&") or (isinstance(body, dict) and body.get("stream") is True)
+
+
+def _is_event_stream(body: bytes, *, requested: bool) -> bool:
+    """Whether a body is a stream of events, whatever its headers say: many recordings have none.
+
+    If its request did not ask for a stream, or is unknown, every line has to be one of an event.
+    """
+    lines = [line for line in body.splitlines() if line.strip()]
+    if not lines or not _EVENT_LINE.match(lines[0]):
+        return False
+    return requested or (any(line.startswith(b"data:") for line in lines) and all(map(_EVENT_LINE.match, lines)))
+
+
+def _find_media_type(body: bytes) -> str:
+    """The content type of a body by its look: JSON, or lines of JSON; empty for any other."""
+    lines = [line for line in body.splitlines() if line.strip()]
+    if _is_json(body):
+        return "application/json"
+    return "application/x-ndjson" if len(lines) > 1 and all(map(_is_json, lines)) else ""
+
+
+def _is_json(body: bytes) -> bool:
+    return body.lstrip()[:1] in (b"{", b"[") and parsed(body.decode("utf-8", "replace")) is not None
+
+
+def _decoded(headers: Headers, body: bytes, routes: DialectRoutes, what: str) -> tuple[Headers, bytes]:
+    """The headers to keep, and a body without its content codings.
+
+    Most tools undo codings and leave the header, so text is not encoded any more; others remove the header only.
+    """
+    kept = tuple((name, value) for name, value in headers if name not in _LEFT_OUT and not _is_filtered(name, value))
+    coding = header_value(headers, "content-encoding")
+    is_gzip = body.startswith(_GZIP)
+    if not (coding or is_gzip) or (not is_gzip and _is_text(body)):
+        return kept, body
+    if is_gzip and not _TOKENS.fullmatch(coding):
+        headers = (("content-encoding", "gzip"),)
     try:
-        body.decode("utf-8")
-        return body
-    except UnicodeDecodeError:
-        pass
-    try:
-        return routes.decode(headers, body)
+        return kept, routes.decode(headers, body)
     except ValueError as error:
         raise UnreadableError(f"the body of its {what} cannot be decoded: {error}") from None
 
 
-def _kept(headers: Headers) -> Headers:
-    return tuple((name, value) for name, value in headers if name not in _LEFT_OUT)
+def _is_filtered(name: str, value: str) -> bool:
+    """Whether a content type was replaced by a word such as `**REDACTED**`."""
+    return name == "content-type" and not _MEDIA_TYPE.match(value)
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _model(sent: Sent) -> str:
@@ -316,17 +158,11 @@ def _model(sent: Sent) -> str:
     return named if isinstance(named, str) else deployed[1] if deployed else ""
 
 
-def _date(date: str) -> float:
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-
-
-_OWN = re.compile(r"(?:#[^\n]*+\n|(?:---)?[ \t\r]*+\n)*+version:[ \t]*+\d++[ \t\r]*+\n---")
-_LISTING = re.compile(r"^(?:interactions[ \t]*+:|-[ \t]++request\b)", re.MULTILINE)
-_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _END = re.compile(rb"(?:\r\n\r\n|\n\n|\r\r)[\r\n]*")
+_EVENT_LINE = re.compile(rb"(?:data|event|id|retry)?:")
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+*-]+")
+_GZIP = b"\x1f\x8b"
+_TOKENS = re.compile(r"[\w-]+(?:\s*,\s*[\w-]+)*")
 _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/")
 # Headers of one connection, and of a body that is no longer as it was sent.
 _LEFT_OUT = HOP_BY_HOP | {"content-length", "content-encoding", "host", "accept-encoding"}

@@ -3,14 +3,14 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired, Union
 
 from msgspec import Struct
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Discriminator, Tag, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from mockserver.cassettes.parse_response import DONE, events, parse_response
-from mockserver.core.episode import Episode, header_value
+from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import plural
 
@@ -70,17 +70,19 @@ def _breaks_off(episode: Episode) -> bool:
 
 
 def misshapen(episode: Episode) -> Iterator[str]:
-    """Where an answer lacks what clients of its dialect need, with the path of each place."""
+    """Where an answer lacks what clients of its dialect need, with the path of each place.
+
+    Errors are not judged: clients read them in any shape, and gateways send many.
+    """
     reply, form = episode.reply, episode.format
-    if reply.status >= 400:
-        if "json" in header_value(reply.headers, "content-type") and episode.dialect in _WITH_ERROR_ENVELOPE:
-            yield from _mistakes(reply.bytes, _adapter("error"), "the error")
-    elif reply.frames is not None:
+    if reply.status >= 300:
+        return
+    if reply.frames is not None:
         found = list(_of_events(episode, _STREAMED[form])) if form in _STREAMED else []
         yield from found[:MAX_FINDINGS]
         if len(found) > MAX_FINDINGS:  # a stream repeats its mistakes
             yield f"{len(found) - MAX_FINDINGS} more of its events have such mistakes"
-    elif reply.body and reply.status < 300 and form in _SHAPES:
+    elif reply.body and form in _SHAPES:
         listed = form == "contents" and reply.body.startswith(b"[")  # a stream as one array
         yield from _mistakes(reply.body, _adapter("contents list" if listed else form), "the answer")
 
@@ -97,6 +99,8 @@ def _mistakes(text: bytes, adapter: TypeAdapter[Any], what: str) -> Iterator[str
     except (ValueError, RecursionError):
         yield f"{what} is not JSON; record it again"
         return
+    if isinstance(value, dict) and value.get("error") and "status" not in value:
+        return  # an error with the status of a success: some gateways send that, and Azure for a filtered prompt
     try:
         adapter.validate_python(value, strict=True)
     except ValidationError as error:
@@ -125,11 +129,21 @@ _STREAMED = {
     "contents": "contents",
     "messages": "message_event",
 }
-_WITH_ERROR_ENVELOPE = ("openai", "azure_openai", "crazyrouter", "skytells")  # errors of others have many shapes
+
+
+class OneOf(Struct, frozen=True):
+    """Shapes of which one applies; `pick` returns its name, as a value has it."""
+
+    pick: Callable[[Json], str]
+    shapes: Mapping[str, Any]
 
 
 def _type(shape: Any) -> Any:
-    """The type of a shape: a table of fields (absent ones end in ?), a list of one shape, or (shape, None)."""
+    """The type of a shape: a table of fields (absent ones end in ?), a list of one shape, OneOf, or (shape, None)."""
+    if isinstance(shape, OneOf):
+        # Names in brackets are not taken for a step of a path.
+        members = [Annotated[_type(inner), Tag(f"<{name}>")] for name, inner in shape.shapes.items()]
+        return Annotated[Union[*members], Discriminator(lambda value: f"<{shape.pick(value)}>")]
     if isinstance(shape, dict):
         fields = {name.removesuffix("?"): _type(inner) for name, inner in shape.items()}
         absent = {name: NotRequired[fields[name]] for name in fields if f"{name}?" in shape}
@@ -144,50 +158,105 @@ def _adapter(shape: str) -> TypeAdapter[Any]:
     return TypeAdapter(_type(_SHAPES[shape]))
 
 
+def _by_type(**shapes: Any) -> OneOf:
+    """A table by its `type`; only the types that are named here are looked into."""
+
+    def pick(value: Json) -> str:
+        kind = value.get("type") if isinstance(value, dict) else None
+        return kind if isinstance(kind, str) and kind in shapes else "other"
+
+    tables = {kind: {"type": str, **shape} for kind, shape in shapes.items()}
+    return OneOf(pick, {**tables, "other": {"type": str}})
+
+
+def _unless_filtered(shape: Mapping[str, Any]) -> OneOf:
+    """A choice; Azure leaves out the message, text or delta of one that it filters, and sends filter results alone."""
+
+    def pick(value: Json) -> str:
+        filtered = isinstance(value, dict) and not value.keys().isdisjoint(_FILTERS)
+        return "filtered" if filtered else "usual"
+
+    filtered = {name if name.endswith("?") else f"{name}?": inner for name, inner in shape.items()}
+    return OneOf(pick, {"filtered": filtered, "usual": shape})
+
+
+_FILTERS = ("content_filter_results", "content_filter_result", "content_filter_offsets")
 _TABLE = dict[str, Any]
 _TEXT = str | None
-_USAGE = ({"prompt_tokens": int, "total_tokens": int}, None)
-_HEAD = {"id": str, "created": int, "model": str, "usage?": _USAGE}
-_CALL = {"id": str, "function?": {"name": str, "arguments": str}, "custom?": _TABLE}
-_DELTA_CALL = {"index": int, "id?": _TEXT, "function?": ({"name?": _TEXT, "arguments?": _TEXT}, None)}
+_NUMBER = float | None
+_USAGE = dict[str, Any] | None
+# Servers that speak OpenAI's chat leave out some of this; the official client takes what is there.
+_HEAD = {"id?": str, "created?": float, "model?": str, "usage?": _USAGE}
+_CALL = _by_type(
+    function={"id?": _TEXT, "function": {"name": str, "arguments": str}},
+    custom={"id?": _TEXT, "custom": {"name": str, "input": str}},
+)
+_DELTA_CALL = {
+    "index?": _NUMBER,
+    "id?": _TEXT,
+    "function?": ({"name?": _TEXT, "arguments?": _TEXT}, None),
+}
 _MESSAGE = {"content?": _TEXT, "tool_calls?": ([_CALL], None)}
 _DELTA = {"content?": _TEXT, "tool_calls?": ([_DELTA_CALL], None)}
-_CHOICE = {"index": int, "message": _MESSAGE, "finish_reason": str}
-_ITEM = {"type": str, "content?": ([_TABLE], None), "arguments?": str, "name?": str}
+_ENDED = {"index?": _NUMBER, "finish_reason?": _TEXT}
+_ITEM = _by_type(
+    message={"content": [_TABLE]},
+    function_call={"name": str, "arguments": str},
+    custom_tool_call={"name": str, "input": str},
+)
 _RESPONSE = {
     "id": str,
-    "created_at": float,
-    "model": str,
-    "status": str,
+    "created_at?": _NUMBER,
+    "model?": _TEXT,
+    "status?": _TEXT,
     "output": [_ITEM],
-    "usage?": ({"input_tokens": int, "output_tokens": int, "total_tokens": int}, None),
-    "error?": ({"code": _TEXT, "message": str}, None),
+    "usage?": _USAGE,
+    "error?": ({"code?": _TEXT, "message?": _TEXT}, None),
 }
-_CANDIDATE = {"content?": {"parts?": [_TABLE], "role?": str}, "finishReason?": str, "index?": int}
-_CONTENTS = {"candidates?": [_CANDIDATE], "usageMetadata?": _TABLE, "modelVersion?": str, "responseId?": str}
-_VECTOR = {"values": [float]}
-_BLOCK = {"type": str, "text?": str, "thinking?": str, "id?": str, "name?": str, "input?": _TABLE}
-_MESSAGE_USAGE = {"input_tokens": int, "output_tokens": int}
+# Every field of Gemini's may be absent or null.
+_CANDIDATE = {
+    "content?": ({"parts?": ([_TABLE], None), "role?": _TEXT}, None),
+    "finishReason?": str | int | None,  # `$alt=json;enum-encoding=int` asks for the numbers of enums
+    "index?": int | None,
+}
+_CONTENTS = {
+    "candidates?": ([_CANDIDATE], None),
+    "usageMetadata?": (_TABLE, None),
+    "modelVersion?": _TEXT,
+    "responseId?": _TEXT,
+}
+_VECTOR = {"values?": ([float], None)}
+_VECTORS = {
+    "embedding?": (_VECTOR, None),
+    "embeddings?": ([_VECTOR], None),
+    "predictions?": ([{"embeddings": _VECTOR}], None),
+}
+_NAMED = {"name?": _TEXT}
+_BLOCK = _by_type(
+    text={"text": str},
+    thinking={"thinking": str},
+    tool_use={"id": str, "name": str},
+    server_tool_use={"id": str, "name": str},
+)
 _JUDGEMENT = {"flagged": bool, "categories": dict[str, bool | None], "category_scores": dict[str, float | None]}
 
 # What clients need of an answer or an event, by wire format.
 _SHAPES: Mapping[str, Any] = {
-    "chat": {**_HEAD, "choices": [_CHOICE]},
-    "chunk": {**_HEAD, "choices": [{"index": int, "delta": _DELTA, "finish_reason?": _TEXT}]},
-    "completions": {**_HEAD, "choices": [{"index": int, "text": str, "finish_reason?": _TEXT}]},
+    "chat": {**_HEAD, "choices": [_unless_filtered({**_ENDED, "message": _MESSAGE})]},
+    "chunk": {**_HEAD, "choices": [_unless_filtered({**_ENDED, "delta": _DELTA})]},
+    "completions": {**_HEAD, "choices": [_unless_filtered({**_ENDED, "text": str})]},
     "responses": _RESPONSE,
     "response": _RESPONSE,
-    "step": {"type": str, "sequence_number": int, "output_index?": int, "response?": _RESPONSE, "item?": _ITEM},
+    "step": {"type": str, "sequence_number?": _NUMBER, "output_index?": int, "response?": _RESPONSE, "item?": _ITEM},
     "contents": _CONTENTS,
     "contents list": [_CONTENTS],
-    "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _MESSAGE_USAGE},
+    "messages": {"id": str, "role": str, "model": str, "content": [_BLOCK], "usage": _TABLE},
     "message_event": {"type": str, "index?": int, "message?": _TABLE, "content_block?": _BLOCK, "delta?": _TABLE},
-    "embeddings": {"model": str, "data": [{"index": int, "embedding": list[float] | str}]},
-    "vectors": {"embedding?": _VECTOR, "embeddings?": [_VECTOR], "predictions?": [{"embeddings": _VECTOR}]},
-    "moderations": {"id": str, "model": str, "results": [_JUDGEMENT]},
+    "embeddings": {"model?": _TEXT, "data": [{"index?": _NUMBER, "embedding": list[float] | str}]},
+    "vectors": _VECTORS,
+    "moderations": {"id?": _TEXT, "model?": _TEXT, "results": [_JUDGEMENT]},
     "models": {"data": [{"id": str}]},
     "model": {"id": str},
-    "named_models": {"models?": [{"name": str}], "publisherModels?": [{"name": str}]},
-    "named_model": {"name": str},
-    "error": {"error": {"message": str}},
+    "named_models": {"models?": ([_NAMED], None), "publisherModels?": ([_NAMED], None)},
+    "named_model": _NAMED,
 }

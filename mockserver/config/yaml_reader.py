@@ -174,7 +174,8 @@ _Keys = dict[str, tuple[int, int, Spot]]
 def parse(text: str, *, binary: bool = False, most: int = sys.maxsize) -> tuple[Json, Spot, Sequence[Problem]]:
     """The value of the document in `text`, the position of every part, and every problem.
 
-    `binary`: accept the tag `!!binary`, which gives bytes. `most`: values, after which nothing is read.
+    `binary`: accept the tags `!!binary` and, as Ruby writes it, `!binary`, which give bytes. `most`: values, after
+    which nothing is read.
     """
     if problem := unprintable(text):
         return None, NOWHERE, (problem,)
@@ -283,7 +284,7 @@ class _Parser:
             return (self.resolved(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str"):
             return event.value, spot
-        if self.binary and event.tag == _TAG + "binary" and (data := _decoded(event.value)) is not None:
+        if self.binary and event.tag in _BINARY and (data := _decoded(event.value)) is not None:
             return data, spot
         wanted = _SCALARS.get(event.tag)
         value = self.resolved(event)
@@ -381,6 +382,7 @@ def _forbidden(character: str) -> str:
 
 LOADER = getattr(yaml, "CLoader", yaml.Loader)  # libyaml, if installed, is ten times as fast
 _TAG = "tag:yaml.org,2002:"
+_BINARY = (_TAG + "binary", "!binary")
 _SCALARS = {_TAG + "null": type(None), _TAG + "bool": bool, _TAG + "int": int, _TAG + "float": float}
 # What YAML 1.2 calls not printable.
 _FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

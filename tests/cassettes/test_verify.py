@@ -61,6 +61,13 @@ BAD: list[tuple[Any, list[str]]] = [
         {**CHAT, "choices": [{**CHOICE, "message": None}]},
         [f"the answer is wrong at $.choices[0].message: {TABLE}"],
     ),
+    ({"choices": [{"message": {"content": "a"}}]}, []),  # as some servers that speak OpenAI's chat
+    ({**CHAT, "choices": [{"index": 0}]}, ["the answer has no $.choices[0].message; add it, or record it again"]),
+    (
+        {**CHAT, "choices": [{"message": {"tool_calls": [{"type": "function", "function": {"name": "f"}}]}}]},
+        ["the answer has no $.choices[0].message.tool_calls[0].function.arguments; add it, or record it again"],
+    ),
+    ({"error": {"message": "filtered"}}, []),
     ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; add it, or record it again"]),
     (b"<html>", ["the answer is not JSON; record it again"]),
     (b"[" * 100_000, ["the answer is not JSON; record it again"]),
@@ -72,17 +79,36 @@ def test_an_answer_that_clients_cannot_read_is_found(body: Any, told: list[str])
     assert words(answered(body)) == told
 
 
-def test_an_error_of_a_proxy_is_not_judged() -> None:
-    assert words(answered(b"<html>", status=502, headers=(("content-type", "text/html"),))) == []
-    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; add it, or record it again"]
+@pytest.mark.parametrize("status", [400, 502])
+@pytest.mark.parametrize("body", [b"<html>", {"detail": "no"}, {"statusCode": 401, "message": "no"}, [], {"error": 3}])
+def test_an_error_is_not_judged(body: Any, status: int) -> None:
+    """The official clients read errors in any shape, and gateways have their own."""
+    assert words(answered(body, status=status)) == []
 
 
 def test_events_of_a_stream_are_held_against_their_shape() -> None:
     good = chat("a", {"text": "b c d e f g h i"}, stream=True)
-    frames = [(at, data.replace(b'"id"', b'"di"')) for at, data in good.reply.frames or ()]
+    frames = [(at, data.replace(b'"delta"', b'"dleta"')) for at, data in good.reply.frames or ()]
     found = words(replace(good, reply=replace(good.reply, frames=tuple(frames))))
-    assert found[:1] == ["event 1 of the stream has no $.id; add it, or record it again"]
+    assert found[:1] == ["event 1 of the stream has no $.choices[0].delta; add it, or record it again"]
     assert (len(found), found[3]) == (4, "7 more of its events have such mistakes")
+
+
+FILTERED = {"finish_reason": "content_filter", "index": 0, "content_filter_results": {"hate": {"filtered": True}}}
+HALVES = [
+    {"choices": [], "created": 0, "id": "", "model": "", "prompt_filter_results": []},
+    {**CHAT, "choices": [{"index": 0, "delta": {"tool_calls": [{"function": {"name": "f"}}]}}]},
+    {**CHAT, "choices": [{"finish_reason": None, "index": 0, "content_filter_offsets": {"check_offset": 1}}]},
+    {**CHAT, "choices": [FILTERED]},
+]
+
+
+def test_what_azure_leaves_out_when_it_filters() -> None:
+    assert words(answered({**CHAT, "choices": [FILTERED]})) == []
+    streamed = chat("a", {"text": "b"}, stream=True)
+    frames = [(0.0, b"data: " + json.dumps(half).encode() + b"\n\n") for half in HALVES]
+    frames.append((0.0, b"data: [DONE]\n\n"))
+    assert words(replace(streamed, reply=replace(streamed.reply, frames=tuple(frames)))) == []
 
 
 def test_a_stream_without_its_end_is_found() -> None:

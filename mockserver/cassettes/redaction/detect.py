@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mockserver.cassettes.redaction.find import mask
+from mockserver.cassettes.redaction.find import is_page_token, mask
 from mockserver.cassettes.redaction.json_edit import joined_deltas, path_of
 from mockserver.cassettes.sse_yaml import data_of
 from mockserver.config.errors import ConfigError
@@ -150,7 +150,11 @@ def _is_announced(small: bytes, at: int) -> bool:
     before = small[max(0, at - 16) : at]
     if small.startswith(b"key", at):
         return before.rstrip(b"_ -").endswith(_OF_KEYS)
-    return not (small.startswith(b"token", at) and before.endswith((b"_", b"-"))) or before[:-1].endswith(_OF_TOKENS)
+    if not small.startswith(b"token", at):
+        return True
+    if before.endswith((b"_", b"-")):
+        return before[:-1].endswith(_OF_TOKENS)
+    return not is_page_token(before + b"token")
 
 
 _CUES = (

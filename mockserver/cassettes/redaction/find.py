@@ -68,7 +68,7 @@ class CredentialFields(Struct, frozen=True):
 
     def body(self, body: bytes) -> bytes:
         if _ENDING.search(body):
-            body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
+            body = _FIELD.sub(self._field, body)
         return self.query(body) if _FORM.match(body) else body
 
     def _header(self, name: bytes, value: bytes) -> bytes:
@@ -81,6 +81,10 @@ class CredentialFields(Struct, frozen=True):
 
     def query(self, query: bytes) -> bytes:
         return b"&".join(map(self._pair, query.split(b"&"))) if b"=" in query else query
+
+    def _field(self, found: re.Match[bytes]) -> bytes:
+        name = found[1].split(b'"')[1]
+        return found[0] if is_page_token(name) else found[1] + self.instead(_unescaped(found[2])).encode() + b'"'
 
     def _pair(self, pair: bytes) -> bytes:
         name, equals, value = pair.partition(b"=")
@@ -130,11 +134,18 @@ def _unescaped(text: bytes) -> str:
 
 @lru_cache(1024)
 def _is_secret_header(name: bytes) -> bool:
-    return _HEADER.search(name) is not None
+    return _HEADER.search(name) is not None and not is_page_token(name)
 
 
 def _is_secret_parameter(name: bytes) -> bool:
-    return len(name) <= _LONGEST_NAME and _PARAMETER.fullmatch(unquote_plus(name.decode("latin-1"))) is not None
+    if len(name) > _LONGEST_NAME or is_page_token(name):
+        return False
+    return _PARAMETER.fullmatch(unquote_plus(name.decode("latin-1"))) is not None
+
+
+def is_page_token(name: bytes) -> bool:
+    """Whether a name ends as that of a token of a page does, which is not a credential: `nextPageToken`."""
+    return _PAGE_TOKEN.search(name) is not None
 
 
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
@@ -153,6 +164,10 @@ _HEADER = re.compile(
 )
 _PARAMETER = re.compile(
     r"(?:.*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|sig|signature|code|credential|authorization|auth)",
+    re.IGNORECASE,
+)
+_PAGE_TOKEN = re.compile(
+    rb"(?:page|paging|pagination|continuation|continue|next|prev|previous|cursor|resume|skip|sync)[_. -]?token$",
     re.IGNORECASE,
 )
 _BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")

@@ -1,25 +1,23 @@
-"""`mockserver cassette rules`, `import` and `export`: cassettes to and from other formats."""
+"""`mockserver cassette rules` and `export`: cassettes to other formats. What other tools need to import is here too."""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import click
 from msgspec.structs import replace
 
 from mockserver import __version__
 from mockserver.cassettes.addresses import ADDRESSES, DialectRoutes
-from mockserver.cassettes.convert import Imported, har, import_file
+from mockserver.cassettes.convert import har
 from mockserver.cassettes.parse_response import ParsedChoice, ParsedResponse, parse_response
-from mockserver.cassettes.store import CassetteFile
 from mockserver.cassettes.to_rules import READ, RecordedCall, RuleDraft, make_rules, rules_file
 from mockserver.cli.cassette.episodes import line
-from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, leaks, read_file, redactor, write_output
-from mockserver.config.errors import CassetteError, ConfigError, Mistake, MockserverError
+from mockserver.cli.cassette.folder import cassettes_flag, folder, write_output
+from mockserver.config.errors import CassetteError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.call import Call
-from mockserver.core.episode import SUFFIX, Episode, header_value
+from mockserver.core.episode import Episode, header_value
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -53,93 +51,6 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
     }
     text = json.dumps(har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
     write_output(text, output, plural(len(episodes), "episode"), force=force)
-
-
-@click.command(name="import")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--into", metavar="NAME", help="The cassette to import into [named after each file].")
-@click.option("--dialect", help="The dialect of the recordings [found by host].")
-@cassettes_flag("scrub", "allow_secrets")
-def import_command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
-    """Import each FILE (`-` reads standard input): a vcrpy cassette (YAML or JSON) or a HAR file.
-
-    Secrets are scrubbed. Calls that cannot be imported are reported and skipped; the exit code is then 1, or 2 if
-    nothing was imported.
-
-    \b
-    mockserver cassette import tests/cassettes/test_chat.yaml
-    mockserver cassette import one.har two.har --into chat
-    """
-    if dialect is not None and dialect not in discover():
-        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
-    where, routes = folder(flags), dialect_routes()
-    total = skipped = 0
-    for file in files:
-        try:
-            found = import_file(read_file(file), file, routes, dialect)
-        except MockserverError as error:
-            skipped += 1
-            click.echo(f"mockserver: {error.mistakes[0]}", err=True)
-            continue
-        skipped += _report_skipped(found)
-        taken, refused = _append(found, where.cassette(into or _name(file)), where, file)
-        total, skipped = total + taken, skipped + refused
-    sys.exit(0 if not skipped else 1 if total else 2)
-
-
-def _append(found: Imported, cassette: CassetteFile, where: Folder, file: str) -> tuple[int, int]:
-    """Append episodes to a cassette; return how many it has of them now, and how many were refused."""
-    redact, taken, refused = redactor(where.settings), 0, 0
-    existing = set(map(_identity, cassette.load())) if cassette.exists else set()
-    for place, episode in found.episodes:
-        try:
-            clean = redact.episode(episode)
-            if _identity(clean) in existing:
-                continue
-            why = leaks(clean, where.settings)
-            if not why:
-                cassette.append(clean)
-                taken += 1
-        except CassetteError as error:
-            why = [str(error.mistakes[0])]
-        if why:
-            refused += 1
-            _skip(f"{place}: {'; '.join(why)}")
-    again = len(found.episodes) - taken - refused
-    if taken or again:
-        known = f"; {again} already there" if again else ""
-        click.echo(f"{cassette.path}: {plural(taken, 'episode')} from {file}{known}")
-    else:
-        click.echo(f"{file}: no episode for {cassette.path}", err=True)
-    return taken + again, refused
-
-
-def _skip(words: str) -> None:
-    click.echo(line(f"skipped {words}", 400), err=True)
-
-
-def _identity(episode: Episode) -> tuple[object, ...]:
-    """What two recordings of one interaction share, whenever they were made."""
-    sent, reply = episode.request, episode.reply
-    return sent.method, sent.path, sent.query, sent.body, reply.status, reply.bytes
-
-
-def _report_skipped(found: Imported) -> int:
-    """Report what was skipped; return how much of it counts. Unknown hosts count only if nothing else was found."""
-    for where, why in found.skipped:
-        _skip(f"{where}: {why}")
-    if hosts := found.unknown_hosts:
-        shown = ", ".join(line(host, 60) for host in list(hosts)[:5]) + ", …" * (len(hosts) > 5)
-        _skip(f"{plural(sum(hosts.values()), 'request')} to unknown hosts ({shown}); set their dialect with --dialect")
-    return len(found.skipped) + (0 if found.episodes else len(hosts))
-
-
-def _name(file: str) -> str:
-    if file == "-":
-        raise CassetteError("standard input needs a cassette name: add --into NAME")
-    name = PurePath(Path(file).name)
-    stem = name.stem if name.suffix in (SUFFIX, ".yml", ".json", ".har") else name.name
-    return stem or "imported"
 
 
 def dialect_routes() -> DialectRoutes:
@@ -181,7 +92,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     made, skipped = make_rules(calls)
     loadable, broken = _loadable(made)
     for words in (*refused, *(f"{source}: {why}" for source, why in skipped), *broken):
-        _skip(words)
+        click.echo(line(f"skipped {words}", 400), err=True)
     if not loadable:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
     write_output(

@@ -1,4 +1,4 @@
-"""Recordings of vcrpy and HAR files become episodes; what cannot is reported."""
+"""Recordings of other tools become episodes; what cannot is reported."""
 
 import gzip
 import json
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.cassettes.convert import FORMATS, import_file, split_events
+from mockserver.cassettes.convert import import_file, split_events
 from mockserver.cassettes.format import HEAD
+from mockserver.cassettes.recordings import foreign_file
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes.convert.kit import ANSWER, ASKED, JSON, KNOWN, STREAM, URL, interaction
@@ -18,17 +19,45 @@ from tests.cassettes.convert.kit import ANSWER, ASKED, JSON, KNOWN, STREAM, URL,
 BODY = json.dumps(ANSWER).encode()
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 DATE = "Thu, 09 Oct 2025 08:53:20 GMT"
-NONE = f"unknown format; you can import {FORMATS}"
+TOOLS = "you can import files of HAR, langchain-tests, VCR for Ruby, go-vcr and vcrpy"
+UNKNOWN = "not written by a known recorder"
+REMEDY = "restore it, or record it again"
+VCR = json.dumps({"interactions": [interaction()], "version": 1}).encode()
+PACKED = gzip.compress(VCR, mtime=0)
 BAD: list[tuple[bytes, str]] = [
-    (b"", "a: cannot be imported: the file is empty"),
-    (b"\xff\xfe\x00", "a: cannot be imported: byte 0 is not UTF-8"),
-    (b"{", "a:1:2: cannot be imported: not JSON: Expecting property name enclosed in double quotes"),
-    (b"{}", f"a: {NONE}"),
-    (b'[{"a": 1}]', f"a: {NONE}"),
-    (b"hello", f"a: {NONE}"),
-    (b"[" * 100_000, "a: cannot be imported: its JSON is nested too deep"),
+    (b"", f"a: the file is empty: {REMEDY}"),
+    (b"ab\xff\x00", "a: no recording: it is not text, but has binary data at byte 2"),
+    ("é".encode("utf-16"), "a: the file is in UTF-16: save it as UTF-8"),
+    (b"PK\x03\x04\xff", "a: the file is packed with zip: unpack it first"),
+    (b"(\xb5/\xfd\xff", "a: the file is packed with zstd: unpack it first"),
+    (PACKED[:-5], f"a: the gzip file is cut off after {len(PACKED) - 5} bytes: {REMEDY}"),
+    (PACKED[:30] + b"\xff" * 9 + PACKED[39:], f"a: the gzip file is damaged: {REMEDY}"),
+    (PACKED + b"more", f"a: the gzip file is damaged: {REMEDY}"),
+    (gzip.compress(b""), f"a: the file is empty: {REMEDY}"),
+    (b"{", f"a:1:2: the file breaks off in the middle of its JSON: {REMEDY}"),
+    (VCR[:-30], f": the file breaks off in the middle of its JSON: {REMEDY}"),
+    (
+        b'{"interactions": [,]}',
+        "a:1:19: the file is not valid JSON here (Expecting value): correct it, or ",
+    ),
+    (b"{}", f"a: {UNKNOWN}: it has no keys; {TOOLS}"),
+    (b'{"a": 1, "b": 2}', f'a: {UNKNOWN}: it has "a", "b"; {TOOLS}'),
+    (b'[{"a": 1}]', f'a: {UNKNOWN}: a list of items that have "a"; {TOOLS}'),
+    (b"[1]", f"a: {UNKNOWN}: a list; {TOOLS}"),
+    (b"hello", f"a: {UNKNOWN}: plain text; {TOOLS}"),
+    (
+        b"interactions: [{ask: 1}]",
+        f'a: {UNKNOWN}: its interactions have "ask", but no request; {TOOLS}',
+    ),
+    (b"requests: [1]", f'a: {UNKNOWN}: it has "requests"; {TOOLS}'),
+    (
+        b"a: [1",
+        f'a: {UNKNOWN}: plain text; {TOOLS}; read as YAML: a:1:4: this "[" is never closed.',
+    ),
+    (b"[" * 100_000, "a: the JSON of this file is nested too deep"),
     (b"- " * 5_000 + b"a", "a:1:201: this is nested more than 100 levels deep; make it flatter"),
-    (b'{"log": {"entries": 3}}', f"a: {NONE}"),
+    (b'{"log": {"entries": 3}}', f'a: {UNKNOWN}: it has "log"; {TOOLS}'),
+    (b"requests:\n- uri: 'https", f"a:2:8: this quote is never closed. Does the file break off here? Then {REMEDY}"),
     (b"!!python/object/apply:os.system ['touch /tmp/x']", 'the tag "!!python/object/apply:os.system" does not fit'),
     (b"interactions:\n- request: {}\n  response: !!python/object:a.B {}\n", 'a:3:13: the tag "!!python/object:a.B"'),
     *(
@@ -43,6 +72,12 @@ def test_what_is_no_recording_is_one_clear_error(data: bytes, words: str) -> Non
     with pytest.raises(CassetteError) as caught:
         import_file(data, "a", KNOWN)
     assert words in str(caught.value.mistakes[0])
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign_file, "MAX_UNPACKED", 5_000_000)
+    with pytest.raises(CassetteError, match=r"^a: larger than 5 MB when unpacked: split it into smaller files$"):
+        import_file(gzip.compress(bytes(50_000_000)), "a", KNOWN)
 
 
 def test_an_alias_bomb_is_refused_at_once() -> None:
@@ -107,6 +142,48 @@ def test_streams_are_split_at_the_ends_of_their_events() -> None:
     assert [data for _, data in split_events(b"a\r\n\r\nb\r\rc\n\n\nd")] == [b"a\r\n\r\n", b"b\r\r", b"c\n\n\n", b"d"]
 
 
+LINES = b'{"custom_id": "a", "result": {}}\n{"custom_id": "b", "result": {}}\n'
+PARTS = b'[{"candidates": []},\n{"candidates": []}]'
+COMMENTED = b": PROCESSING\n\ndata: {}\n\ndata: [DONE]\n\n"
+LOOKS: list[tuple[bytes, bool, str, bool]] = [  # a body, whether a stream was asked for, its type, whether it is one
+    (BODY, False, "application/json", False),
+    (BODY, True, "application/json", False),
+    (STREAM, True, "text/event-stream", True),
+    (STREAM, False, "text/event-stream", True),  # its request may have been filtered as well
+    (STREAM.replace(b"\n", b"\r\n"), False, "text/event-stream", True),
+    (COMMENTED, True, "text/event-stream", True),
+    (b"data: {}\n\nno event", True, "text/event-stream", True),
+    (b"data: {}\n\nno event", False, "", False),
+    (b"event: a text\n", False, "", False),
+    (PARTS, True, "application/json", False),
+    (LINES, False, "application/x-ndjson", False),
+    (b"<html>", True, "", False),
+]
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-type": ["**REDACTED**"]}, {"content-type": [""]}])
+@pytest.mark.parametrize(("body", "asked", "kind", "streams"), LOOKS)
+def test_an_answer_without_a_type_is_told_by_its_look(
+    body: bytes, asked: bool, kind: str, streams: bool, headers: Any
+) -> None:
+    request = {"body": json.dumps({**ASKED, "stream": asked}), "headers": headers}
+    made = vcr(request=request, body={"string": body.decode()}, headers=headers)
+    assert made.reply.headers == ((("content-type", kind),) if kind else ())
+    assert (made.reply.frames is not None, made.reply.bytes, made.request.headers) == (streams, body, ())
+
+
+def test_a_type_that_is_there_stays() -> None:
+    made = vcr(request={"body": json.dumps({**ASKED, "stream": True})}, body={"string": STREAM.decode()})
+    assert (made.reply.headers, made.reply.bytes) == ((("content-type", "application/json"),), STREAM)
+    assert made.reply.frames is not None
+
+
+@pytest.mark.parametrize("headers", [JSON, {**JSON, "content-encoding": "**REDACTED**"}])
+def test_gzip_is_told_by_its_look(headers: Any) -> None:
+    made = vcr(body={"base64_string": b64encode(gzip.compress(BODY)).decode()}, headers=headers)
+    assert (made.reply.body, made.reply.headers) == (BODY, (("content-type", "application/json"),))
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -114,6 +191,7 @@ def test_streams_are_split_at_the_ends_of_their_events() -> None:
         {"base64_string": b64encode(BODY).decode()},
         BODY.decode(),
         {"encoding": "UTF-8", "string": BODY.decode()},
+        {"encoding": "base64", "string": b64encode(BODY).decode()},
     ],
 )
 def test_bodies_of_vcrpy(body: Any) -> None:
@@ -162,9 +240,9 @@ def test_the_model_of_a_deployment_is_in_its_path() -> None:
 
 CODED = {"body": {"base64_string": "//4="}}
 UNREADABLE: list[tuple[Any, str]] = [
-    ({"request": 3, "response": {}}, "it has no request and response"),
+    ({"request": 3, "response": {}}, "it has no request"),
+    ({"request": {"uri": URL}}, "it has no response"),
     ({"request": {"method": "POST"}, "response": {}}, "its request has no uri"),
-    (interaction(body={"a": 1}), "its body is neither text nor base64"),
     (interaction(body={"base64_string": "*"}), "its body is not valid base64"),
     (interaction(headers=3), "its headers are not a table"),
     (interaction(status={}), "its answer cannot be replayed (status 0)"),

@@ -33,6 +33,7 @@ ANNOUNCED = [
     *("api key: %s", "API_KEY=%s", '"apiKey":"%s"', '\\"api_key\\": \\"%s\\"', "your password is %s", "Bearer %s"),
     *("Authorization: Bearer %s", "token=%s", "the token `%s`", "secret => '%s'", "AWS_SECRET_ACCESS_KEY = %s"),
     *('name="api_key"\r\n\r\n%s\r\n--', "client_secret\\n%s", "**API key**: %s", "access-token %s", "credentials: %s"),
+    *('{"accessToken": "%s"}', '{"githubToken": "%s"}', '{"nextPageToken": "Bearer %s"}'),
     *("AccountKey=%s;", "session_token: %s", "Ocp-Apim-Subscription-Key: %s"),
 ]
 
@@ -40,6 +41,11 @@ ANNOUNCED = [
 @pytest.mark.parametrize("text", ANNOUNCED)
 def test_what_a_word_announces(text: str) -> None:
     assert b"8fK2qLmN0pR4sT6vX9zB" in list(found((text % "8fK2qLmN0pR4sT6vX9zB").encode()))
+
+
+@pytest.mark.parametrize("detector", DETECTORS, ids=lambda detector: detector.name)
+def test_a_credential_in_the_place_of_a_page_token_is_found(detector: Detector) -> None:
+    assert list(found(b'{"nextPageToken": "%b"}' % detector.example.encode()))
 
 
 HARMLESS = [
@@ -72,6 +78,10 @@ HARMLESS = [
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
     "AKIAIOSFODNN7EXAMPLE and wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "next_page_token: CAUQAA8fK2qLmN0pR4sT6v",
+    '{"nextPageToken": "Ch9tb2RlbHMvZ2VtaW5pLTIuNS1mbGFzaC1saXRl"}',
+    "pageToken=8fK2qLmN0pR4sT6vX9zB&continuationToken=8fK2qLmN0pR4sT6vX9zB",
+    '{"cursor": "8fK2qLmN0pR4sT6vX9zB", "after": "8fK2qLmN0pR4sT6vX9zB", "next_cursor": "8fK2qLmN0pR4sT6vX9zB"}',
+    "paginationToken: 8fK2qLmN0pR4sT6vX9zB, the next token: 8fK2qLmN0pR4sT6vX9zB, NextToken=8fK2qLmN0pR4sT6vX9zB",
     "The secret of good bread is patience, and a token of it: flour.",
     "Incorrect API key provided: <API_KEY>. You can find your API key at https://platform.openai.com/account/api-keys.",
     "Incorrect API key provided: sk-proj-********************4F2a.",

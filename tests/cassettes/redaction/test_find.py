@@ -58,7 +58,18 @@ def test_parameters_of_a_query(name: str) -> None:
     assert CredentialFields().query(query) == f"a=1&{name}={MASKED}&b".encode()
 
 
-@pytest.mark.parametrize("query", [b"api-version=2024-10-21", b"max_tokens=123456", b"monkey=capuchin", b"key", b""])
+@pytest.mark.parametrize(
+    "query",
+    [
+        b"api-version=2024-10-21",
+        b"max_tokens=123456",
+        b"monkey=capuchin",
+        b"key",
+        b"",
+        b"page_token=aB3",
+        b"next-token=aB3",
+    ],
+)
 def test_other_parameters(query: bytes) -> None:
     assert CredentialFields().query(query) == query
 
@@ -71,6 +82,7 @@ BODIES = [
     ({"password": 'a"b\\c\u00e9\u4e00'}, {"password": "a...(masked)"}),
     ({"type": "api_key", "key": KEY}, {"type": "api_key", "key": MASKED}),
     ({"key": "Enter"}, {"key": "Enter"}),
+    ({"pageToken": KEY[8:], "next_page_token": "aB3"},) * 2,
     ({"max_tokens": 7, "properties": {"token": {"type": "string"}}},) * 2,
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.testing.options import cassette_name
 from tests.cassettes.convert.kit import ANSWER, interaction
 from tests.cli.cassette.conftest import Place
 
@@ -37,12 +38,72 @@ def test_several_files_into_one(place: Place) -> None:
     bad = Path("c.json")
     bad.write_text("{")
     ran = place.run("import", *files, bad, "none.har", "--into", "all")
-    assert ran.code == 1
+    assert (ran.code, ran.err) == (1, "")
     assert len(place.episodes("all")) == 2
-    assert ran.err == (
-        "mockserver: c.json:1:2: cannot be imported: not JSON: Expecting property name enclosed in double quotes\n"
-        "mockserver: none.har: cannot be read: No such file or directory\n"
+    assert ran.out == (
+        "imported  skipped  file      cassette  why\n"
+        "       1        0  a.json    all\n"
+        "       1        0  b.json    all\n"
+        "       0        1  c.json    -         1:2: the file breaks off in the middle of its JSON: restore it, or "
+        "record it again\n"
+        "       0        1  none.har  -         cannot be read: No such file or directory\n"
+        "4 files: 2 episodes imported, 2 skipped\n"
     )
+
+
+def test_a_folder_ends_with_a_table(place: Place) -> None:
+    lost = [interaction(request={"uri": f"https://api.openai.com/v1/{path}"}) for path in ("files", "files", "images")]
+    far = interaction(request={"uri": "https://cdn.com/a"})
+    Path("tapes/test_chat").mkdir(parents=True)
+    Path("tapes/.git").mkdir()
+    vcr(interaction(), *lost, far, name="tapes/test_chat/test_it.yaml")
+    vcr(interaction(), name="tapes/test_it.yml")
+    vcr(far, name="tapes/test_far.json")
+    for left_out in ("tapes/.git/a.yaml", "tapes/notes.txt"):
+        Path(left_out).write_text("?")
+    ran = place.run("import", "tapes")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out == (
+        "imported  skipped  file                    cassette           why\n"
+        "       1        4  test_chat/test_it.yaml  test_chat/test_it  interaction 2, 3: openai has no POST /v1/files\n"
+        "                                                              interaction 4: openai has no POST /v1/images\n"
+        "                                                              1 request to unknown hosts (cdn.com); set their "
+        "dialect with --dialect\n"
+        "       0        1  test_far.json           -                  1 request to unknown hosts (cdn.com); set their "
+        "dialect with --dialect\n"
+        "       1        0  test_it.yml             test_it\n"
+        "3 files: 2 episodes imported, 5 skipped\n"
+    )
+    assert place.run("import", "tapes").out.endswith("\n3 files: 0 episodes imported, 5 skipped\n")
+    Path("empty").mkdir()
+    ran = place.run("import", "empty")
+    assert ran.code == 2
+    assert ran.err.startswith("mockserver: empty: this folder has no files that end in .yaml, .yml, .json, .har, ")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["test_x[Say hello!-str].yaml", "test_x[what?].json", "test_x[a:b].yml", "test_x[ß→é].yaml", "x" * 240 + ".yaml"],
+)
+def test_a_file_with_any_name_gets_the_cassette_of_its_test(place: Place, name: str) -> None:
+    ran = place.run("import", vcr(interaction(), name=name))
+    assert ran.code == 0
+    (kept,) = place.folder.glob("*.yaml")
+    assert kept.stem == cassette_name([Path(name).stem])
+    assert len(place.episodes(kept.stem)) == 1
+
+
+def test_no_two_files_share_a_cassette(place: Place) -> None:
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+    names = ["one/a.yaml", "two/a.yaml", "one/A.json", "one/a!.yaml", "one/a?.yaml", "one/b.yaml"]
+    files = [vcr(interaction(), name=name) for name in names]
+    ran = place.run("import", *files)
+    assert ran.code == 0
+    kept = sorted(path.stem for path in place.folder.glob("*.yaml"))
+    assert (len(kept), kept[-1]) == (len(names), "b")
+    assert all(f"  {name}" in ran.out for name in kept)
+    assert place.run("import", *reversed(files)).out.count("1 already there") == len(names)
 
 
 def test_standard_input_wants_a_name(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def test_findings_are_told_and_make_it_1(place: Place) -> None:
     told = ran.out.splitlines()
     assert told[0].startswith("cassettes/chat.yaml#1: is ")
     assert told[0].endswith(" days old; record it again")
-    assert "cassettes/chat.yaml#2: the answer has no $.created; add it, or record it again" in told
+    assert "cassettes/chat.yaml#2: the answer has no $.choices; add it, or record it again" in told
     assert told[-1] == f"1 cassette, 2 episodes, {len(told) - 1} findings"
 
 

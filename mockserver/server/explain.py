@@ -15,17 +15,17 @@ from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
-from mockserver.core.protocols import START, STATE
+from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import singles, with_tokenizer
-from mockserver.engine.counters import next_attempt_of, times_counter
+from mockserver.engine.counters import next_attempt_of
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
-from mockserver.rules.nearest import lines
+from mockserver.rules.nearest import lines, why_closed
 from mockserver.rules.nearest import nearest as nearest_rules
 from mockserver.server.live import DEFAULT
 from mockserver.server.routes import Endpoint, located, nearest, operation_for, owner, places
@@ -198,7 +198,7 @@ Entries = Mapping[str, str]  # the counters of a namespace, and its state
 
 
 class CheckedRule(Struct, frozen=True):
-    """A rule held against a call: `holds`, `does not hold` or `fails: why`; what was found, and what is counted."""
+    """A rule held against a call: `holds`, `does not hold`, `matches, but` why it is closed, or `fails: why`; what was found, and what is counted."""
 
     rule: Rule
     verdict: str
@@ -303,13 +303,15 @@ async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: i
     if limit is not None:
         near = await on_thread(nearest_rules, rules, call, limit=limit)
         rules = [each.rule for each in near]
-    return await on_thread(lambda: tuple(_check(rule, call, _counters(rule, entries)) for rule in rules))
+    return await on_thread(lambda: tuple(_check(rule, call, entries) for rule in rules))
 
 
-def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> CheckedRule:
+def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
+    counters = _counters(rule, entries)
     try:
-        holds = all(found.ok for found in counters) and rule.when.holds(call) is not None
-        verdict = "holds" if holds else "does not hold"
+        verdict = "does not hold" if rule.when.holds(call) is None else "holds"
+        if verdict == "holds" and not all(found.ok for found in counters):
+            verdict = f"matches, but {why_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
     return CheckedRule(rule, verdict, rule.when.results(call), counters)

@@ -322,6 +322,7 @@ class NearRule(Part):
     where: str
     source: str
     findings: list[Finding]
+    why: Annotated[Maybe[str], about("why it did not answer although it matches")] = UNSET
     change: Annotated[Maybe[str], about("a condition with which it would match")] = UNSET
 
 
@@ -444,7 +445,7 @@ class CheckedRule(Part):
 
     name: str | None
     source: str
-    verdict: Annotated[str, about("`holds`, `does not hold` or `fails: why`")]
+    verdict: Annotated[str, about("`holds`, `does not hold`, `matches, but why it is closed` or `fails: why`")]
     findings: list[Finding]
 
 

@@ -18,10 +18,10 @@ from mockserver.config.errors import CassetteError, Mistake, MockserverError, So
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.core.protocols import START, STATE, StateLostError
+from mockserver.core.protocols import START, STATE, TIMES, StateLostError
 from mockserver.core.text import truncate
 from mockserver.dialects import client_configs
-from mockserver.engine.counters import ATTEMPT, TIMES, counters_of_rule
+from mockserver.engine.counters import ATTEMPT, counters_of_rule
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check

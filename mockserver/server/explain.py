@@ -198,7 +198,10 @@ Entries = Mapping[str, str]  # the counters of a namespace, and its state
 
 
 class CheckedRule(Struct, frozen=True):
-    """A rule held against a call: `holds`, `does not hold`, `matches, but` why it is closed, or `fails: why`; what was found, and what is counted."""
+    """A rule held against a call: the verdict, what was found, and what is counted.
+
+    The verdict is `holds`, `does not hold`, `matches, but` with why it does not answer, or `fails: why`.
+    """
 
     rule: Rule
     verdict: str

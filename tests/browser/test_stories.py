@@ -373,6 +373,7 @@ def test_the_token_of_the_address_is_kept_in_the_session(backend: Backend, tab: 
     tab.allowed.add("401")
     tab.page.goto(f"{tab.base}/__mockserver__/")
     expect(tab.page.get_by_label("Token")).to_be_visible()
+    expect(tab.page.locator("main")).to_contain_text("The server does not print it.")
     assert tab.violations() == []
     tab.page.goto("about:blank")
     tab.wrong = [words for words in tab.wrong if "about:blank" not in words]

@@ -78,7 +78,7 @@ class Ready(Answer):
     version: str
     dialect: Annotated[str, about("the dialect of bare paths")]
     unmatched: Literal["generate", "error"]
-    files: Annotated[list[str], about("rules files")]
+    files: Annotated[list[str], about("rules files; without the token, if one is needed, only their names")]
     rules: Annotated[int, about("number of rules in files")]
     state: Annotated[Literal["memory", "ok", "lost"], about("shared state: none, reached, or not")]
     boot: Annotated[Maybe[str], about("another one after a restart")] = UNSET

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import shown
+from mockserver.rules.load import State
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.nearest import lines, nearest, report
-from mockserver.rules.load import State
 from tests.kit.calls import call
 from tests.kit.rules import compiled
 

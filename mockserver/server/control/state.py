@@ -50,7 +50,7 @@ async def ready(asked: ControlRequest) -> Response:
             "version": __version__,
             "dialect": settings.dialect,
             "unmatched": asked.live.engine.policy.unmatched,
-            "files": [str(path) for path in asked.live.sources.files],
+            "files": [path.name for path in asked.live.sources.files],
             "rules": len(asked.live.engine.rules),
             "state": "memory" if asked.live.line is None else "lost" if asked.live.lost else "ok",
             **(_inside(asked) if asked.trusted else {}),
@@ -65,6 +65,7 @@ def _inside(asked: ControlRequest) -> dict[str, Json]:
     bases = [(default, bare_url(asked.address, default))]
     bases += [(name, base_url(asked.address, name)) for name in client_configs()]
     return {
+        "files": [str(path) for path in live.sources.files],
         "boot": asked.rows.boot,
         "bases": [{"dialect": name, "url": url} for name, url in bases],
         "settings": shown_settings(live.settings),

@@ -6,7 +6,8 @@ import { html } from "./parts.js";
 const EXTRA = 4;
 
 /** `onEnd` is called with whether the end is in view when the user scrolls; with `follow` it stays in view. */
-export function List({ items, height, render, active = -1, id, label, columns, onActive, onFirst, onOpen, onEnd, onView, follow }) {
+export function List({ items, height, render, active = -1, id, label, columns, follow, ...handlers }) {
+  const { onActive, onFirst, onOpen, onEnd, onView } = handlers;
   const box = useRef(null);
   const [view, setView] = useState({ top: 0, size: 600 });
   const look = () => {

@@ -31,8 +31,8 @@ class Script(Struct, frozen=True):
     writes: bool = True
 
 
-# A full Redis refuses only commands that may need room, and those no more once a script has written anything, if only an
-# EXPIRE. So every script that writes begins with a SET that changes nothing, which is refused before anything is changed.
+# A full Redis refuses only commands that may need room, and those no more once a script has written anything, if only
+# an EXPIRE. So every script that writes begins with a SET that changes nothing: it is refused before anything else.
 _REFUSED_IF_FULL = "redis.call('SET', string.match(KEYS[1], '^[^:]+:') .. 'full', '', 'XX')\n"
 
 

@@ -28,7 +28,7 @@ from mockserver.rules.load import Rule, suited
 from mockserver.rules.nearest import lines, why_closed
 from mockserver.rules.nearest import nearest as nearest_rules
 from mockserver.server.live import DEFAULT
-from mockserver.server.routes import Endpoint, located, nearest, operation_for, owner, places
+from mockserver.server.routes import Endpoint, completed, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf
@@ -135,17 +135,19 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         url = urlsplit(described.path)
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
-    found = place_of(described.method, url.path, dialect, stubs=stubs)
+    known = places(discover(), dialect)
+    path = completed(url.path, owner(url.path, discover(), dialect), known) or url.path
+    found = place_of(described.method, path, dialect, stubs=stubs)
     if found is None:
-        near = nearest(described.method, url.path, places(discover(), dialect), url.query)
-        raise ConfigError(f"no operation at {url.path}" + (f"; nearest: {near}" if near else ""))
+        near = nearest(described.method, path, known, url.query)
+        raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:
-        raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
+        raise ConfigError(f"{path} takes {', '.join(place.operations)}, not {described.method}")
     body = described.body
     http = HttpRequest(
         method=described.method,
-        path=url.path,
+        path=path,
         query=query_from(url.query.encode()),
         headers=tuple((_raw(n.lower()), _raw(str(v))) for n, v in (described.headers or {}).items()),
         body=body if isinstance(body, bytes) else json.dumps(body).encode(),

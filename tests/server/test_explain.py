@@ -108,6 +108,9 @@ def test_another_dialect_path_and_headers(server: ControlledServer) -> None:
     for where in ({"dialect": "azure"}, {"path": path}):
         described = {**where, "headers": {"X-Team": "red"}, "body": body("x")}
         assert server.post("explain", described)["answered_by"] == "rule api azure"
+    server.post("rules", rule("claude", "x", when={"dialect": "anthropic"}))
+    described = {"path": "/anthropic/messages", "body": {**body("x"), "max_tokens": 9}}
+    assert server.post("explain", described)["answered_by"] == "rule api claude"
     half = b'{"path": "/v1/chat/completions", "headers": {"a\\ud800": "\\ud800"}, "body": {"model": "m", "messages": '
     assert server.api("explain", half + b'[{"role": "user", "content": "x"}]}}').status == 200
 

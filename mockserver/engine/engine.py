@@ -213,7 +213,8 @@ class Engine:
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        if self.policy.unmatched == "error" or LOOK_UPS[call.operation] in KEPT:  # clients make these, not models
+        begins_calls = LOOK_UPS[call.operation] == "create_cached_content"  # no call goes on without its contents
+        if self.policy.unmatched == "error" or begins_calls:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return replace(await self._generated(call, overrides), cacheable=False)

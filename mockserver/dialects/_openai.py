@@ -112,7 +112,7 @@ class OpenAIApi(Struct, frozen=True):
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
         body = embeddings(outcome, call.raw.get("encoding_format"))
-        if "mistral" in (call.http.header("user-agent") or "").lower():  # their clients require an id; OpenAI sends none
+        if "mistral" in (call.http.header("user-agent") or "").lower():  # its clients require an id; OpenAI sends none
             body = {"id": request_hex(call.http, call), **body}
         return json_reply(200, body, merge_headers(own, outcome.headers))
 

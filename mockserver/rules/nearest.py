@@ -107,8 +107,8 @@ def why_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
     if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
         whys.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
     if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
-        state = "another" if entries is None else shown(entries.get(STATE, START))
-        whys.append(f"the state of this namespace is {state}, not {shown(rule.state.is_)}")
+        state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "
+        whys.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
     return (" or " if entries is None else " and ").join(whys) or "it was not tried"
 
 

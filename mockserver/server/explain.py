@@ -135,11 +135,12 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         url = urlsplit(described.path)
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
-    known = places(discover(), dialect)
-    path = completed(url.path, owner(url.path, discover(), dialect), known) or url.path
+    path = url.path
+    if located(path, discover(), dialect) is None:
+        path = completed(path, owner(path, discover(), dialect), places(discover(), dialect)) or path
     found = place_of(described.method, path, dialect, stubs=stubs)
     if found is None:
-        near = nearest(described.method, path, known, url.query)
+        near = nearest(described.method, path, places(discover(), dialect), url.query)
         raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:

@@ -68,10 +68,10 @@ USED = "it is used up: it has answered its 1 call in this namespace"
         (2, None, {"times r1": "3"}, "it is used up: it has answered its 2 calls in this namespace"),
         (None, "asked", {}, 'the state of this namespace is "start", not "asked"'),
         (None, "asked", {"state": "done"}, 'the state of this namespace is "done", not "asked"'),
-        (None, "asked", None, 'the state of this namespace is another, not "asked"'),
+        (None, "asked", None, 'the state of this namespace is not "asked"'),
         (1, "asked", {"times r1": "1", "state": "asked"}, USED),
         (1, "asked", {"times r1": "1"}, f'{USED} and the state of this namespace is "start", not "asked"'),
-        (1, "asked", None, f'{USED} or the state of this namespace is another, not "asked"'),
+        (1, "asked", None, f'{USED} or the state of this namespace is not "asked"'),
         (None, None, {}, "it was not tried"),
     ],
 )

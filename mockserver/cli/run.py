@@ -101,7 +101,7 @@ class Unanswered(Struct, frozen=True):
             return "rejected before any rule was tried"
         call = with_tokenizer(self.call, self.engine.policy.tokenizer(self.call.model))
         try:
-            return asyncio.run(explain_call(self.engine, self.call)).why or self.engine.explain(call)
+            return asyncio.run(explain_call(self.engine, self.call)).why or asyncio.run(self.engine.explain(call))
         except RuleError as error:
             return str(error)
 

@@ -51,6 +51,14 @@ class Counters(Protocol):
         """Forget all of a namespace."""
 
 
+TIMES = "times "  # prefix of the counter of a rule with `times`
+
+
+def times_counter(rule: str) -> str:
+    """Return the counter of a rule with `times`."""
+    return TIMES + rule
+
+
 STATE, START = "state", "start"  # the key of a scenario's state, and the state in which every scenario begins
 
 

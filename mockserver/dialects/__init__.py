@@ -101,7 +101,8 @@ def no_rate_limit_headers(standings: Standings) -> Headers:
 
 class Dialect(Struct, frozen=True):
     """How one provider speaks. `mounts` are its base paths, the first being the one to advertise; paths that begin
-    as one of `bare` are served without a mount, too.
+    as one of `bare` are served without a mount, too. `omissible` is what paths begin with behind a mount, and what some
+    clients leave out, as their base URL of the provider holds it.
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
     `{key}` for a key that it accepts; a variable that names neither is set only if it is unset. One that is empty here
@@ -124,6 +125,7 @@ class Dialect(Struct, frozen=True):
     one_key: tuple[str, ...] = ()
     missing: Mapping[str, str] = {}
     bare: tuple[str, ...] = ()
+    omissible: str = ""
 
 
 FEATURES: Mapping[str, str] = {

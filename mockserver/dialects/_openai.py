@@ -15,7 +15,7 @@ from mockserver.dialects._completions import completion_options, parse_completio
 from mockserver.dialects._embeddings_moderations import embeddings, input_texts, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object, refuse_first
-from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, with_headers
+from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, request_hex, with_headers
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
@@ -113,6 +113,8 @@ class OpenAIApi(Struct, frozen=True):
     def _render_embeddings(self, call: Call, outcome: Embeddings) -> Reply:
         own = (*self._own_headers(call), *self.rate_limits(outcome.prompt_tokens))
         body = embeddings(outcome, call.raw.get("encoding_format"))
+        if "mistral" in (call.http.header("user-agent") or "").lower():  # its clients require an id; OpenAI sends none
+            body = {"id": request_hex(call.http, call), **body}
         return json_reply(200, body, merge_headers(own, outcome.headers))
 
 

@@ -13,16 +13,11 @@ from mockserver.core.call import Call
 from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Timing
-from mockserver.core.protocols import Counters, Precondition
+from mockserver.core.protocols import Counters, Precondition, times_counter
 from mockserver.core.seed import Seed
 from mockserver.rules.load import Rule
 
-TIMES, ATTEMPT = "times ", "attempt "  # prefixes of counter names
-
-
-def times_counter(rule: str) -> str:
-    """Return the counter of a rule with `times`."""
-    return TIMES + rule
+ATTEMPT = "attempt "  # prefix of counter names
 
 
 def attempts_counter(call: Call) -> str:

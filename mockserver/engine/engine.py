@@ -200,7 +200,7 @@ class Engine:
 
     async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         if call.operation == OTHER:
-            return Plan(Failure("route_not_found", details=self._why_no_stub(call)), "unmatched")
+            return Plan(Failure("route_not_found", details=await self._why_no_stub(call)), "unmatched")
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens" or call.operation in KEPT:
@@ -211,12 +211,14 @@ class Engine:
             return await _batch(self, call)
         if call.operation not in LOOK_UPS:
             if self.policy.unmatched == "error":
-                return Plan(Failure("unmatched", **{"message": self.explain(call), **self.policy.error}), "unmatched")
+                why = await self.explain(call)
+                return Plan(Failure("unmatched", **{"message": why, **self.policy.error}), "unmatched")
             return await self._generated(for_generator(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
-        if self.policy.unmatched == "error" or LOOK_UPS[call.operation] in KEPT:  # clients make these, not models
+        begins_calls = LOOK_UPS[call.operation] == "create_cached_content"  # no call goes on without its contents
+        if self.policy.unmatched == "error" or begins_calls:
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return replace(await self._generated(call, overrides), cacheable=False)
@@ -252,16 +254,20 @@ class Engine:
                 return False
         return None
 
-    def explain(self, call: Call) -> str:
-        return report(nearest(answering(self.rules, call), call))
+    async def explain(self, call: Call) -> str:
+        """Say why no rule answers a call."""
+        return report(nearest(answering(self.rules, call), call), await self.counters.entries(call.http.namespace))
 
-    def _why_no_stub(self, call: Call) -> dict[str, Json]:
+    async def _why_no_stub(self, call: Call) -> dict[str, Json]:
         named = [rule for rule in self.rules if "path" in rule.when.uses and any(rule.then.answers)]
         unfit = next((rule for rule in named if not rule.stubs and nearness(rule.when, call) == 1), None)
         if unfit is not None:
             return {"report": f"{unfit.where}{unfit.quoted_name} matches, but {ONLY_STUBS}"}
         near = sorted(nearest(answering(self.rules, call), call, limit=_COMPARED), key=_misses_path)[:_NEAREST]
-        return {"report": report([each for each in near if each.held] or near[:1])} if near else {}
+        if not near:
+            return {}
+        entries = await self.counters.entries(call.http.namespace)
+        return {"report": report([each for each in near if each.held] or near[:1], entries)}
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""

@@ -30,7 +30,7 @@ from mockserver.reports.suggest import Table, change, field_in_python, rule_in_p
 from mockserver.rules.load import Remark, Rule, answering, review
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.match.fields import path_without_mount
-from mockserver.rules.nearest import Near, nearest, verdict, without_rule
+from mockserver.rules.nearest import Near, nearest, verdict, why_closed, without_rule
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
@@ -230,7 +230,7 @@ def _no_rule(group: Sequence[ReceivedCall], request: Call, rules: Sequence[Rule]
     changes = [(each, text) for each in free if (text := change(each, request, secrets)) is not None]
     lines = [*request_lines(request, secrets), "the nearest rules:" if near else "there are no rules that answer"]
     for each in near:
-        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict(each, _why_not(each.rule))}")
+        lines.append(f"  {one_line(each.rule.where + each.rule.quoted_name)}: {verdict(each, why_closed(each.rule))}")
         lines += [f"    {line}" for line in condition_lines(each.results, secrets)]
     if (late := _declared_later(call, request, rules)) is not None:
         lines.append(f"{late.where} matches, but was declared after this call")
@@ -261,13 +261,7 @@ def _nearest(near: Near | None) -> str:
     if near is None:
         return "there are no rules"
     failed = dict.fromkeys(one_line(result.field) for result in near.results if not result.ok)
-    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or _why_not(near.rule)}"
-
-
-def _why_not(rule: Rule) -> str:
-    if rule.state is not None:
-        return f"its scenario is not in state {shown(rule.state.is_)}"
-    return "it was not tried" if rule.times is None else f"it is used up after {plural(rule.times, 'call')}"
+    return f"nearest {one_line(near.rule.where)}: {', '.join(failed) or why_closed(near.rule)}"
 
 
 def _around(calls: Sequence[ReceivedCall], marked: int) -> Iterator[str]:

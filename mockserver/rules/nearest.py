@@ -4,7 +4,7 @@ What the request says is shown cut and escaped, so that no request can write lin
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import nlargest
 from itertools import islice
@@ -14,6 +14,7 @@ from msgspec import Struct
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
+from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.match.conditions import Condition, nearness
@@ -62,10 +63,11 @@ def _holds(rule: Rule, call: Call) -> bool:
         return False
 
 
-def report(near: Sequence[Near]) -> str:
+def report(near: Sequence[Near], entries: Mapping[str, str] | None = None) -> str:
+    """Say why no rule answers; `entries` are the counters and the state of the namespace, if they are known."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
-    told = [line for rule in near for line in _described(rule)]
+    told = [line for rule in near for line in _described(rule, why_closed(rule.rule, entries))]
     return "\n".join(("no rule answers this request; the nearest:", *told))
 
 
@@ -80,8 +82,8 @@ def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}{elsewhere}"
 
 
-def _described(near: Near) -> Iterator[str]:
-    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {verdict(near)}"
+def _described(near: Near, closed: str) -> Iterator[str]:
+    yield f"  {one_line(near.rule.where)}{near.rule.quoted_name}: {verdict(near, closed)}"
     results = near.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
@@ -91,12 +93,23 @@ def _described(near: Near) -> Iterator[str]:
         yield f"    ... and {len(near.results) - MOST_LINES} more"
 
 
-def verdict(near: Near, why_not: str = "its times are used up or its state is another") -> str:
+def verdict(near: Near, closed: str) -> str:
     """Say how many conditions hold; if all do, why the rule does not answer."""
     total = len(near.results)
     if near.held == total:
-        return f"its conditions hold, but {why_not}"
+        return f"matches, but {closed}"
     return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
+
+
+def why_closed(rule: Rule, entries: Mapping[str, str] | None = None) -> str:
+    """Say why a rule that matches does not answer, or may not answer if the `entries` of the namespace are unknown."""
+    whys = list[str]()
+    if rule.times is not None and (entries is None or int(entries.get(times_counter(rule.name), 0)) >= rule.times):
+        whys.append(f"it is used up: it has answered its {plural(rule.times, 'call')} in this namespace")
+    if rule.state is not None and (entries is None or entries.get(STATE, START) != rule.state.is_):
+        state = "" if entries is None else f"{shown(entries.get(STATE, START))}, "
+        whys.append(f"the state of this namespace is {state}not {shown(rule.state.is_)}")
+    return (" or " if entries is None else " and ").join(whys) or "it was not tried"
 
 
 def _shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:

@@ -163,7 +163,8 @@ class Guard(Struct, frozen=True, eq=False):
         if wrong is None:
             return None
         code, message = wrong
-        return Response(json.dumps({"error": message, "code": code}), status, headers, "application/json")
+        content = {"error": message, "code": code, **({"token": _source_of_token(settings)} if code == "token" else {})}
+        return Response(json.dumps(content), status, headers, "application/json")
 
 
 def fields_of(headers: Iterable[tuple[bytes, bytes]]) -> _Fields:
@@ -231,10 +232,22 @@ def _of_token(fields: _Fields, live: Live) -> tuple[str, str] | None:
     wanted, given = live.control_token, list(_tokens(fields))
     if wanted is None or any(compare_digest(each.encode(), wanted.encode()) for each in given):
         return None
-    where = "the setting control_token holds it" if live.settings.control_token else "the server printed it at start"
-    how = "send authorization: Bearer TOKEN or x-mockserver-token: TOKEN"
     wrong = "This is not the token of control paths" if any(given) else "Control paths want a token here"
-    return "token", f"{wrong}: {how}; {where}."
+    how = "send authorization: Bearer TOKEN or x-mockserver-token: TOKEN"
+    return "token", f"{wrong}: {how}. {_source_of_token(live.settings)}"
+
+
+def _source_of_token(settings: Settings) -> str:
+    """Where somebody who may have the token finds it, for messages and for the inspector."""
+    if settings.control_token is None:
+        return (
+            "The server made it when it started, and mockserver serve printed it then; "
+            "the setting control_token sets one of your own."
+        )
+    return (
+        "It is the setting control_token: MOCKSERVER_CONTROL_TOKEN, --control-token or settings of a rules file. "
+        "The server does not print it."
+    )
 
 
 def _tokens(fields: _Fields) -> Iterator[str]:

@@ -15,7 +15,7 @@ from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
 from mockserver.server.handler import Handler
 from mockserver.server.live import LONGEST, Live, allowed
-from mockserver.server.routes import PARAMETERS, Endpoint, nearest, own_places, owner, places, tidy
+from mockserver.server.routes import PARAMETERS, Endpoint, completed, nearest, own_places, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
@@ -126,7 +126,7 @@ class Named(Struct, eq=False):
 
 
 class Unknown(Struct, eq=False):
-    """The application at every other path: the dialect's 404 that names the nearest known path."""
+    """The application at every other path: the known path that it stands for, else the 404 that names the nearest."""
 
     live: Live
     known: tuple[Endpoint, ...]
@@ -141,14 +141,21 @@ class Unknown(Struct, eq=False):
             await send({"type": "http.response.body"})
             return
         if self.app is not None and tidy(whole) != whole:
-            path = tidy(whole)
-            await self.app({**scope, "path": path, "raw_path": path.encode(), "root_path": ""}, receive, send)
+            await self._answer_at(tidy(whole), scope, receive, send)
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
+        if self.app is not None and (full := completed(path, dialect, self.known)) is not None:
+            await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
+            return
         meant = _control(scope, path) or nearest(scope["method"], path, self.known, scope["query_string"].decode())
         handler = Handler(self.live, dialect, {}, meant)
         await handler({**scope, "path_params": scope.get("path_params", {})}, receive, send)
+
+    async def _answer_at(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered as if it had come to another path."""
+        assert self.app is not None  # noqa: S101  # it is set as soon as it is made
+        await self.app({**scope, "path": path, "raw_path": path.encode(), "root_path": ""}, receive, send)
 
 
 def _control(scope: Scope, path: str) -> str | None:

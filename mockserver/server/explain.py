@@ -16,20 +16,20 @@ from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
-from mockserver.core.protocols import START, STATE
+from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import singles, with_tokenizer
-from mockserver.engine.counters import next_attempt_of, times_counter
+from mockserver.engine.counters import next_attempt_of
 from mockserver.engine.engine import Engine, altered
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import on_thread
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule, suited
-from mockserver.rules.nearest import lines
+from mockserver.rules.nearest import lines, why_closed
 from mockserver.rules.nearest import nearest as nearest_rules
 from mockserver.server.live import DEFAULT
-from mockserver.server.routes import Endpoint, located, nearest, operation_for, owner, places
+from mockserver.server.routes import Endpoint, completed, located, nearest, operation_for, owner, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.stubs import other
 from mockserver.state.in_memory import MemoryCounters, MemoryShelf
@@ -136,17 +136,20 @@ def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reach
         url = urlsplit(described.path)
     except ValueError as error:
         raise ConfigError(f"invalid path {described.path}: {error}") from error
-    found = place_of(described.method, url.path, dialect, stubs=stubs)
+    path = url.path
+    if located(path, discover(), dialect) is None:
+        path = completed(path, owner(path, discover(), dialect), places(discover(), dialect)) or path
+    found = place_of(described.method, path, dialect, stubs=stubs)
     if found is None:
-        near = nearest(described.method, url.path, places(discover(), dialect), url.query)
-        raise ConfigError(f"no operation at {url.path}" + (f"; nearest: {near}" if near else ""))
+        near = nearest(described.method, path, places(discover(), dialect), url.query)
+        raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     place, operation, params = found
     if operation is None:
-        raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
+        raise ConfigError(f"{path} takes {', '.join(place.operations)}, not {described.method}")
     body = described.body
     http = HttpRequest(
         method=described.method,
-        path=url.path,
+        path=path,
         query=query_from(url.query.encode()),
         headers=tuple((_raw(n.lower()), _raw(str(v))) for n, v in (described.headers or {}).items()),
         body=body if isinstance(body, bytes) else json.dumps(body).encode(),
@@ -199,7 +202,10 @@ Entries = Mapping[str, str]  # the counters of a namespace, and its state
 
 
 class CheckedRule(Struct, frozen=True):
-    """A rule held against a call: `holds`, `does not hold` or `fails: why`; what was found, and what is counted."""
+    """A rule held against a call: the verdict, what was found, and what is counted.
+
+    The verdict is `holds`, `does not hold`, `matches, but` with why it does not answer, or `fails: why`.
+    """
 
     rule: Rule
     verdict: str
@@ -304,13 +310,15 @@ async def _checked(among: Sequence[Rule], call: Call, entries: Entries, limit: i
     if limit is not None:
         near = await on_thread(nearest_rules, rules, call, limit=limit)
         rules = [each.rule for each in near]
-    return await on_thread(lambda: tuple(_check(rule, call, _counters(rule, entries)) for rule in rules))
+    return await on_thread(lambda: tuple(_check(rule, call, entries) for rule in rules))
 
 
-def _check(rule: Rule, call: Call, counters: tuple[ConditionResult, ...]) -> CheckedRule:
+def _check(rule: Rule, call: Call, entries: Entries) -> CheckedRule:
+    counters = _counters(rule, entries)
     try:
-        holds = all(found.ok for found in counters) and rule.when.holds(call) is not None
-        verdict = "holds" if holds else "does not hold"
+        verdict = "does not hold" if rule.when.holds(call) is None else "holds"
+        if verdict == "holds" and not all(found.ok for found in counters):
+            verdict = f"matches, but {why_closed(rule, entries)}"
     except RuleError as error:
         verdict = f"fails: {error}"
     return CheckedRule(rule, verdict, rule.when.results(call), counters)

@@ -53,6 +53,7 @@ from mockserver.server.masking import of_request
 from mockserver.server.relay import Relay
 from mockserver.server.routes import operation_for
 from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot
+from mockserver.server.sockets import refuse_socket
 from mockserver.server.stubs import is_stubbed, missing, other
 from mockserver.server.upstreams import with_own_upload_urls
 from mockserver.state.journal import Journal
@@ -141,6 +142,8 @@ class Handler(Struct, eq=False):
         try:
             if not self.operations and _never_stubbed(self, http, engine):
                 return elsewhere(self, http)
+            if self.operations:
+                refuse_socket(http)
             operation, key = self.operation(http.method), self.dialect.credential(http)
             check_key(key, settings.keys)
             validation = settings.validation_of(self.dialect.name)

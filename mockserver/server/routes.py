@@ -52,6 +52,15 @@ def bare(mount: str) -> str:
     return f"/{rest}" if rest else ""
 
 
+def completed(path: str, dialect: Dialect, known: Sequence[Endpoint]) -> str | None:
+    """An unknown path of a dialect with what clients may leave out behind the mount, if that is a known path."""
+    for mount in (*dialect.mounts, *map(bare, dialect.mounts)) if dialect.omissible else ():
+        whole = mount + dialect.omissible + path.removeprefix(mount)
+        if path.startswith(f"{mount}/") and (found := find(whole, known)) and found[0].dialect is dialect:
+            return whole
+    return None
+
+
 def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     """The dialect that an unknown path belongs to: the one mounted in front of it, else the default.
 

@@ -163,6 +163,15 @@ class Inspector:
         found = Axe().run(self.page, options=options).response["violations"]
         return [f"{each['id']}: {[node['html'][:200] for node in each['nodes'][:3]]}" for each in found]
 
+    def told_by_colour_alone(self) -> list[str]:
+        """What can be pressed within the view and differs from text by its colour alone."""
+        script = """() => [...document.querySelectorAll("main a, main button")].filter((each) => {
+          const style = getComputedStyle(each);
+          const shaped = parseFloat(style.borderTopWidth) || style.textDecorationLine.includes("underline");
+          return /[a-z]/i.test(each.innerText) && !shaped && !each.matches("[role=tab], .changes button");
+        }).map((each) => each.outerHTML.slice(0, 120))"""
+        return self.page.evaluate(script)
+
     def overflowing(self) -> list[str]:
         """What is wider than the page or than its pane; rows of lists end in an ellipsis, and the views can scroll."""
         script = """() => [...document.querySelectorAll("body *")].filter((each) => {

@@ -1,8 +1,9 @@
 """Ten thousand calls: what is in the document and what is asked of the server stays small. Counted, not timed."""
 
 import json
+import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from mockserver.core.plan import Failure, Plan
 from tests.browser.conftest import Backend, Inspector
@@ -61,6 +62,30 @@ def test_ten_thousand_calls(backend: Backend, tab: Inspector) -> None:
     assert len([url for url in tab.requests if "/api/" in url]) <= REQUESTS
     backend.chat("hello to the newest")
     expect(tab.row(CALLS + 1).or_(tab.page.locator(".sums").get_by_text("10,000"))).to_have_count(2)
+
+
+def test_keys_while_older_calls_load(backend: Backend, tab: Inspector) -> None:
+    """What the keys go to may not be loaded yet: they get there, or say that it is not."""
+    fill(backend, 1200)
+    held = list[Route]()  # until the page is rid of the route
+    older = re.compile("/api/calls[?].*before=")
+    tab.page.route(older, lambda route: held.append(route))
+    tab.open("#/calls/5")
+    title = tab.page.locator(".head h2")
+    expect(title).to_contain_text("#5 200")
+    expect(tab.page.locator(".sums")).to_contain_text("200 calls")
+    keys = tab.page.keyboard
+    keys.press("j")
+    expect(tab.page.locator(".notice")).to_contain_text("Older calls are still loading.")
+    expect(title).to_contain_text("#5")
+    keys.press("Escape")
+    keys.press("g")
+    expect(tab.row(1001)).to_have_attribute("aria-selected", "true")
+    tab.page.unroute(older)
+    expect(tab.row(1)).to_have_attribute("aria-selected", "true")
+    expect(tab.row(1)).to_be_visible()
+    keys.press("j")
+    expect(tab.row(2)).to_have_attribute("aria-selected", "true")
 
 
 def test_a_burst_of_calls_arrives_whole(backend: Backend, tab: Inspector) -> None:

@@ -37,6 +37,29 @@ def test_an_open_stream_grows_and_ends(backend: Backend, tab: Inspector) -> None
     stream.join()
 
 
+TRICKLE = {
+    "name": "trickle",
+    "when": {"last_user": "*for ages*"},
+    "then": {"text": "One word after the other, all the time. " * 5, "timing": {"tokens_per_second": 12}},
+}
+
+
+def test_an_open_stream_is_shown_while_it_grows(backend: Backend, tab: Inspector) -> None:
+    """It changes more often than it is read again, and is read again all the same."""
+    assert "error" not in backend.api("rules", TRICKLE)
+    tab.open()
+    stream = Thread(target=backend.chat, args=("go on for ages",), kwargs={"stream": True})
+    stream.start()
+    tab.row(1).click()
+    tab.page.get_by_role("tab", name="Stream").click()
+    count, seen = tab.page.locator(".tabs .count"), set()
+    while stream.is_alive():
+        seen.add(count.inner_text())
+        tab.page.wait_for_timeout(50)
+    assert len(seen) >= 4, seen
+    stream.join()
+
+
 def test_a_client_that_leaves_is_seen(backend: Backend, tab: Inspector) -> None:
     tab.open()
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "go slowly"}]}
@@ -350,6 +373,7 @@ def test_the_token_of_the_address_is_kept_in_the_session(backend: Backend, tab: 
     tab.allowed.add("401")
     tab.page.goto(f"{tab.base}/__mockserver__/")
     expect(tab.page.get_by_label("Token")).to_be_visible()
+    expect(tab.page.locator("main")).to_contain_text("The server does not print it.")
     assert tab.violations() == []
     tab.page.goto("about:blank")
     tab.wrong = [words for words in tab.wrong if "about:blank" not in words]

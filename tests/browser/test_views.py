@@ -41,6 +41,7 @@ def test_views_are_accessible_and_fit(backend: Backend, tab: Inspector) -> None:
         tab.page.set_viewport_size(size("wide"))
         tab.shows(fragment, text)
         problems += [f"{name}: {each}" for each in tab.violations()]
+        problems += [f"{name}: looks like text: {each}" for each in tab.told_by_colour_alone()]
         tab.page.emulate_media(color_scheme="dark")
         problems += [f"{name}, dark: {each}" for each in tab.violations("color-contrast")]
         for each in SIZES:

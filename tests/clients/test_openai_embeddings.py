@@ -108,3 +108,20 @@ def test_a_moderation_for_each_text(client: OpenAI) -> None:
     assert [result.flagged for result in results] == [False, True]
     assert (results[1].categories.violence, results[1].categories.hate) == (True, False)
     assert (results[1].category_scores.violence, results[1].category_scores.hate) == (0.92, 0.4)
+
+
+def test_only_mistrals_clients_get_an_id(server: Served) -> None:
+    """They require one, and OpenAI sends none; also of requests that are answered as earlier ones were."""
+    ids = dict[str, list[str | None]]()
+    for text in ("one", "two", "three", "two"):
+        for agent in ("mistral-client-python/3.7.0", "mistral-client-typescript/1.10.0", "OpenAI/Python 3.54.0"):
+            answer = httpx2.post(
+                f"{server.address}/v1/embeddings",
+                json={"model": "mistral-embed", "input": [text]},
+                headers={"user-agent": agent, "authorization": f"Bearer {KEY}"},
+            )
+            ids.setdefault(agent, []).append(answer.json().get("id"))
+    python, typescript, openai_s = ids.values()
+    assert python == typescript
+    assert (python[1], len(set(python)), set(openai_s)) == (python[3], 3, {None})
+    assert all(id and len(id) == 32 for id in python)

@@ -74,6 +74,17 @@ def test_prose_follows_from_the_seed_and_the_request() -> None:
     assert len({said(ask(local(seed=seed), text)) for seed in (0, 1) for text in "xy"}) == 4
 
 
+def test_a_rule_that_is_used_up_is_told_with_its_calls() -> None:
+    rules = "rules: [{name: once, times: 1, then: {text: a}}, {name: late, state: {is: asked}, then: {text: b}}]"
+    app = local(rules, unmatched="error")
+    assert ask(app, "c").status == 200
+    told = [line.partition("/rules.yaml:")[2] for line in ask(app, "c").json["error"]["message"].splitlines()[1:]]
+    assert told == [
+        '1 "once": matches, but it is used up: it has answered its 1 call in this namespace',
+        '1 "late": matches, but the state of this namespace is "start", not "asked"',
+    ]
+
+
 def test_with_unmatched_error_the_nearest_rules_are_told() -> None:
     answered = ask(local(TWO, unmatched="error"), "c")
     assert (answered.status, answered.source) == (404, "unmatched")

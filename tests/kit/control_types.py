@@ -78,7 +78,7 @@ class Ready(Answer):
     version: str
     dialect: Annotated[str, about("the dialect of bare paths")]
     unmatched: Literal["generate", "error"]
-    files: Annotated[list[str], about("rules files")]
+    files: Annotated[list[str], about("rules files; without the token, if one is needed, only their names")]
     rules: Annotated[int, about("number of rules in files")]
     state: Annotated[Literal["memory", "ok", "lost"], about("shared state: none, reached, or not")]
     boot: Annotated[Maybe[str], about("another one after a restart")] = UNSET
@@ -322,6 +322,7 @@ class NearRule(Part):
     where: str
     source: str
     findings: list[Finding]
+    why: Annotated[Maybe[str], about("why it did not answer although it matches")] = UNSET
     change: Annotated[Maybe[str], about("a condition with which it would match")] = UNSET
 
 
@@ -444,7 +445,7 @@ class CheckedRule(Part):
 
     name: str | None
     source: str
-    verdict: Annotated[str, about("`holds`, `does not hold` or `fails: why`")]
+    verdict: Annotated[str, about("`holds`, `does not hold`, `matches, but why it is closed` or `fails: why`")]
     findings: list[Finding]
 
 

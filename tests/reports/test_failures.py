@@ -111,4 +111,4 @@ def test_rules_that_could_not_answer() -> None:
     ]
     asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
     [problem] = unmatched([asked], asked.rules)
-    assert 'its conditions hold, but its scenario is not in state "paid"' in problem.text
+    assert 'matches, but the state of this namespace is not "paid"' in problem.text

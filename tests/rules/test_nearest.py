@@ -1,6 +1,7 @@
 """Which rules come nearest to a call that none answers, and the words for it."""
 
 from dataclasses import dataclass
+from dataclasses import replace as replace_row
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import shown
+from mockserver.rules.load import State
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.nearest import lines, nearest, report
 from tests.kit.calls import call
@@ -22,6 +24,8 @@ class Row:
     name: str
     where: str
     when: Condition
+    times: int | None = None
+    state: State | None = None
 
     @property
     def quoted_name(self) -> str:
@@ -53,13 +57,31 @@ def test_where_else_a_parameter_is() -> None:
     assert text.endswith("equals 0: got nothing; the request has param.generationConfig.temperature")
 
 
-def test_a_rule_that_is_used_up_says_so() -> None:
-    assert told([{}, {"model": "gpt*"}], ASKED) == (
-        "no rule answers this request; the nearest:\n"
-        '  rules.yaml:1 "r1": its conditions hold, but its times are used up or its state is another\n'
-        '  rules.yaml:2 "r2": its conditions hold, but its times are used up or its state is another\n'
-        '    ok    model glob "gpt*"'
-    )
+USED = "it is used up: it has answered its 1 call in this namespace"
+
+
+@pytest.mark.parametrize(
+    ("times", "state", "entries", "why"),
+    [
+        (1, None, {"times r1": "1"}, USED),
+        (1, None, None, USED),
+        (2, None, {"times r1": "3"}, "it is used up: it has answered its 2 calls in this namespace"),
+        (None, "asked", {}, 'the state of this namespace is "start", not "asked"'),
+        (None, "asked", {"state": "done"}, 'the state of this namespace is "done", not "asked"'),
+        (None, "asked", None, 'the state of this namespace is not "asked"'),
+        (1, "asked", {"times r1": "1", "state": "asked"}, USED),
+        (1, "asked", {"times r1": "1"}, f'{USED} and the state of this namespace is "start", not "asked"'),
+        (1, "asked", None, f'{USED} or the state of this namespace is not "asked"'),
+        (None, None, {}, "it was not tried"),
+    ],
+)
+def test_a_rule_that_matches_says_why_it_does_not_answer(
+    times: int | None, state: str | None, entries: dict[str, str] | None, why: str
+) -> None:
+    [row] = rows([{"model": "gpt*"}])
+    closed: Any = replace_row(row, times=times, state=state and State(state, state))
+    told = report(nearest([closed], ASKED), entries)
+    assert told.splitlines()[1:] == [f'  rules.yaml:1 "r1": matches, but {why}', '    ok    model glob "gpt*"']
 
 
 @pytest.mark.parametrize(

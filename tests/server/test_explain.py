@@ -83,9 +83,12 @@ def test_every_rule_with_its_conditions_and_counters(server: ControlledServer) -
     assert 'rules.yaml:3 "twice" holds\n  ok    last_user glob "*twice*"\n  ok    times 2: got 1' in explained["text"]
     for _ in range(2):
         server.chat("twice")
-    text = server.post("explain", {"body": body("twice ask")})["text"]
-    assert "MISS  times 2: got 3" in text
-    assert 'MISS  state "asked": got "start"' in text
+    explained = server.post("explain", {"body": body("twice ask")})
+    verdicts = {each["name"]: each["verdict"] for each in explained["rules"]}
+    assert verdicts["twice"] == "matches, but it is used up: it has answered its 2 calls in this namespace"
+    assert verdicts["thank"] == 'matches, but the state of this namespace is "start", not "asked"'
+    assert "MISS  times 2: got 3" in explained["text"]
+    assert 'MISS  state "asked": got "start"' in explained["text"]
 
 
 def test_a_call_of_the_journal_is_explained_in_its_namespace(server: ControlledServer) -> None:
@@ -106,6 +109,9 @@ def test_another_dialect_path_and_headers(server: ControlledServer) -> None:
     for where in ({"dialect": "azure"}, {"path": path}):
         described = {**where, "headers": {"X-Team": "red"}, "body": body("x")}
         assert server.post("explain", described)["answered_by"] == "rule api azure"
+    server.post("rules", rule("claude", "x", when={"dialect": "anthropic"}))
+    described = {"path": "/anthropic/messages", "body": {**body("x"), "max_tokens": 9}}
+    assert server.post("explain", described)["answered_by"] == "rule api claude"
     half = b'{"path": "/v1/chat/completions", "headers": {"a\\ud800": "\\ud800"}, "body": {"model": "m", "messages": '
     assert server.api("explain", half + b'[{"role": "user", "content": "x"}]}}').status == 200
 

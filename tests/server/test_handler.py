@@ -278,6 +278,35 @@ def test_an_unknown_path_has_a_nearest_one_and_a_dialect(
     assert owner(path, discover(), "openai").name == dialect
 
 
+MESSAGES = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+COUNT = {"model": "claude-opus-5-5", "messages": MESSAGES["messages"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "whole", "operation", "dialect"),
+    [
+        ("POST", "/anthropic/messages", "/anthropic/v1/messages", "chat", "openai"),
+        ("POST", "/ns/mine/anthropic/messages", "/anthropic/v1/messages", "chat", "openai"),
+        ("POST", "/anthropic//messages/", "/anthropic/v1/messages", "chat", "openai"),
+        ("POST", "/anthropic/messages/count_tokens", "/anthropic/v1/messages/count_tokens", "input_tokens", "openai"),
+        ("GET", "/anthropic/models", "/anthropic/v1/models", "models", "openai"),
+        ("GET", "/anthropic/models/claude-opus-5-5", "/anthropic/v1/models/claude-opus-5-5", "model", "openai"),
+        ("GET", "/anthropic/messages/batches", "/anthropic/v1/messages/batches", "batches", "openai"),
+        ("POST", "/messages", "/v1/messages", "chat", "anthropic"),
+        ("GET", "/anthropic/nothing", "/anthropic/nothing", "other", "openai"),
+        ("POST", "/messages", "/messages", "other", "openai"),
+    ],
+)
+def test_a_base_url_may_lack_the_version(method: str, path: str, whole: str, operation: str, dialect: str) -> None:
+    """As the AI SDK's, which expects the version in the base URL that other clients of Anthropic read without it."""
+    live = local("rules: [{when: {path: /v1/messages}, then: {text: by path}}]", dialect=dialect).live
+    body = COUNT if operation == "input_tokens" else MESSAGES
+    got = App(build_app(live)).ask(path, None if method == "GET" else body, method=method)
+    assert [(row.path, row.operation) for row in live.journal] == [(whole, operation)]
+    assert got.status == (404 if operation == "other" else 200)
+    assert ("by path" in got.body.decode()) == (operation == "chat")
+
+
 def test_no_pattern_hides_a_fixed_path() -> None:
     patterns = [(compile_path(place.path)[0], place.path) for place in KNOWN]
     fixed = [place.path for place in KNOWN if "{" not in place.path]

@@ -2,15 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from threading import Thread
+from time import sleep
 
 import pytest
+import redis
 
-from mockserver.core.protocols import Precondition, StateLostError
+from mockserver.core.protocols import Draw, Precondition, StateLostError
+from mockserver.core.rates import Limits
 from mockserver.state.redis.line import MAX_BATCH, RedisLine
 from mockserver.state.redis.opening import address, opened
-from mockserver.state.redis.stores import RedisCounters
+from mockserver.state.redis.stores import RedisCounters, RedisShelf, RedisTurnstile
 from tests.kit.processes import until
 from tests.kit.shared import RedisServer, free_ports, line_to, sentinel
 
@@ -151,6 +156,112 @@ async def test_a_full_redis(line: RedisLine, shared: RedisServer, caplog: pytest
     (message,) = [record.message for record in caplog.records if "state lost" in record.message]
     assert "used memory > 'maxmemory'; what counts" in message
     assert await counters.count("a", "x") == 2
+
+
+DRAW = (Draw("requests", 60.0, 1.0, 1.0),)
+WRITES: dict[str, Callable[[RedisLine], Awaitable[object]]] = {
+    "times": lambda line: RedisCounters(line).open("a", (Precondition("x", 5),), None),
+    "a rule of another state": lambda line: RedisCounters(line).open("a", (Precondition("y", 1, "on"),), None),
+    "the next state": lambda line: RedisCounters(line).open("a", (Precondition("", None, "start", "start"),), None),
+    "attempts": lambda line: RedisCounters(line).count("a", "x"),
+    "the state": lambda line: RedisCounters(line).set_state("a", "start"),
+    "a kept answer": lambda line: shelf(line).put("a", "one", "text", size=1),
+    "limits": lambda line: RedisTurnstile(line).enter("a", DRAW, Limits()),
+    "tokens": lambda line: RedisTurnstile(line).take("a", DRAW),
+    "a slot": lambda line: RedisTurnstile(line).enter("a", DRAW, Limits(concurrent=5)),
+}
+
+
+def shelf(line: RedisLine) -> RedisShelf[str]:
+    return RedisShelf(line, (str.encode, bytes.decode), count=9, size=99)
+
+
+def stored(server: RedisServer) -> dict[bytes, bytes]:
+    """All that is kept, but for when it ends."""
+    keys: list[bytes] = server.command("KEYS", "*")  # type: ignore[assignment]
+    return {key: server.command("DUMP", key.decode()) for key in keys}
+
+
+@contextmanager
+def full(server: RedisServer) -> Iterator[None]:
+    server.command("CONFIG", "SET", "maxmemory", "1mb")
+    try:
+        yield
+    finally:
+        server.command("CONFIG", "SET", "maxmemory", "256mb")
+
+
+@contextmanager
+def replica(server: RedisServer) -> Iterator[None]:
+    server.command("REPLICAOF", "127.0.0.1", "1")
+    try:
+        yield
+    finally:
+        server.command("REPLICAOF", "NO", "ONE")
+
+
+@contextmanager
+def without_replicas(server: RedisServer) -> Iterator[None]:
+    server.command("CONFIG", "SET", "min-replicas-to-write", "1")
+    try:
+        yield
+    finally:
+        server.command("CONFIG", "SET", "min-replicas-to-write", "0")
+
+
+@contextmanager
+def without_disk(server: RedisServer) -> Iterator[None]:
+    """It could not save itself: there is a folder where its file should be."""
+    server.command("CONFIG", "SET", "save", "3600 1000000")
+    (server.socket.parent / "dump.rdb").mkdir(exist_ok=True)
+    server.command("BGSAVE")
+    until(lambda: server.command("INFO", "persistence")["rdb_last_bgsave_status"] == "err")  # type: ignore[index]
+    try:
+        yield
+    finally:
+        server.command("CONFIG", "SET", "save", "")
+
+
+@contextmanager
+def busy(server: RedisServer) -> Iterator[None]:
+    """A script of somebody else does not end."""
+    server.command("CONFIG", "SET", "busy-reply-threshold", "10")
+
+    def run() -> None:
+        with suppress(redis.RedisError):  # it is killed
+            server.command("EVAL", "while true do end", "0")
+
+    script = Thread(target=run)
+    script.start()
+    sleep(0.2)
+    try:
+        yield
+    finally:
+        server.command("SCRIPT", "KILL")
+        script.join()
+
+
+@pytest.mark.parametrize("refusing", [full, replica, without_replicas, without_disk, busy])
+@pytest.mark.parametrize("name", WRITES)
+async def test_a_redis_that_does_not_write(
+    name: str,
+    refusing: Callable[[RedisServer], AbstractContextManager[None]],
+    shared: RedisServer,
+    line: RedisLine,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was there before does not matter: nothing is counted half, and nothing passes for counted."""
+    write = WRITES[name]
+    await write(line)
+    kept = stored(shared)
+    with refusing(shared):
+        for _ in range(3):
+            with pytest.raises(StateLostError):
+                await write(line)
+        assert line.lost
+    assert stored(shared) == kept
+    await write(line)
+    assert [record.message.partition(":")[0] for record in caplog.records][:1] == ["state lost"]
 
 
 async def test_a_redis_that_became_a_replica(start_redis: Callable[..., RedisServer]) -> None:

@@ -304,6 +304,22 @@ def test_requests_that_count_get_503_and_others_go_on(start_redis: Callable[...,
         assert one.control("GET", "ready").json()["state"] == "ok"
 
 
+def test_a_full_redis_counts_nothing(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
+    redis = start_redis("--maxmemory-policy", "noeviction")
+    with served(redis, tmp_path, [rule("counted", when={"last_user": "count"}, times=2)]) as one:
+        by_rule = one.chat("count").headers["x-mockserver-source"]
+        assert by_rule.startswith("rule ")
+        redis.command("CONFIG", "SET", "maxmemory", "1mb")
+        for _ in range(3):
+            lost = one.chat("count")
+            assert (lost.status_code, lost.headers["x-mockserver-source"]) == (503, "state lost")
+            assert one.chat("free").headers["x-mockserver-state"] == "lost"
+        assert one.control("GET", "ready").json()["state"] == "lost"
+        redis.command("CONFIG", "SET", "maxmemory", "0")
+        assert [one.chat("count").headers["x-mockserver-source"] for _ in range(2)] == [by_rule, "generated"]
+        assert one.control("GET", "ready").json()["state"] == "ok"
+
+
 def test_limits_without_a_state(start_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
     redis = start_redis()
     limits = {"requests_per_minute": 99, "concurrent_requests": 1}

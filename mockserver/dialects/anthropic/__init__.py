@@ -43,6 +43,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     bare=("/v1/messages",),
+    omissible="/v1",  # of the AI SDK, which puts /messages behind ANTHROPIC_BASE_URL
     operations=(
         Operation(
             "chat",

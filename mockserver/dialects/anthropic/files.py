@@ -89,11 +89,17 @@ def _file(kept: Stored) -> dict[str, Json]:
         "type": "file",
         "filename": raw.get("filename", "file.txt"),
         "mime_type": raw.get("mime_type", "text/plain"),
-        "size_bytes": len(raw.get("data", b"")),
+        "size_bytes": len(_data(kept)),
         "created_at": moment(created),
         "downloadable": False,
         "expires_at": None if expires is None else moment(created + expires),
     }
+
+
+def _data(kept: Stored) -> bytes:
+    """What is in a file; of one that nobody uploaded to this server, a text that names it."""
+    data: bytes = kept.call.raw.get("data", f"This is the file {kept.answer.id}.\n".encode())
+    return data
 
 
 def _render_deletion(call: Call, kept: Stored) -> Reply:
@@ -101,7 +107,6 @@ def _render_deletion(call: Call, kept: Stored) -> Reply:
 
 
 def _render_content(call: Call, kept: Stored) -> Reply:
-    raw = kept.call.raw
-    data = raw.get("data", b"")
+    raw, data = kept.call.raw, _data(kept)
     typed = (("content-type", str(raw.get("mime_type", "text/plain"))), ("content-length", str(len(data))))
     return Reply(200, (*headers(call.http, call), *typed), data)

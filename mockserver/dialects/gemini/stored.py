@@ -156,7 +156,7 @@ def _file(call: Call, stored: Stored) -> Body:
     body = {
         "name": name,
         "displayName": raw.get("displayName"),
-        "mimeType": raw.get("mimeType"),
+        "mimeType": raw.get("mimeType", "application/octet-stream"),
         "sizeBytes": str(raw.get("sizeBytes", 0)),
         "createTime": moment(created),
         "updateTime": moment(created),

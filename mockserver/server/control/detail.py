@@ -18,7 +18,7 @@ from mockserver.engine.offload import on_thread
 from mockserver.reports.diff import difference, is_secret, loosened
 from mockserver.reports.suggest import one_change, yaml
 from mockserver.rules.load import Rule, answering
-from mockserver.rules.nearest import Near, nearest
+from mockserver.rules.nearest import Near, nearest, why_closed
 from mockserver.server.control.rows import milliseconds, response
 from mockserver.server.explain import Reached, finding_as_json, place_of, planned, whole
 from mockserver.server.live import Live
@@ -193,7 +193,8 @@ def _why(row: Exchange, call: Call, secrets: "Secrets") -> dict[str, Json]:
 def _near(near: Near, change: dict[str, Json], secrets: "Secrets") -> dict[str, Json]:
     rule = near.rule
     named = {"name": rule.name, "where": rule.where, "source": rule.source}
-    return {**named, **change, "findings": [_finding(each, secrets) for each in near.results]}
+    why = {"why": why_closed(rule)} if near.held == len(near.results) else {}
+    return {**named, **why, **change, "findings": [_finding(each, secrets) for each in near.results]}
 
 
 def _change(near: Near, call: Call, secrets: "Secrets") -> dict[str, Json]:
@@ -206,9 +207,7 @@ def _before(rules: Iterable[Rule], call: Call, row: Exchange) -> Iterator[dict[s
     """The rules that held but did not answer, as they count calls."""
     for rule in rules:
         if rule.counts and rule.source not in row.modified_by and rule.when.holds(call) is not None:
-            why = [f"its times are used up ({rule.times})"] if rule.times is not None else []
-            why += [f"the state was not {rule.state.is_}"] if rule.state is not None else []
-            yield {"name": rule.name, "where": rule.where, "source": rule.source, "why": " or ".join(why)}
+            yield {"name": rule.name, "where": rule.where, "source": rule.source, "why": why_closed(rule)}
 
 
 _BEFORE_SPAN = 20  # characters that are shown before what differs

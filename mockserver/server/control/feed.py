@@ -118,9 +118,8 @@ class Feed:
             fresh = every[bisect_right(every, self._last, key=attrgetter("seq")) :]
             self._last = rows.journal.last
         for row in (*changed, *fresh):
-            if row.ended or not row.kept:
-                self._open.pop(row.seq, None)
-            else:
+            self._open.pop(row.seq, None)
+            if row.kept and not row.ended:  # last, so that with many open calls each has its turn
                 self._open[row.seq] = row, _state(row)
         if changed or fresh:
             room, known = MOST_ROWS - len(changed), known_secrets()

@@ -18,10 +18,10 @@ from mockserver.config.errors import CassetteError, Mistake, MockserverError, So
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.core.protocols import START, STATE, StateLostError
+from mockserver.core.protocols import START, STATE, TIMES, StateLostError
 from mockserver.core.text import truncate
 from mockserver.dialects import client_configs
-from mockserver.engine.counters import ATTEMPT, TIMES, counters_of_rule
+from mockserver.engine.counters import ATTEMPT, counters_of_rule
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteChoice, Player, Record, check
@@ -50,7 +50,7 @@ async def ready(asked: ControlRequest) -> Response:
             "version": __version__,
             "dialect": settings.dialect,
             "unmatched": asked.live.engine.policy.unmatched,
-            "files": [str(path) for path in asked.live.sources.files],
+            "files": [path.name for path in asked.live.sources.files],
             "rules": len(asked.live.engine.rules),
             "state": "memory" if asked.live.line is None else "lost" if asked.live.lost else "ok",
             **(_inside(asked) if asked.trusted else {}),
@@ -65,6 +65,7 @@ def _inside(asked: ControlRequest) -> dict[str, Json]:
     bases = [(default, bare_url(asked.address, default))]
     bases += [(name, base_url(asked.address, name)) for name in client_configs()]
     return {
+        "files": [str(path) for path in live.sources.files],
         "boot": asked.rows.boot,
         "bases": [{"dialect": name, "url": url} for name, url in bases],
         "settings": shown_settings(live.settings),

@@ -20,6 +20,7 @@ from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 from mockserver.core.http import Reply
 from mockserver.core.plan import Failure
 from mockserver.server.http.request_cycle import RequestCycle
+from mockserver.server.sockets import UPGRADE
 
 MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
@@ -196,6 +197,7 @@ class RequestParser(asyncio.Protocol):
     _addresses: Mapping[str, Any] | None = None
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
+    _asks_for_socket = False  # the head that is read again did so
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
 
     def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
@@ -253,7 +255,11 @@ class RequestParser(asyncio.Protocol):
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
             version = self.parser.get_http_version()
-            head = without_upgrade(self.parser.get_method(), self.url, version, self.headers)
+            method = self.parser.get_method()
+            head = without_upgrade(method, self.url, version, self.headers)
+            self._asks_for_socket = method == b"GET" and any(
+                name == UPGRADE[0] and UPGRADE[1] in value.lower() for name, value in self.headers
+            )
             self.parser, rest = HttpRequestParser(self), memoryview(data)[upgrade.args[0] :]
             self.parser.feed_data(head)
             self._fed = len(rest)
@@ -313,6 +319,9 @@ class RequestParser(asyncio.Protocol):
             return  # soon all of it is read again
         raw_path, _, query = target.partition(b"?")
         path = raw_path.decode()
+        if self._asks_for_socket:
+            headers.append(UPGRADE)
+            self._asks_for_socket = False
         self.stage, self.cut, self.headers = BODY, inf, []
         self.expect_100_continue = len(telling) > 1 and version == "1.1" and any(n == b"expect" for n, _ in telling)
         scope = {

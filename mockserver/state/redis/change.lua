@@ -3,7 +3,7 @@
 -- ARGV: namespace, rev at which it was read, content, channel, prefix, most namespaces, counters to forget ...
 -- Returns the new rev; 0 if it has changed.
 if tonumber(redis.call('HGET', KEYS[1], 'rev') or 0) ~= tonumber(ARGV[2]) then return 0 end
-local rev = redis.call('INCR', KEYS[5]) -- a full Redis refuses it, before anything is changed
+local rev = redis.call('INCR', KEYS[5])
 redis.call('HSET', KEYS[1], 'rev', rev, 'content', ARGV[3])
 redis.call('HSET', KEYS[6], ARGV[1], rev)
 for at = 7, #ARGV do

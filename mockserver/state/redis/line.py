@@ -31,13 +31,19 @@ class Script(Struct, frozen=True):
     writes: bool = True
 
 
+# A full Redis refuses only commands that may need room, and those no more once a script has written anything, if only
+# an EXPIRE. So every script that writes begins with a SET that changes nothing: it is refused before anything else.
+_REFUSED_IF_FULL = "redis.call('SET', string.match(KEYS[1], '^[^:]+:') .. 'full', '', 'XX')\n"
+
+
 def script(name: str, *, writes: bool = True) -> Script:
     """Return the script in the file of this name, beside this module."""
     text = Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
+    text = _REFUSED_IF_FULL + text if writes else text
     return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest(), writes)
 
 
-JOIN = script("join")
+JOIN = script("join", writes=False)  # a full Redis may be joined: it writes only where nothing is
 
 
 class RedisLine:

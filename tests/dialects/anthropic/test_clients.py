@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from mockserver.testing import MockServer
+from tests.kit.local import local
 
 FILES = "files-api-2025-04-14"  # the beta whose lists have the shape of others
 MODEL: Any = "claude-sonnet-5-5"
@@ -135,6 +136,21 @@ def test_batches(client: anthropic.Anthropic, server: MockServer) -> None:
         assert second.result.error.error.message == "max_tokens: Input should be greater than or equal to 1"
         assert [each.id for each in own.messages.batches.list()] == [batch.id]
         assert own.messages.batches.delete(batch.id).type == "message_batch_deleted"
+
+
+def test_a_file_that_nobody_uploaded_here(client: anthropic.Anthropic) -> None:
+    file = client.files.retrieve_metadata("file_011x")
+    assert (file.id, file.mime_type) == ("file_011x", "text/plain")
+    assert len(client.files.download(file.id).read()) == file.size_bytes > 0
+    assert client.files.delete(file.id).type == "file_deleted"
+    with pytest.raises(anthropic.NotFoundError):
+        client.files.retrieve_metadata(file.id)
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "file_x"), ("GET", "file_x/content"), ("DELETE", "file_x")])
+def test_without_generated_answers_an_unknown_file_is_a_404(method: str, path: str) -> None:
+    refused = local(unmatched="error").ask(f"/anthropic/v1/files/{path}", method=method)
+    assert (refused.status, refused.json["error"]["type"]) == (404, "not_found_error")
 
 
 def test_files(client: anthropic.Anthropic, server: MockServer) -> None:

@@ -212,14 +212,20 @@ def test_users_have_tuned_no_models() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-def test_cached_contents_and_files_that_nobody_made(method: str) -> None:
+def test_cached_contents_that_nobody_made(method: str) -> None:
     found = SERVER.ask("/gemini/v1beta/cachedContents/x", {"ttl": "1s"} if method == "PATCH" else None, method=method)
     assert message(found, 403) == "CachedContent not found (or permission denied)"
     assert message(ask(cachedContent="cachedContents/x"), 403) == message(found, 403)
     asked = {"generateContentRequest": {**HI, "model": "models/x", "cachedContent": "cachedContents/x"}}
     assert message(SERVER.ask(f"{DEVELOPER}x:countTokens", asked), 403) == message(found, 403)
-    if method != "PATCH":
-        refused = message(SERVER.ask("/gemini/v1beta/files/x", method=method), 403)
+
+
+def test_files_that_nobody_uploaded() -> None:
+    server, path = local(), "/gemini/v1beta/files/x"
+    assert server.ask(path, method="GET").json["name"] == "files/x"
+    assert server.ask(path, method="DELETE").json == {}
+    for refusing in (server, local(unmatched="error")):  # where it is deleted by now, and where no file is made up
+        refused = message(refusing.ask(path, method="GET"), 403)
         assert refused == "You do not have permission to access the File x or it may not exist."
 
 

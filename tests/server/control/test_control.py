@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import __version__
 from mockserver.core.plan import Failure
+from mockserver.server.access import OPEN
 from mockserver.server.control import ITEMS, VIEWS, Control
 from mockserver.server.control.requests import ControlRequest, RefusedError, number
 from mockserver.server.live import start
@@ -138,6 +139,17 @@ def test_ready_says_with_what(server: ControlledServer, tmp_path: Path) -> None:
     }
     ready = server.get("ready")
     assert {name: ready[name] for name in known} == known
+
+
+@pytest.mark.parametrize("path", sorted(OPEN))
+def test_without_the_token_nothing_is_said_of_this_machine(path: str, tmp_path: Path) -> None:
+    server = controlled_server(tmp_path, control_token="open-sesame-1234")
+    path = path.removeprefix("/__mockserver__/api/")
+    anybody, owner = server.api(path), server.api(path, headers={"x-mockserver-token": "open-sesame-1234"})
+    assert (anybody.status, owner.status) == (200, 200)
+    assert str(tmp_path) not in anybody.body.decode()
+    if path == "ready":
+        assert (anybody.json["files"], owner.json["files"]) == (["rules.yaml"], [str(tmp_path / "rules.yaml")])
 
 
 def test_state_shows_what_is_counted(server: ControlledServer, tmp_path: Path) -> None:

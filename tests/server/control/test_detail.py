@@ -121,12 +121,23 @@ def test_a_credential_in_pieces_is_masked(server: ControlledServer, path: str, b
     assert ("masked" in shown, "-secr" in shown, "masked" in copied, "-secr" in copied) == (True, False, True, False)
 
 
+USED_UP = "it is used up: it has answered its 2 calls in this namespace"
+
+
+def test_a_used_up_rule_is_the_nearest_and_says_so(tmp_path: Path) -> None:
+    rules = "version: 1\nrules: [{name: busy, when: {last_user: order}, times: 2, then: {error: 503}}]"
+    server = controlled_server(tmp_path, rules)
+    for _ in range(3):
+        server.chat("order")
+    assert [(each["name"], each["why"]) for each in server.get("calls/3")["nearest"]] == [("busy", USED_UP)]
+
+
 def test_rules_that_stepped_aside(server: ControlledServer) -> None:
     for _ in range(3):
         server.chat("my order")
     call = server.get("calls/3")
     assert call["tried"] == 3
-    assert [(each["name"], each["why"]) for each in call["before"]] == [("busy", "its times are used up (2)")]
+    assert [(each["name"], each["why"]) for each in call["before"]] == [("busy", USED_UP)]
     assert (call["findings"][0]["ok"], "now" in call) == (True, False)
     assert "before" not in server.get("calls/2")
 

@@ -88,6 +88,20 @@ def test_open_calls_are_told_again_when_they_grow_and_end(server: ControlledServ
     assert told(feed) == []
 
 
+def test_of_many_calls_that_grow_each_has_its_turn(server: ControlledServer, asked: ControlRequest) -> None:
+    feed = Feed(asked, 0)
+    told(feed)
+    rows = [opened(server) for _ in range(MOST_ROWS)]
+    told(feed)
+    found = set[int]()
+    for _ in range(2):
+        for row in rows:
+            row.note(b"more")
+        (calls,) = told(feed)
+        found |= set(numbers(calls))
+    assert found == {row.seq for row in rows}
+
+
 def test_of_many_calls_the_newest_are_told(server: ControlledServer, asked: ControlRequest) -> None:
     feed = Feed(asked, 0)
     told(feed)

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 const BASE = new URL("api/", document.baseURI);
 const TOKEN = "mockserver-token";
 
-export const locked = signal(false);
+export const locked = signal(null); // where the token is found, if the server asks for it
 
 export class RefusedError extends Error {
   constructor(status, message) {
@@ -22,7 +22,7 @@ export function takeToken() {
 
 export function setToken(token) {
   sessionStorage.setItem(TOKEN, token);
-  locked.value = false;
+  locked.value = null;
 }
 
 function located(path, params = {}) {
@@ -45,8 +45,8 @@ async function ask(method, path, { params, body, type, signal: stop } = {}) {
     throw new RefusedError(0, "the server does not answer");
   }
   if (answer.ok) return answer;
-  if (answer.status === 401) locked.value = true;
   const content = await answer.json().catch(() => ({}));
+  if (answer.status === 401) locked.value = content.token ?? "";
   throw new RefusedError(answer.status, content.error ?? `the server answered ${answer.status}`);
 }
 

@@ -1,5 +1,5 @@
 // One call: head, chain, actions and tabs.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 
 import { get, post, text } from "./api.js";
 import { Conversation } from "./conversation.js";
@@ -22,13 +22,9 @@ const TABS = [
 function useCall(number) {
   const row = state.row(number);
   state.version.value;
-  const [grown, setGrown] = useState("");
-  const size = `${row?.bytes ?? ""} ${row?.frames ?? ""} ${row?.ended ?? ""}`;
-  useEffect(() => {
-    const timer = setTimeout(() => setGrown(size), row?.bytes > 200_000 ? 2000 : 500);
-    return () => clearTimeout(timer);
-  }, [size]);
-  const loaded = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number, row?.ended === "open" ? grown : size]);
+  const grown = `${row?.bytes ?? ""} ${row?.frames ?? ""}`;
+  const pause = row?.bytes > 200_000 ? 2000 : 500;
+  const loaded = useLoaded((stop) => get(`calls/${number}`, {}, stop), [number, row?.ended], { grown, pause });
   return loaded.data?.call === number ? loaded : { error: loaded.keys?.[0] === number ? loaded.error : null };
 }
 

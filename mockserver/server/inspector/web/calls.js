@@ -21,13 +21,16 @@ export function Calls() {
   useEffect(() => {
     if (number !== null) state.active.value = number;
   }, [number]);
+  useEffect(() => {
+    if (reached?.call === state.active.value) oldest(); // nothing else was chosen since
+  }, [rows, state.complete.value]);
   useEffect(() => bind({
     j: down,
     k: up,
     ArrowDown: down,
     ArrowUp: up,
-    g: () => move(0),
-    G: () => move(Infinity),
+    g: oldest,
+    G: newest,
     f: follow,
     "/": () => document.getElementById("filter").focus(),
     Enter: () => (openCall() === null ? open(index()) : document.getElementById("call")?.focus()),
@@ -47,9 +50,32 @@ function follow() {
   if (state.follow.value) go(["calls"]);
 }
 
-const down = () => move(index() + 1);
-const up = () => move(index() < 0 ? Infinity : index() - 1);
+const down = () => step(1);
+const up = () => step(-1);
 const index = () => state.shown.value.findIndex((row) => row.call === state.active.value);
+
+function step(by) {
+  const [rows, { value: active }] = [state.shown.value, state.active];
+  if (active === null) return move(by > 0 ? 0 : Infinity);
+  const at = index();
+  if (at >= 0) return move(at + by);
+  if (!state.complete.value && !(active >= state.first())) return state.say("Older calls are still loading.");
+  const next = rows.findIndex((row) => row.call > active); // the active call does not fit the filter
+  move((next < 0 ? rows.length : next) + (by > 0 ? 0 : -1));
+}
+
+let reached = null; // the oldest call by now, if it is wanted while older ones still load
+
+function oldest() {
+  state.follow.value = false;
+  move(0);
+  reached = state.complete.value ? null : { call: state.active.value };
+}
+
+function newest() {
+  state.follow.value = openCall() === null;
+  move(Infinity);
+}
 const open = (at) => at >= 0 && state.show(state.shown.value[at].call);
 
 function move(to) {
@@ -69,7 +95,7 @@ const Rows = ({ rows }) =>
   html`<div class="columns calls-columns" aria-hidden="true"><span># status</span><span>asked</span>
     <span class="answered">answered</span><span class="from">by</span><span class="took">took, tokens</span></div>
   <${List} id="calls" label="Calls, oldest first" items=${rows} height=${HEIGHT} active=${index()} columns=${5}
-    follow=${following()} onEnd=${(is) => (state.follow.value = is)} onActive=${move}
+    follow=${following()} onEnd=${(is) => (state.follow.value = is)} onActive=${move} onFirst=${oldest}
     onOpen=${open} onView=${later} render=${Row} />`;
 
 let [timer, due] = [0, 0];

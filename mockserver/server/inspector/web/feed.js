@@ -14,7 +14,7 @@ let filling = ""; // the start of the server whose calls are read
 
 export function start() {
   document.addEventListener("visibilitychange", () => (document.hidden ? stop() : run()));
-  locked.subscribe((is) => is || document.hidden || run());
+  locked.subscribe((source) => source !== null || document.hidden || run());
 }
 
 function stop() {
@@ -26,7 +26,7 @@ function stop() {
 async function run() {
   if (controller) return;
   const mine = (controller = new AbortController());
-  for (let tries = 0; controller === mine && !locked.value; tries++) {
+  for (let tries = 0; controller === mine && locked.value === null; tries++) {
     try {
       const answer = await stream("feed", { namespace: "*", since: state.last() }, mine.signal);
       tries = 0;
@@ -36,7 +36,7 @@ async function run() {
       if (mine.signal.aborted) return;
       state.connection.value = error.status === 429 ? "busy" : "lost";
     }
-    if (!locked.value) await new Promise((resolve) => setTimeout(resolve, WAITS[Math.min(tries, 2)]));
+    if (locked.value === null) await new Promise((resolve) => setTimeout(resolve, WAITS[Math.min(tries, 2)]));
   }
   if (controller === mine) controller = null;
 }

@@ -6,7 +6,8 @@ import { html } from "./parts.js";
 const EXTRA = 4;
 
 /** `onEnd` is called with whether the end is in view when the user scrolls; with `follow` it stays in view. */
-export function List({ items, height, render, active = -1, id, label, columns, onActive, onOpen, onEnd, onView, follow }) {
+export function List({ items, height, render, active = -1, id, label, columns, follow, ...handlers }) {
+  const { onActive, onFirst, onOpen, onEnd, onView } = handlers;
   const box = useRef(null);
   const [view, setView] = useState({ top: 0, size: 600 });
   const look = () => {
@@ -55,6 +56,7 @@ export function List({ items, height, render, active = -1, id, label, columns, o
     const moves = { ArrowDown: active + 1, ArrowUp: active < 0 ? items.length - 1 : active - 1, Home: 0, End: items.length - 1 };
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Enter" && active >= 0 && event.target === box.current) onOpen?.(active);
+    else if (event.key === "Home" && onFirst) onFirst();
     else if (event.key in moves) onActive?.(Math.max(0, Math.min(items.length - 1, moves[event.key])));
     else return;
     event.preventDefault();

@@ -26,7 +26,7 @@ const TITLES = { calls: "Calls", rules: "Rules", draft: "Draft", cassette: "Cass
 
 function Page() {
   const { view } = route.value;
-  if (locked.value) return html`<${Frame} /><${Token} />`;
+  if (locked.value !== null) return html`<${Frame} /><${Token} />`;
   return html`<${Frame} /><${Problem} /><main id="view" class="view" tabindex="-1">
     <${VIEWS.get(view)} /></main><${Help} /><${Said} />`;
 }
@@ -84,7 +84,7 @@ function Token() {
     location.reload();
   };
   return html`<main class="view token"><form onSubmit=${save}><h2>This server asks for its token</h2>
-    <p>The server printed it when it started, in the address of this page: open that address, or put the token here.</p>
+    <p>${locked.value} An address of this page that ends in <code>#token=</code> and the token opens it too.</p>
     <label>Token <input name="token" type="password" autocomplete="off" required /></label>
     <button class="main">Open</button></form></main>`;
 }

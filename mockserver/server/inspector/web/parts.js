@@ -131,18 +131,42 @@ export function Copyable({ text }) {
   return html`<div class="copyable"><pre>${text}</pre><button onClick=${() => copy(text, "the text")}>Copy</button></div>`;
 }
 
-/** Load when the keys change; drop what comes too late. */
-export function useLoaded(load, keys) {
+/**
+ * Load at once when the keys change, and drop what comes too late. When only `grown` changes, load again `pause`
+ * milliseconds after the last answer: what changes all the time is neither waited for until it stops, nor cut off.
+ */
+export function useLoaded(load, keys, { grown, pause = 500 } = {}) {
   const [state, setState] = useState({});
   const [round, again] = useState(0);
+  const wanted = useRef();
+  const refresh = useRef();
+  wanted.current = { load, grown, pause };
   useEffect(() => {
     const stop = new AbortController();
-    load(stop.signal).then(
-      (data) => stop.signal.aborted || setState({ data, keys }),
-      (error) => stop.signal.aborted || error.name === "AbortError" || setState((old) => ({ ...old, error, keys })),
-    );
-    return () => stop.abort();
+    let [timer, resting, loaded] = [0, false];
+    const run = async () => {
+      resting = false;
+      loaded = wanted.current.grown;
+      try {
+        const data = await wanted.current.load(stop.signal);
+        if (!stop.signal.aborted) setState({ data, keys });
+      } catch (error) {
+        if (!stop.signal.aborted) setState((old) => ({ ...old, error, keys }));
+      }
+      if (!stop.signal.aborted) timer = setTimeout(rest, wanted.current.pause);
+    };
+    const rest = () => {
+      resting = true;
+      refresh.current();
+    };
+    refresh.current = () => resting && wanted.current.grown !== loaded && run();
+    run();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
   }, [...keys, round]);
+  useEffect(() => refresh.current(), [grown]);
   return { ...state, again: () => again((old) => old + 1) };
 }
 

@@ -19,9 +19,9 @@ export async function allRules(namespace, stop) {
 
 export function Rules() {
   const namespace = state.namespace.value || "default";
-  const hits = Math.floor(state.total.value / 10); // read hits again with every tenth call
-  const keys = [namespace, state.rulesChanged.value, hits];
-  const { data, error, again } = useLoaded((stop) => allRules(namespace, stop), keys);
+  const keys = [namespace, state.rulesChanged.value];
+  const grown = Math.floor(state.total.value / 10); // read hits again with every tenth call
+  const { data, error, again } = useLoaded((stop) => allRules(namespace, stop), keys, { grown });
   const rules = data ?? [];
   const at = rules.findIndex((rule) => rule.name === route.value.items[0]);
   const open = (index) => go(["rules", rules[index].name], {}, { replace: true });

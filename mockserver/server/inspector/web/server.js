@@ -18,8 +18,8 @@ const Table = ({ heads, children }) =>
 
 export function Cassette() {
   const namespace = state.namespace.value || "default";
-  const calls = Math.floor(state.total.value / 10);
-  const { data, error, again } = useLoaded((stop) => get("cassette", { namespace }, stop), [namespace, calls]);
+  const grown = Math.floor(state.total.value / 10);
+  const { data, error, again } = useLoaded((stop) => get("cassette", { namespace }, stop), [namespace], { grown });
   const change = async (record) => {
     await put("cassette", { name: data.name, record }, { namespace });
     again();
@@ -34,12 +34,12 @@ export function Cassette() {
         ? html`<b key=${mode} class="chip chosen">${mode}</b>`
         : html`<${Action} key=${mode} label=${mode} run=${() => change(mode)}
             confirm=${mode !== "none" && `Record with ${mode}? This asks upstream`} />`)}</p>
-      <${Episodes} namespace=${namespace} round=${`${data.name} ${calls}`} />`}</div>`;
+      <${Episodes} namespace=${namespace} name=${data.name} grown=${grown} />`}</div>`;
 }
 
-function Episodes({ namespace, round }) {
+function Episodes({ namespace, name, grown }) {
   const load = (stop) => get("cassette/episodes", { namespace, limit: 200 }, stop);
-  const { data, error } = useLoaded(load, [namespace, round]);
+  const { data, error } = useLoaded(load, [namespace, name], { grown });
   return html`<${Wrong} error=${error} />${data && html`<${Table} heads=${["#", "asked", "status", "frames", "played"]}>${
     data.episodes.map((each) => html`<tr key=${each.number}><td>${each.number}</td><td>${bdi(each.asked)}</td>
       <td>${each.status}</td><td>${each.frames || "plain"}</td><td>${each.played || "never"}</td></tr>`)}<//>`}`;
@@ -47,9 +47,9 @@ function Episodes({ namespace, round }) {
 
 export function Server() {
   const { version, files = [], rules, journal, settings, bases } = state.ready.value ?? {};
-  const calls = Math.floor(state.total.value / 10);
+  const grown = Math.floor(state.total.value / 10);
   const load = (stop) => get("state", { namespace: "*" }, stop);
-  const { data, error, again } = useLoaded(load, [calls, state.rulesChanged.value]);
+  const { data, error, again } = useLoaded(load, [state.rulesChanged.value], { grown });
   const run = (words, ask) => async () => {
     await ask();
     state.say(words);

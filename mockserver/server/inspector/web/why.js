@@ -62,8 +62,9 @@ const RuleName = ({ rule }) => html`${bdi(rule.where ?? rule.source, "place")} <
 function Near({ rule, call }) {
   const { findings = [], change } = rule;
   const held = findings.filter((each) => each.ok).length;
-  return html`<section class="rule-found"><h4><${RuleName} rule=${rule} /> <small>${held} of ${
-      plural(findings.length, "condition")} ${findings.length === 1 ? "holds" : "hold"}</small></h4>
+  return html`<section class="rule-found"><h4><${RuleName} rule=${rule} /> <small>${rule.why
+      ? `matches, but ${visible(rule.why)}`
+      : `${held} of ${plural(findings.length, "condition")} ${findings.length === 1 ? "holds" : "hold"}`}</small></h4>
     <${Findings} findings=${findings} />
     ${change && html`<p class="change">It would match with <code>${bdi(change)}</code> <button onClick=${
       () => go(["draft"], { from: call.call, rule: rule.name, change })}>Put into a draft</button></p>`}</section>`;

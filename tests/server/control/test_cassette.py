@@ -30,7 +30,7 @@ def put(running: ControlledServer, body: Any, namespace: str = "mine") -> Any:
 
 
 def test_the_cassette_of_the_settings_is_everybodys() -> None:
-    running = server(folder(chat=[ONE, TWO, episode({"messages": 7}, "")]), cassette="chat")
+    running = server(folder(chat=[ONE, TWO, episode(chat("three"), "", path="/nowhere")]), cassette="chat")
     shown = {"name": "chat", "record": "none", "own": False, "forwards": False, "episodes": 3}
     assert running.get("cassette") == {"namespace": "default", **shown, "unplayed": [1, 2, 3]}
     running.chat("two")
@@ -139,7 +139,7 @@ def test_what_all_namespaces_have_played() -> None:
 
 
 def test_the_episodes_of_a_cassette() -> None:
-    running = server(folder(chat=[ONE, TWO, episode({"messages": 7}, "")]), cassette="chat")
+    running = server(folder(chat=[ONE, TWO, episode(chat("three"), "", path="/nowhere")]), cassette="chat")
     running.chat("two")
     one, two = running.get("cassette/episodes")["episodes"]
     assert one == {

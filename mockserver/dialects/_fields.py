@@ -6,7 +6,6 @@ longer. Members of unions carry labels such as `<a string>`, by which complaints
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from pydantic_core import SchemaValidator, ValidationError
@@ -112,16 +111,21 @@ def _opened(schema: Any) -> Any:
             opened["config"] = {**schema["config"], "extra_fields_behavior": "allow"}
         case "tagged-union":
             opened["choices"] = {**opened["choices"], _NEW: {"type": "any"}}
-            opened["discriminator"] = partial(_tag_or_new, schema["discriminator"], frozenset(schema["choices"]))
+            opened["discriminator"] = _tag_or_new(schema["discriminator"], schema["choices"])
     return opened
 
 
-def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collection[str], value: Any) -> str | None:
-    if callable(discriminator):
-        tag = discriminator(value)
-    else:
-        tag = value.get(discriminator) if isinstance(value, dict) else None
-    return _NEW if isinstance(tag, str) and tag not in known else tag
+def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collection[str]) -> Callable[[Any], Json]:
+    """A discriminator that gives tags which are not known to the member that takes anything."""
+
+    def tag_of(value: Any) -> Json:
+        if callable(discriminator):
+            tag = discriminator(value)
+        else:
+            tag = value.get(discriminator) if isinstance(value, dict) else None
+        return _NEW if isinstance(tag, str) and tag not in known else tag
+
+    return tag_of
 
 
 def _omitting_wrong(fields: Schema) -> Schema:

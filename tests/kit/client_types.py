@@ -48,7 +48,7 @@ class _Walk:
         elif (item := _item(kind)) is not None:
             yield from ((place, [value]) for place, value in self.every(item, path=f"{path}[]", within=within))
         else:
-            yield path, self.smallest(kind)
+            yield f"{path}=null" if kind is type(None) else path, self.smallest(kind)
 
     def _of_table(self, kind: Any, *, path: Path, within: tuple[Any, ...]) -> Iterator[tuple[Path, Json]]:
         base = self.smallest(kind)

@@ -62,7 +62,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
 
 def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
     try:
-        if "stream" in params and validation is not Validation.OFF:
+        if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
         return messages_call(http, params, validation=validation)
     except Failure as failure:

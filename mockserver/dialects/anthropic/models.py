@@ -35,23 +35,24 @@ NAME = "anthropic"
 
 
 def readable(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
-    """Return a body without what is left out of it: all that is wrong if nothing is checked, names that are new if
-    the reader is `tolerant`. Raises the Failure that Anthropic makes of the first other thing wrong with it.
+    """Return a body, where nothing is checked without what is wrong in it; the `tolerant` let names through that are new.
+
+    Raises the Failure that Anthropic makes of the first thing wrong with it.
     """
     body = mended(model, body, validation)
     try:
         model.read(body, validation)
     except ValidationError as error:
         if tolerant and model.knows_all_but_names(body):
-            return model.mend(body)
+            return body
         found = error.errors(include_url=False)
         refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
         raise _refusal(refused, body) from None
     return body
 
 
-def unknown_places(model: Model, body: Body) -> tuple[str, ...]:
-    """Return where a body has names that are new; of a list, only the first place."""
+def new_places(model: Model, body: Body) -> tuple[str, ...]:
+    """Return where a body that the `tolerant` read has names that are new; of a list, only the first place."""
     try:
         model.validate(body)
     except ValidationError as error:

@@ -26,7 +26,7 @@ from mockserver.dialects._parse import Body, clip, read_object
 from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
 from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
-from mockserver.dialects.anthropic.models import MESSAGES, NAME, family, is_toolset, readable, refuse, unknown_places
+from mockserver.dialects.anthropic.models import MESSAGES, NAME, family, is_toolset, new_places, readable, refuse
 from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
 FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
@@ -47,11 +47,12 @@ def messages_call(http: HttpRequest, body: Body, *, validation: Validation, mode
     for message in live_only(read) if validation is Validation.LIVE else ():
         raise refuse(message)
     call = _call(http, read, validation=validation)
-    if read is body:
+    if validation is Validation.OFF:
+        return keep_unread(call, body)
+    if not (places := new_places(model, body) if unknown else ()):
         return call
-    places = unknown_places(model, body) if unknown and validation is not Validation.OFF else ()
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
-    return replace(keep_unread(call, body), remarks=(remark,) if places else ())
+    return replace(call, remarks=(remark,))
 
 
 def version_of(http: HttpRequest, *, validation: Validation) -> str:
@@ -80,7 +81,7 @@ def _call(http: HttpRequest, body: Body, *, validation: Validation) -> Call:
             *(said for each in body["messages"] for said in _messages(each, citable)),
         ),
         tools=tools,
-        tool_choice=ToolChoice(_MODES[choice["type"]], (choice["name"],) if choice["type"] == "tool" else ()),
+        tool_choice=ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ()),
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,

@@ -89,7 +89,7 @@ def _of_tools(body: Body) -> Messages:
 
 
 def _of_thinking(body: Body, *, interleaved: bool) -> Messages:
-    """Yield what the kind of thinking excludes: nearly all that holds for a stated budget leaves adaptive thinking free.
+    """Yield what this kind of thinking excludes: most of it with a stated budget, next to nothing if it is adaptive.
 
     A budget of `interleaved` thinking is for the whole turn with its tool calls, so that it may exceed `max_tokens`.
     """
@@ -102,7 +102,8 @@ def _of_thinking(body: Body, *, interleaved: bool) -> Messages:
         if "top_k" in body:
             yield f"`top_k` must be unset when thinking is enabled{_CONSIDERATIONS}"
         if body.get("top_p", 1) < _LEAST_TOP_P:
-            yield f"`top_p` must be greater than or equal to {_LEAST_TOP_P} or unset when thinking is enabled{_CONSIDERATIONS}"
+            least = f"greater than or equal to {_LEAST_TOP_P}"
+            yield f"`top_p` must be {least} or unset when thinking is enabled{_CONSIDERATIONS}"
     if thinking["type"] in ("enabled", "adaptive") and body.get("temperature", 1) != 1:
         yield f"`temperature` may only be set to 1 when thinking is enabled or in adaptive mode{_DOCS}"
 

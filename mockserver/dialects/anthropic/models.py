@@ -35,7 +35,7 @@ NAME = "anthropic"
 
 
 def readable(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
-    """Return a body, where nothing is checked without what is wrong in it; the `tolerant` let names through that are new.
+    """Return a body; where nothing is checked, without what is wrong in it. The `tolerant` let new names through.
 
     Raises the Failure that Anthropic makes of the first thing wrong with it.
     """

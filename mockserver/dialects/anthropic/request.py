@@ -81,7 +81,9 @@ def _call(http: HttpRequest, body: Body, *, validation: Validation) -> Call:
             *(said for each in body["messages"] for said in _messages(each, citable)),
         ),
         tools=tools,
-        tool_choice=ToolChoice(_MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ()),
+        tool_choice=ToolChoice(
+            _MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ()
+        ),
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
@@ -218,7 +220,7 @@ def part_tokens(part: Body) -> int:
 
 def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
     for tool in tools:
-        kind, name = tool.get("type") or "custom", tool.get("name")
+        kind, name = "custom" if tool.get("type") is None else tool["type"], tool.get("name")
         for member, schema in TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
             yield Tool(member, parameters=schema)
         if not isinstance(name, str) or is_toolset(kind):

@@ -379,7 +379,7 @@ class Plan(Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery without answering
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
-    remarks: tuple[str, ...] = ()  # why no model could answer so, each with the rule's place
+    remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
 
     @property
     def rendered(self) -> "Plan":

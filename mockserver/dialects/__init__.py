@@ -82,14 +82,19 @@ class Operation(Struct, frozen=True):
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
             call, sent = self.parse(http, validation), parsed(http.body.decode("utf-8", "replace"))
-        if not isinstance(sent, dict) or not isinstance(call.meaning, dict):
-            return call
-        unread = {key: value for key, value in sent.items() if key not in BOOKKEEPING and call.raw.get(key) != value}
-        return replace(call, sent=sent, meaning={**call.meaning, **unread})
+        return keep_unread(call, sent) if isinstance(sent, dict) else call
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""
         return _PARAMETER.sub(lambda found: {**self.params, **params}.get(found[1], found[0]), path)
+
+
+def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:
+    """Return the call of a body that was read without a part of it, which tells calls apart and rules see as `body`."""
+    if not isinstance(call.meaning, dict):
+        return call
+    unread = {key: value for key, value in sent.items() if key not in BOOKKEEPING and call.raw.get(key) != value}
+    return replace(call, sent=sent, meaning={**call.meaning, **unread})
 
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")

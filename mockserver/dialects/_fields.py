@@ -52,6 +52,14 @@ class Model:
                     return self._salvage(body)
             raise
 
+    def knows_all_but_names(self, body: Json) -> bool:
+        """Whether nothing is wrong with a body but that it names fields, members of unions or words that are new."""
+        try:
+            self._validate_open(body)
+        except ValidationError:
+            return False
+        return True
+
     @lazy_property
     def validate(self) -> Callable[[Json], Any]:
         """A function that returns the value as it is read. It raises pydantic's ValidationError."""
@@ -62,6 +70,10 @@ class Model:
         """The same, but what is wrong is left out, with as little around it as possible, unless it is needed."""
         fields = {name: {**field, "required": name in self._needed} for name, field in self.schema["fields"].items()}
         return SchemaValidator(_forgiving({**self.schema, "fields": fields})).validate_python
+
+    @lazy_property
+    def _validate_open(self) -> Callable[[Json], Any]:
+        return SchemaValidator(_opened(self.schema)).validate_python
 
 
 def _forgiving(schema: Any) -> Any:
@@ -85,6 +97,37 @@ def _forgiving(schema: Any) -> Any:
     return forgiving
 
 
+def _opened(schema: Any) -> Any:
+    """A schema that also takes fields, members of unions and words that it does not name."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(_opened(each) for each in schema)
+    if not isinstance(schema, dict):
+        return schema
+    opened = {key: value if key in _NO_SCHEMAS else _opened(value) for key, value in schema.items()}
+    match schema["type"] if isinstance(schema.get("type"), str) else "":
+        case "literal":
+            return {"type": "str"}
+        case "typed-dict":
+            opened["config"] = {**schema["config"], "extra_fields_behavior": "allow"}
+        case "tagged-union":
+            opened["choices"] = {**opened["choices"], _NEW: {"type": "any"}}
+            opened["discriminator"] = _tag_or_new(schema["discriminator"], schema["choices"])
+    return opened
+
+
+def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collection[str]) -> Callable[[Any], Json]:
+    """A discriminator that gives tags which are not known to the member that takes anything."""
+
+    def tag_of(value: Any) -> Json:
+        if callable(discriminator):
+            tag = discriminator(value)
+        else:
+            tag = value.get(discriminator) if isinstance(value, dict) else None
+        return _NEW if isinstance(tag, str) and tag not in known else tag
+
+    return tag_of
+
+
 def _omitting_wrong(fields: Schema) -> Schema:
     return {
         name: field if field["required"] else {**field, "schema": _omitted_if_wrong(field["schema"])}
@@ -96,6 +139,7 @@ def _omitted_if_wrong(schema: Schema) -> Schema:
     return {"type": "default", "schema": schema, "on_error": "omit"}
 
 
+_NEW = "<new>"
 _NO_SCHEMAS = ("expected", "config", "metadata", "function", "discriminator", "serialization")
 
 

@@ -72,7 +72,7 @@ class Policy(Struct, frozen=True):
     unmatched: Literal["generate", "error"] = "generate"
     error: Mapping[str, Json] = {}  # what that error states beside its reason
     unique_ids: bool = False
-    lints: bool = True  # adds remarks to answers of rules that no model could give
+    lints: bool = True  # adds remarks: on the call, and on answers of rules that no model could give
     models: Catalogue = Catalogue()
     timing: Timing = Timing()
     tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by name
@@ -111,7 +111,8 @@ class Engine:
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
         REQUEST_WORK.set(RequestWork())
-        return await self._part(call, call)
+        plan = await self._part(call, call)
+        return replace(plan, remarks=(*call.remarks, *plan.remarks)) if call.remarks and self.policy.lints else plan
 
     async def _part(self, call: Call, asked: Call) -> Plan:
         """Plan one prompt of the call `asked`, which is what cassettes record."""

@@ -19,7 +19,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
-from mockserver.dialects.anthropic.models import NAME, refuse, validate
+from mockserver.dialects.anthropic.models import NAME, readable, refuse
 from mockserver.dialects.anthropic.replies import error_body, headers, message_options, page, refusal_of
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
@@ -48,20 +48,21 @@ def operations() -> tuple[Operation, ...]:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    body = read_object(http)
     version_of(http, validation=validation)
-    validate(BATCH, body)
+    body = readable(BATCH, read_object(http), validation=validation)
     named = Counter(request["custom_id"] for request in body["requests"])
     twice = next((name for name, count in named.items() if count > 1), None)
-    if twice is not None:
+    if twice is not None and validation is not Validation.OFF:
         raise refuse(f"requests: custom_id must be unique; found duplicate custom_id: {twice}")
     asked = tuple(_asked(http, request["params"], validation=validation) for request in body["requests"])
-    return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked)
+    remarks = (remark for call in asked if isinstance(call, Call) for remark in call.remarks)
+    unique = tuple(dict.fromkeys(remarks))
+    return Call(NAME, "create_batch", "", http, body, body, ids=_IDS, batch=asked, remarks=unique)
 
 
 def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validation) -> Call | Failure:
     try:
-        if "stream" in params:
+        if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
         return messages_call(http, params, validation=validation)
     except Failure as failure:

@@ -22,7 +22,7 @@ def citable_places(messages: Iterable[Body]) -> Citable:
 
 def _sources(messages: Iterable[Body]) -> Iterator[Body]:
     for message in messages:
-        for block in message["content"] if isinstance(message["content"], list) else ():
+        for block in content if isinstance(content := message.get("content"), list) else ():
             inner = block.get("content") if block["type"] == "tool_result" else None
             for each in (block, *(inner if isinstance(inner, list) else ())):
                 if each["type"] in _PLACES:

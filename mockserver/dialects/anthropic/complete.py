@@ -14,7 +14,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, merge_headers, with_headers
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.models import NAME, MessagesBody, refuse, validate
+from mockserver.dialects.anthropic.models import NAME, MessagesBody, readable, refuse
 from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, headers
 from mockserver.dialects.anthropic.request import version_of
 from mockserver.wire.anthropic import completion, completion_events
@@ -25,7 +25,8 @@ COMPLETE = Model(
         prompt=str,
         max_tokens_to_sample=integer(1),
         **fields_of(MessagesBody, "stop_sequences", "temperature", "top_p", "top_k", "metadata", "stream"),
-    )
+    ),
+    needed=("model", "prompt"),
 )
 _TURN = re.compile(r"\n\n(Human|Assistant):")
 _ROLES = {"Human": "user", "Assistant": "assistant"}
@@ -40,11 +41,10 @@ def _ask(text: str) -> dict[str, Json]:
 
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
-    body = read_object(http)
     version_of(http, validation=validation)
-    validate(COMPLETE, body)
+    body = readable(COMPLETE, read_object(http), validation=validation)
     stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_messages(body["prompt"]))
-    if any(not stop.strip() for stop in stops):
+    if validation is Validation.LIVE and any(not stop.strip() for stop in stops):
         raise refuse(BLANK_STOP)
     return Call(
         dialect=NAME,
@@ -57,7 +57,7 @@ def _parse(http: HttpRequest, validation: Validation) -> Call:
         stream=body.get("stream") is True,
         ids=IdShape("compl_01", 22, "base58"),
         options=Options(
-            max_tokens=body["max_tokens_to_sample"],
+            max_tokens=body.get("max_tokens_to_sample"),
             stop=stops,
             prefill=messages[-1].text if messages and messages[-1].role == "assistant" else "",
         ),

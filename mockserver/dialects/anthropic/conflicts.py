@@ -3,11 +3,12 @@
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
+from mockserver.dialects.anthropic.betas import INTERLEAVED_THINKING
 from mockserver.wire.anthropic import is_signature
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
@@ -16,7 +17,7 @@ Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
 
 
-def conflicts(body: Body, version: str) -> Messages:
+def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     """Yield what is wrong with a body that has the right types."""
     blocks = _blocks(body["messages"])
     if version != VERSIONS[0]:
@@ -25,16 +26,12 @@ def conflicts(body: Body, version: str) -> Messages:
     if not body["messages"]:
         yield "messages: at least one message is required"
     yield from _empty(body, blocks)
-    if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
-        yield BLANK_STOP
     yield from _of_tools(body)
-    yield from _of_thinking(body)
-    yield from _of_caching(body, blocks)
+    yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
     yield from _unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
     if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
-    yield from _of_prefill(body["messages"])
 
 
 def output_format(body: Body) -> Body | None:
@@ -55,15 +52,16 @@ def _blocks(messages: Iterable[Body]) -> Blocks:
     return [
         (at, index, message["role"], block)
         for at, message in enumerate(messages)
-        if isinstance(message["content"], list)
-        for index, block in enumerate(message["content"])
+        if isinstance(content := message.get("content"), list)
+        for index, block in enumerate(content)
     ]
 
 
 def _empty(body: Body, blocks: Blocks) -> Messages:
     last = len(body["messages"]) - 1
     for at, message in enumerate(body["messages"]):
-        if not message["content"] and not (at == last and message["role"] == "assistant"):
+        configures = "content" not in message and message.get("output_config")  # a system message
+        if not message.get("content") and not configures and not (at == last and message["role"] == "assistant"):
             yield _EMPTY.format(at=at)
     inner = (block.get("content") for *_, block in blocks if block["type"] == "tool_result")
     named = {"messages": ([block for *_, block in blocks], *inner), "system": (body.get("system"),)}
@@ -90,15 +88,23 @@ def _of_tools(body: Body) -> Messages:
             yield f"Tool '{clip(choice['name'])}' not found in provided tools"
 
 
-def _of_thinking(body: Body) -> Messages:
+def _of_thinking(body: Body, *, interleaved: bool) -> Messages:
+    """Yield what this kind of thinking excludes: most of it with a stated budget, next to nothing if it is adaptive.
+
+    A budget of `interleaved` thinking is for the whole turn with its tool calls, so that it may exceed `max_tokens`.
+    """
     thinking = body.get("thinking") or {"type": "disabled"}
-    if thinking["type"] not in ("enabled", "adaptive"):
-        return
-    if "budget_tokens" in thinking and thinking["budget_tokens"] >= body.get("max_tokens", 1 << 62):
-        yield f"`max_tokens` must be greater than `thinking.budget_tokens`{_DOCS}"
-    if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
-        yield "Thinking may not be enabled when tool_choice forces tool use."
-    if body.get("temperature", 1) != 1:
+    if thinking["type"] == "enabled":
+        if not interleaved and thinking["budget_tokens"] >= body.get("max_tokens", 1 << 62):
+            yield f"`max_tokens` must be greater than `thinking.budget_tokens`{_DOCS}"
+        if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+            yield "Thinking may not be enabled when tool_choice forces tool use."
+        if "top_k" in body:
+            yield f"`top_k` must be unset when thinking is enabled{_CONSIDERATIONS}"
+        if body.get("top_p", 1) < _LEAST_TOP_P:
+            least = f"greater than or equal to {_LEAST_TOP_P}"
+            yield f"`top_p` must be {least} or unset when thinking is enabled{_CONSIDERATIONS}"
+    if thinking["type"] in ("enabled", "adaptive") and body.get("temperature", 1) != 1:
         yield f"`temperature` may only be set to 1 when thinking is enabled or in adaptive mode{_DOCS}"
 
 
@@ -131,11 +137,11 @@ def _unpaired(body: Body, *, first: bool = False) -> Messages:
     if (body.get("thread") or {}).get("type") == "continue":
         return
     turns = list(_turns(body["messages"]))
-    seen = Counter[str]()
     for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
         calls = (
             {block["id"]: at for at, _, block in blocks if block["type"] == "tool_use"} if role == "assistant" else {}
         )
+        seen = Counter[str]()  # of this turn: later ones may use an id again
         for at, index, block in blocks:
             if block["type"] == "tool_use":
                 seen[block["id"]] += 1
@@ -166,8 +172,8 @@ def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int,
             yield role, blocks
             blocks = []
         role = message["role"]
-        if isinstance(message["content"], list):
-            blocks += [(at, index, block) for index, block in enumerate(message["content"])]
+        if isinstance(content := message["content"], list):
+            blocks += [(at, index, block) for index, block in enumerate(content)]
     if role:
         yield role, blocks
 
@@ -180,25 +186,19 @@ def prefill(messages: list[Body]) -> str:
     return str(content if isinstance(content, str) else content[-1].get("text", "") if content else "")
 
 
-def _of_prefill(messages: list[Body]) -> Messages:
-    text = prefill(messages)
-    if text != text.rstrip():
-        yield "messages: final assistant content cannot end with trailing whitespace"
-
-
 def live_only(body: Body) -> Messages:
-    """Yield what depends on the model or on policy, which only the live provider refuses."""
+    """Yield what only the live provider refuses: what depends on the model or on policy, or is not in its reference."""
+    if any(not stop.strip() for stop in body.get("stop_sequences") or ()):
+        yield BLANK_STOP
+    yield from _of_caching(body, _blocks(body["messages"]))
     if form := output_format(body):
         yield from (f"output_config.format.schema: {why}" for why in _unsupported(form["schema"]))
     for at, tool in enumerate(body.get("tools") or ()):
         if tool.get("strict") and "input_schema" in tool:
             yield from (f"tools.{at}.custom.input_schema: {why}" for why in _unsupported(tool["input_schema"]))
-    newer = _NEWER.match(body["model"]) is not None
-    if newer and body["messages"][-1]["role"] == "assistant":
-        yield ("This model does not support assistant message prefill. The conversation must end with a user message.")
-    if "temperature" in body and "top_p" in body:
-        yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
-    yield from (f"`{key}` is deprecated for this model." for key in _SAMPLING if newer and key in body)
+    yield from _of_model(body)
+    if (text := prefill(body["messages"])) != text.rstrip():
+        yield "messages: final assistant content cannot end with trailing whitespace"
     for place, block in _places(_blocks(body["messages"])):
         if block["type"] == "thinking" and not is_signature(block["signature"], block["thinking"]):
             yield f"{place}: Invalid `signature` in `thinking` block"
@@ -206,6 +206,19 @@ def live_only(body: Body) -> Messages:
             yield from _of_image(f"{place}.image.source.base64", block["source"]["data"])
     yield from _unthinking(body)
     yield from _unpaired(body, first=True)
+
+
+def _of_model(body: Body) -> Messages:
+    """Yield what the family of the model takes no longer."""
+    model = body["model"]
+    if prefill(body["messages"]) and "fallback_credit_token" not in body and _WITHOUT_PREFILL.match(model):
+        yield "This model does not support assistant message prefill. The conversation must end with a user message."
+    if "temperature" in body and "top_p" in body and _WITH_EITHER.match(model):
+        yield "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+    if _ADAPTIVE_ONLY.match(model):
+        yield from (f"`{key}` is deprecated for this model." for key in _SAMPLING if key in body)
+        if (body.get("thinking") or {}).get("type") == "enabled":
+            yield _ADAPTIVE
 
 
 def _places(blocks: Blocks) -> Iterator[tuple[str, Body]]:
@@ -264,7 +277,19 @@ def _unsupported(schema: Json) -> Messages:
 
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MOST_CACHED, _LARGEST_IMAGE = 4, 5 << 20  # blocks, bytes
-_NEWER = re.compile(r"claude-(?:opus|sonnet)-(?:4-[6-9]|[5-9])|claude-(?:haiku|fable|mythos)-[5-9]")
+_LEAST_TOP_P = 0.95
+# From which generation on a family is without something, or with it only.
+_WITH_EITHER = re.compile(r"claude-opus-4-[1-9](?!\d)|claude-(?:sonnet|haiku)-4-[5-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
+_WITHOUT_PREFILL = re.compile(r"claude-(?:opus|sonnet)-4-[6-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
+_ADAPTIVE_ONLY = re.compile(r"claude-(?:opus|sonnet)-4-[7-9](?!\d)|claude-[a-z]+-[5-9](?!\d)")
+_ADAPTIVE = (
+    '"thinking.type.enabled" is not supported for this model. '
+    'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+)
+_CONSIDERATIONS = (
+    ". Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+    "#important-considerations-when-using-extended-thinking"
+)
 _DOCS = (
     ". Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
     "#max-tokens-and-context-window-size for more details."

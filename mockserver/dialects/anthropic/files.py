@@ -9,16 +9,16 @@ from msgspec.structs import replace
 from mockserver.core.call import Call, IdShape, Options
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Listing, Stored
+from mockserver.core.plan import Failure, Listing, Stored
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import look_up
 from mockserver.dialects._reply import json_reply, moment
+from mockserver.dialects.anthropic.betas import FILES, betas_of
 from mockserver.dialects.anthropic.models import NAME, refuse
 from mockserver.dialects.anthropic.replies import headers, integer_in, page
 
 _IDS, _PATH = IdShape("file_01", 22, "base58"), "/v1/files"
-_BETA = b"files-api-2025-04-14"  # has another shape of lists
 _SECONDS = (3600, 7_776_000)  # that a file may be kept, if it expires
 
 
@@ -36,11 +36,15 @@ def operations() -> tuple[Operation, ...]:
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     parts = dict(_parts(http))
     named, data = parts.get("file", ({}, b""))
-    if "filename" not in named:
+    if "file" not in parts or ("filename" not in named and validation is not Validation.OFF):
         raise refuse("file: Field required")
     raw = dict[str, Json](named)
     if (expires := parts.get("expires_in_seconds")) is not None:
-        raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires[1].decode("latin-1"), *_SECONDS)
+        try:
+            raw["expires_in_seconds"] = integer_in("expires_in_seconds", expires[1].decode("latin-1"), *_SECONDS)
+        except Failure:
+            if validation is not Validation.OFF:
+                raise
     meaning = {**raw, "sha256": sha256(data).hexdigest()}
     return Call(NAME, "create_file", "", http, meaning, {**raw, "data": data}, ids=_IDS, options=Options(store=True))
 
@@ -69,7 +73,7 @@ def _render(call: Call, kept: Stored) -> Reply:
 
 def _render_list(call: Call, outcome: Listing) -> Reply:
     http, listed = call.http, [_file(entry) for entry in outcome.entries]
-    if any(name == b"anthropic-beta" and _BETA in value for name, value in http.headers):
+    if FILES in betas_of(http):  # which has another shape of lists
         return json_reply(200, page(listed, http), headers(http, call))
     if (wanted := http.query.get("ids[]")) is not None:
         body: Mapping[str, Json] = {"data": [file for file in listed if file["id"] in wanted.split(",")]}

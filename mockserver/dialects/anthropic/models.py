@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, ValidationError
 from mockserver.config.tables import read_by
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
+from mockserver.core.validation import Validation
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -28,17 +29,38 @@ from mockserver.dialects._fields import (
     text,
     union_by,
 )
-from mockserver.dialects._parse import Body, clip, is_label
+from mockserver.dialects._parse import Body, clip, is_label, mended
 
 NAME = "anthropic"
 
 
-def validate(model: Model, body: Body) -> None:
-    """Raise the Failure that Anthropic makes of the first thing wrong with a body."""
+def readable(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
+    """Return a body; where nothing is checked, without what is wrong in it. The `tolerant` let new names through.
+
+    Raises the Failure that Anthropic makes of the first thing wrong with it.
+    """
+    body = mended(model, body, validation)
+    try:
+        model.read(body, validation)
+    except ValidationError as error:
+        if tolerant and model.knows_all_but_names(body):
+            return body
+        found = error.errors(include_url=False)
+        refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
+        raise _refusal(refused, body) from None
+    return body
+
+
+def new_places(model: Model, body: Body) -> tuple[str, ...]:
+    """Return where a body that the `tolerant` read has names that are new; of a list, only the first place."""
     try:
         model.validate(body)
     except ValidationError as error:
-        raise _refusal(error.errors(include_url=False)[0], body) from None
+        return tuple(".".join(clip(str(step)) for step in _steps(each)) for each in error.errors(include_url=False))
+    return ()
+
+
+_OF_NAMES = ("extra_forbidden", "union_tag_invalid", "literal_error")
 
 
 def refuse(message: str) -> Failure:
@@ -84,7 +106,8 @@ def _in_range(value: Json) -> Json:
 
 
 Share = read_by(_in_range)(number())
-CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")))
+# `scope` is of a beta that the official client does not name, but coding agents send.
+CacheControl = closed_shape(type=literal("ephemeral"), ttl=not_null(literal("5m", "1h")), scope=optional(str))
 
 
 def _text_or_list(kind: Type) -> Type:
@@ -93,6 +116,15 @@ def _text_or_list(kind: Type) -> Type:
         lambda value: "<a list>" if isinstance(value, list) else "<a string>",
         labelled("<a string>", str),
         labelled("<a list>", list_of(kind)),
+    )
+
+
+def _text_or_object(kind: Type) -> Type:
+    """The same with an object."""
+    return union_by(
+        lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
+        labelled("<a string>", str),
+        labelled("<an object>", kind),
     )
 
 
@@ -177,7 +209,25 @@ Block = tagged_by(
     ToolReference,
     open_shape(type=literal(*_BETA)),
 )
-RequestMessage = closed_shape(role=literal("user", "assistant", "system"), content=_text_or_list(Block))
+_EFFORT = {"effort": optional(literal("low", "medium", "high", "xhigh", "max"))}
+RequestMessage = union_by(
+    lambda message: "<a system message>" if _is_of_system(message) else "<a turn>",
+    labelled("<a turn>", closed_shape(role=literal("user", "assistant"), content=_text_or_list(Block))),
+    labelled(
+        "<a system message>",
+        closed_shape(
+            role=literal("system"),
+            content=not_null(_text_or_list(Block)),
+            output_config=optional(closed_shape(**_EFFORT)),
+            clear_at=optional(literal("next_user_message", "never")),
+        ),
+    ),
+)
+
+
+def _is_of_system(message: Json) -> bool:
+    return isinstance(message, dict) and message.get("role") == "system"
+
 
 _OPTIONS: dict[str, Type] = {
     "strict": optional(bool),
@@ -186,7 +236,11 @@ _OPTIONS: dict[str, Type] = {
     "allowed_callers": optional(list_of(str)),
 }
 _DOMAINS = {"allowed_domains": optional(list_of(str)), "blocked_domains": optional(list_of(str))}
-_SEARCHED = {"max_uses": optional(integer(1)), **_DOMAINS}
+_SEARCHED = {
+    "max_uses": optional(integer(1)),
+    "response_inclusion": not_null(literal("full", "excluded")),
+    **_DOMAINS,
+}
 _PLACE = _of_type("approximate", **dict.fromkeys(("city", "region", "country", "timezone"), optional(str)))
 _EXAMPLES = {"input_examples": optional(list_of(Object))}
 _SCREEN = {"display_width_px": int, "display_height_px": int, "display_number": optional(int)}
@@ -258,21 +312,20 @@ ToolChoice = tagged_by(
     _of_type("none"),
 )
 _DISPLAY = {"display": optional(literal("summarized", "omitted", "updates"))}
+_BINDING = {
+    "block_binding": optional(closed_shape(prefix_mismatch_behavior=optional(literal("error", "drop_block")))),
+}
 Thinking = tagged_by(
     "type",
-    _of_type("enabled", budget_tokens=integer(1024), **_DISPLAY),
-    _of_type("adaptive", **_DISPLAY),
+    _of_type("enabled", budget_tokens=integer(1024), **_DISPLAY, **_BINDING),
+    _of_type("adaptive", **_DISPLAY, **_BINDING),
     _of_type("disabled"),
     _of_type("between_tools", **_DISPLAY),
 )
 OutputFormat = _of_type("json_schema", schema=Object)
 Thread = tagged_by("type", _of_type("create"), _of_type("continue", previous_message_id=str))
 _SKILL = closed_shape(skill_id=str, type=literal("anthropic", "custom"), version=not_null(str))
-Container = union_by(
-    lambda value: "<an object>" if isinstance(value, dict) else "<a string>",
-    labelled("<a string>", str),
-    labelled("<an object>", closed_shape(id=optional(str), skills=optional(list_of(_SKILL)))),
-)
+Container = _text_or_object(closed_shape(id=optional(str), skills=optional(list_of(_SKILL))))
 
 # What counting tokens takes, too.
 _COUNTED: dict[str, Type] = {
@@ -282,8 +335,9 @@ _COUNTED: dict[str, Type] = {
     "thinking": not_null(Thinking),
     "output_config": optional(
         closed_shape(
-            effort=optional(literal("low", "medium", "high", "xhigh", "max")),
+            **_EFFORT,
             format=optional(OutputFormat),
+            task_budget=optional(_of_type("tokens", total=int, remaining=optional(int))),
         )
     ),
     "cache_control": optional(CacheControl),
@@ -293,6 +347,8 @@ _COUNTED: dict[str, Type] = {
     "context_management": optional(Object),
     "mcp_servers": not_null(list_of(Object)),
     "compaction": optional(Object),
+    "billing_policy": optional(Any),
+    "safeguards": optional(list_of(Object)),
 }
 _REST: dict[str, Type] = {
     "stop_sequences": not_null(list_of(str)),
@@ -308,8 +364,9 @@ _REST: dict[str, Type] = {
     "user_profile_id": optional(str),
     # of betas
     "fallbacks": optional(Any),
-    "fallback_credit_token": optional(str),
-    "billing_policy": optional(Any),
+    "fallback_credit_token": optional(
+        _text_or_object(closed_shape(token=str, mode=not_null(literal("strict", "best_effort"))))
+    ),
     "thread": optional(Thread),
 }
 _HEAD: dict[str, Type] = {
@@ -318,5 +375,5 @@ _HEAD: dict[str, Type] = {
 }
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
-MESSAGES = Model(MessagesBody)
-COUNT = Model(closed_shape(**_HEAD, **_COUNTED))
+MESSAGES = Model(MessagesBody, needed=_HEAD)
+COUNT = Model(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD)

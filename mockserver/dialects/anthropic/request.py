@@ -18,14 +18,15 @@ from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts
+from mockserver.dialects import Texts, keep_unread
 from mockserver.dialects._chat import roles_of, schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, clip, read_object
+from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
 from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
-from mockserver.dialects.anthropic.models import MESSAGES, NAME, family, is_toolset, refuse, validate
+from mockserver.dialects.anthropic.models import MESSAGES, NAME, family, is_toolset, new_places, readable, refuse
 from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
 FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
@@ -38,13 +39,20 @@ def parse_messages(http: HttpRequest, validation: Validation) -> Call:
 
 def messages_call(http: HttpRequest, body: Body, *, validation: Validation, model: Model = MESSAGES) -> Call:
     """The Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
-    version = version_of(http, validation=validation)
-    validate(model, body)
-    for message in conflicts(body, version) if validation is not Validation.OFF else ():
+    version, betas = version_of(http, validation=validation), betas_of(http)
+    unknown = unknown_betas(betas)
+    read = readable(model, body, validation=validation, tolerant=bool(unknown))
+    for message in conflicts(read, version, betas) if validation is not Validation.OFF else ():
         raise refuse(message)
-    for message in live_only(body) if validation is Validation.LIVE else ():
+    for message in live_only(read) if validation is Validation.LIVE else ():
         raise refuse(message)
-    return _call(http, body, validation=validation)
+    call = _call(http, read, validation=validation)
+    if validation is Validation.OFF:
+        return keep_unread(call, body)
+    if not (places := new_places(model, body) if unknown else ()):
+        return call
+    remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
+    return replace(call, remarks=(remark,))
 
 
 def version_of(http: HttpRequest, *, validation: Validation) -> str:
@@ -73,7 +81,9 @@ def _call(http: HttpRequest, body: Body, *, validation: Validation) -> Call:
             *(said for each in body["messages"] for said in _messages(each, citable)),
         ),
         tools=tools,
-        tool_choice=ToolChoice(_MODES[choice["type"]], (choice["name"],) if choice["type"] == "tool" else ()),
+        tool_choice=ToolChoice(
+            _MODES.get(choice["type"], "auto"), (choice["name"],) if choice["type"] == "tool" else ()
+        ),
         stream=body.get("stream") is True,
         ids=MESSAGE_IDS,
         tool_call_ids=TOOL_CALL_IDS,
@@ -111,8 +121,10 @@ def _with_messages(sample: Call, messages: Json) -> Call:
 
 
 def _effort(body: Body) -> str | None:
+    """The effort that was asked for last: of the whole request, or of the turns since a system message."""
     kind = (body.get("thinking") or {}).get("type", "disabled")
-    return None if kind == "disabled" else (body.get("output_config") or {}).get("effort") or "medium"
+    asked = (each.get("output_config") or {} for each in (*reversed(body["messages"]), body))
+    return None if kind == "disabled" else next((each["effort"] for each in asked if each.get("effort")), "medium")
 
 
 def _system(system: Json) -> Iterator[Message]:
@@ -122,7 +134,9 @@ def _system(system: Json) -> Iterator[Message]:
 
 def _messages(message: Body, citable: Citable) -> Iterator[Message]:
     """The results of a turn, each as a message, then what else it says; what clients add in tags comes first."""
-    role, content = message["role"], message["content"]
+    role, content = message["role"], message.get("content")
+    if content is None:  # a system message that only configures
+        return
     if isinstance(content, str):
         yield Message(role, content)
         return
@@ -206,7 +220,7 @@ def part_tokens(part: Body) -> int:
 
 def _tools(tools: Iterable[Body]) -> Iterator[Tool]:
     for tool in tools:
-        kind, name = tool.get("type") or "custom", tool.get("name")
+        kind, name = "custom" if tool.get("type") is None else tool["type"], tool.get("name")
         for member, schema in TOOLSETS.get(kind.partition("_toolset")[0], {}).items() if is_toolset(kind) else ():
             yield Tool(member, parameters=schema)
         if not isinstance(name, str) or is_toolset(kind):
@@ -224,8 +238,10 @@ def _meaning(body: Body) -> dict[str, Json]:
     """What would change the answer: no transport, bookkeeping, ids or caching; schemas as text, in their order."""
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
-    said = ({**message, "content": _plain(message["content"], ordinals)} for message in body["messages"])
-    kept["messages"] = list(said)
+    kept["messages"] = [
+        {**message, "content": _plain(message["content"], ordinals)} if "content" in message else message
+        for message in body["messages"]
+    ]
     if "system" in kept:
         kept["system"] = _plain(kept["system"], ordinals)
     if tools := kept.get("tools"):
@@ -259,6 +275,7 @@ def _uncached(tool: Body) -> Body:
     return {key: value for key, value in tool.items() if key not in _UNSAID}
 
 
+_UNKNOWN = "anthropic-beta names {names}, which this server does not know, so it let through what is new: {places}"
 _LOADED = "Tool loaded."  # what a client says of a tool that it found
 _ADDED = re.compile(r"\s*<(?P<tag>system[-_][a-z]+|environment[-_][a-z]+|env)>")
 _UNSAID = ("cache_control", "signature")
@@ -274,4 +291,5 @@ _USUAL_IMAGE, _LARGEST_IMAGE, _PDF = (1024, 1024), 1600, 1500  # pixels, tokens,
 _BOOKKEEPING = BOOKKEEPING | {
     *("speed", "inference_geo", "cache_control", "diagnostics", "container", "thread"),
     *("fallbacks", "fallback_credit_token", "billing_policy", "user_profile_id", "context_management"),
+    "safeguards",
 }

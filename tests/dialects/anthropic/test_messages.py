@@ -11,6 +11,7 @@ from tests.dialects.anthropic.features import FEATURES, PROMPT, SEA, TOLD, TOOLS
 from tests.dialects.features import FEATURES as CHAT_FEATURES
 from tests.dialects.features import rules as chat_rules
 from tests.kit.asgi import App, app
+from tests.kit.local import local
 from tests.kit.strict_messages import accumulated, check_completion, check_message, events
 
 PATH = "/anthropic/v1/messages"
@@ -309,8 +310,10 @@ def test_text_completions() -> None:
     assert check_completion(told.ask("/anthropic/v1/complete", {**body, "stream": True}).body) == plain
     cut = told.ask("/anthropic/v1/complete", {**body, "max_tokens_to_sample": 1}).json
     assert (cut["completion"], cut["stop_reason"]) == ("One", "max_tokens")
-    blank = told.ask("/anthropic/v1/complete", {**body, "stop_sequences": [" "]}).json["error"]["message"]
-    assert blank == "stop_sequences: each stop sequence must contain non-whitespace"
+    blank, asked = {**body, "stop_sequences": [" "]}, {"anthropic-version": "2023-06-01"}
+    assert local().ask("/anthropic/v1/complete", blank, headers=asked).status == 200
+    refused = local(validation="live").ask("/anthropic/v1/complete", blank, headers=asked).json["error"]["message"]
+    assert refused == "stop_sequences: each stop sequence must contain non-whitespace"
     assert told.ask("/anthropic/v1/complete", {"model": "m"}).json["error"]["message"] == "prompt: Field required"
 
 

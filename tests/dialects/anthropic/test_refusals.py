@@ -42,7 +42,8 @@ def test_two_versions() -> None:
     assert ask(thinking, OLD)[1]["error"]["message"].startswith("`temperature` may only be set to 1 when thinking is")
 
 
-STRICT = {
+CACHED = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}
+LIVE = {
     "more than the model can say": (
         {"model": "claude-3-5-haiku-20241022", "max_tokens": 12000},
         NEW,
@@ -54,6 +55,43 @@ STRICT = {
         {"temperature": 1, "top_p": 1},
         OLD,
         "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+    ),
+    "a budget for a model that has none": (
+        {"model": "claude-opus-4-7", "max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}},
+        NEW,
+        '"thinking.type.enabled" is not supported for this model. '
+        'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    ),
+    "blank stop": (
+        {"stop_sequences": [" "]},
+        NEW,
+        "stop_sequences: each stop sequence must contain non-whitespace",
+    ),
+    "cached too often": (
+        {"system": [CACHED] * 5},
+        NEW,
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    ),
+    "cached too often, with the whole": (
+        {"cache_control": {"type": "ephemeral"}, "system": [CACHED] * 4},
+        NEW,
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+    ),
+    "longer after shorter": (
+        {
+            "system": [CACHED],
+            "messages": [
+                {"role": "user", "content": [{**CACHED, "cache_control": {"type": "ephemeral", "ttl": "1h"}}]},
+            ],
+        },
+        NEW,
+        "messages.0.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' "
+        "cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
+    ),
+    "blank prefill": (
+        {"messages": [*USUAL["messages"], {"role": "assistant", "content": "so "}]},
+        NEW,
+        "messages: final assistant content cannot end with trailing whitespace",
     ),
     "newer model": (
         {"temperature": 1, "model": "claude-opus-4-8"},
@@ -102,7 +140,7 @@ STRICT = {
 }
 
 
-@pytest.mark.parametrize(("body", "headers", "message"), STRICT.values(), ids=STRICT.keys())
+@pytest.mark.parametrize(("body", "headers", "message"), LIVE.values(), ids=LIVE.keys())
 def test_live(body: Json, headers: Any, message: str) -> None:
     assert ask(body, headers)[0] == 200
     status, found = ask(body, headers, validation="live")
@@ -110,8 +148,98 @@ def test_live(body: Json, headers: Any, message: str) -> None:
 
 
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2000}
+
+TOOL = {"tools": [{"name": "a", "input_schema": {"type": "object"}}]}
+# What one kind of thinking, or one family of models, excludes.
+VARIANTS = {
+    "adaptive thinking and any tool": ({"thinking": {"type": "adaptive"}, "tool_choice": {"type": "any"}, **TOOL}, 200),
+    "adaptive thinking and a tool": (
+        {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "tool", "name": "a"}, **TOOL},
+        200,
+    ),
+    "thinking between tools": ({"thinking": {"type": "between_tools"}, "tool_choice": {"type": "any"}, **TOOL}, 200),
+    "no thinking": ({"thinking": {"type": "disabled"}, "tool_choice": {"type": "any"}, **TOOL}, 200),
+    "a budget and a tool": ({**THINKING, "tool_choice": {"type": "tool", "name": "a"}, **TOOL}, 400),
+    "a budget and its own choice": ({**THINKING, "tool_choice": {"type": "auto"}, **TOOL}, 200),
+    "a budget and top_k": ({**THINKING, "top_k": 5}, 400),
+    "adaptive thinking and top_k": ({"thinking": {"type": "adaptive"}, "top_k": 5}, 200),
+    "a budget and a low top_p": ({**THINKING, "top_p": 0.9}, 400),
+    "a budget and a high top_p": ({**THINKING, "top_p": 0.95}, 200),
+    "adaptive thinking and temperature": ({"thinking": {"type": "adaptive"}, "temperature": 0.5}, 400),
+    "no thinking and temperature": ({"thinking": {"type": "disabled"}, "temperature": 0.5}, 200),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_rule_of_one_kind_of_thinking(name: str) -> None:
+    body, status = VARIANTS[name]
+    assert ask(body, OLD)[0] == status
+
+
+def test_an_interleaved_budget_may_exceed_the_tokens_of_one_answer() -> None:
+    body = {"thinking": {"type": "enabled", "budget_tokens": 4000}, "max_tokens": 2000, **TOOL}
+    assert ask(body)[0] == 400
+    assert ask(body, {**NEW, "anthropic-beta": "context-1m-2025-08-07, interleaved-thinking-2025-05-14"})[0] == 200
+
+
+OF_MODELS = [
+    ("claude-sonnet-4-20250514", {"temperature": 1, "top_p": 1}, 200),
+    ("claude-opus-4-1-20250805", {"temperature": 1, "top_p": 1}, 400),
+    ("claude-haiku-4-5-20251001", {"temperature": 1, "top_p": 1}, 400),
+    ("claude-opus-4-6", {"temperature": 0.5}, 200),
+    ("claude-opus-5", {"temperature": 0.5}, 400),
+    ("claude-sonnet-4-6", THINKING, 200),
+    ("claude-haiku-5-5", THINKING, 400),
+    ("claude-haiku-5-5", {"thinking": {"type": "adaptive"}}, 200),
+]
+
+
+@pytest.mark.parametrize(("model", "body", "status"), OF_MODELS)
+def test_live_what_families_of_models_refuse(model: str, body: Json, status: int) -> None:
+    assert ask({"model": model, **body}, OLD)[0] == 200
+    assert ask({"model": model, **body}, OLD, validation="live")[0] == status
+
+
+def test_live_a_turn_of_the_providers_tools_is_no_prefill() -> None:
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    messages = [*USUAL["messages"], {"role": "assistant", "content": [search, found]}]
+    assert ask({"model": "claude-opus-4-8", "messages": messages}, validation="live")[0] == 200
+
+
 USED = {"type": "tool_use", "id": "t1", "name": "a", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1"}
+OTHER, OTHER_RESULT = {**USED, "id": "t2"}, {**RESULT, "tool_use_id": "t2"}
+
+
+def turns(*said: Json) -> list[Json]:
+    """Messages by their roles' initials, each with its content."""
+    roles = {"u": "user", "a": "assistant", "s": "system"}
+    return [{"role": roles[role], "content": content} for role, content in said]
+
+
+HISTORIES = {
+    "an id again in a later turn": [
+        *turns(("u", "Hi"), ("a", [USED]), ("u", [RESULT]), ("a", [USED]), ("u", [RESULT])),
+    ],
+    "results in two messages": turns(("u", "Hi"), ("a", [USED, OTHER]), ("u", [RESULT]), ("u", [OTHER_RESULT])),
+    "calls in two messages": turns(("u", "Hi"), ("a", [USED]), ("a", [OTHER]), ("u", [OTHER_RESULT, RESULT])),
+    "a text and a call": turns(("u", "Hi"), ("u", "Go"), ("a", "Well."), ("a", [USED]), ("u", [RESULT]), ("u", "So?")),
+    "a system message before a result": turns(("u", "Hi"), ("a", [USED]), ("s", "Be kind."), ("u", [RESULT])),
+    "a system message between calls": turns(
+        ("u", "Hi"), ("a", [USED]), ("s", "Be kind."), ("a", [OTHER]), ("u", [RESULT, OTHER_RESULT])
+    ),
+    "a system message between results": turns(
+        ("s", "Be kind."), ("u", "Hi"), ("a", [USED, OTHER]), ("u", [RESULT]), ("s", "Be brief."), ("u", [OTHER_RESULT])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_order_is_that_of_merged_turns(name: str) -> None:
+    for mode in ("published", "live"):
+        status, found = ask({"messages": HISTORIES[name]}, validation=mode)
+        assert status == 200, found
 
 
 def test_live_reads_images_of_results() -> None:

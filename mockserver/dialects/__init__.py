@@ -55,7 +55,8 @@ class Operation(Struct, frozen=True):
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
-    them next.
+    them next. `rename(request, body)` returns a body with its fields under the names by which rules know them, where a
+    provider takes several names for one.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -73,6 +74,7 @@ class Operation(Struct, frozen=True):
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
+    rename: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a request. Raises Failure where it is refused, or if no call can be made of it."""
@@ -84,6 +86,7 @@ class Operation(Struct, frozen=True):
             call, sent = self.parse(http, validation), parsed(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict) or not isinstance(call.meaning, dict):
             return call
+        sent = sent if self.rename is None else self.rename(http, sent)
         unread = {key: value for key, value in sent.items() if key not in BOOKKEEPING and call.raw.get(key) != value}
         return replace(call, sent=sent, meaning={**call.meaning, **unread})
 

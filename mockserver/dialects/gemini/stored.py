@@ -19,11 +19,11 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import WHOLE, Body
 from mockserver.dialects._reply import moment
-from mockserver.dialects.gemini.checks import check_values
+from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
 from mockserver.dialects.gemini.models import MODELS, page_of
-from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read
+from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read, renamed
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.replies import pretty_reply, rendered
 
@@ -38,8 +38,8 @@ def stored_operations() -> tuple[Operation, ...]:
     cache, file, nothing = rendered(_cache), rendered(_file), rendered(lambda call, stored: {})
     caches, files = rendered(_list_of("cachedContents", _cache)), rendered(_list_of("files", _file))
     operations = (
-        Operation("create_cached_content", "POST", _CACHES, _parse_cache, cache),
-        Operation("update_cached_content", "PATCH", one_cache, _parse_update, cache),
+        Operation("create_cached_content", "POST", _CACHES, _parse_cache, cache, rename=renamed(CACHED_CONTENT)),
+        Operation("update_cached_content", "PATCH", one_cache, _parse_update, cache, rename=renamed(CACHED_CONTENT)),
         Operation("cached_contents", "GET", _CACHES, _look_up("cached_contents"), caches),
         Operation("cached_content", "GET", one_cache, _look_up("cached_content", CACHE_IDS), cache),
         Operation("delete_cached_content", "DELETE", one_cache, _look_up("delete_cached_content", CACHE_IDS), nothing),
@@ -61,21 +61,23 @@ def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequ
 
 
 def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, CACHED_CONTENT)
+    body = read(http, CACHED_CONTENT, validation)
     if not body.get("model"):
         raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
-    asked = {**body, "contents": body.get("contents") or []}
-    if asked["contents"]:
+    asked: Body = {**body, "contents": body.get("contents") or []}
+    if asked["contents"] and validation is Validation.OFF:
+        asked = mend_values("CreateCachedContentRequest.cached_content", asked)
+    elif asked["contents"]:
         check_values("CreateCachedContentRequest.cached_content", asked, vertex=is_vertex(http))
     model = str(body["model"]).rpartition("/")[2]
     call = generate_call(
-        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content"
+        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", validation
     )
     return replace(call, ids=CACHE_IDS, options=Options(store=True))
 
 
 def _parse_update(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, CACHED_CONTENT)
+    body = read(http, CACHED_CONTENT, validation)
     both = ("ttl", "expireTime")  # of which the newer one holds
     changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
     return replace(_look_up("update_cached_content", CACHE_IDS)(http, validation), raw=changed)
@@ -85,7 +87,7 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     """A file of which there is only metadata, the beginning of an upload, or a piece of one: the last makes a file."""
     command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
     if upload is None:
-        file = (read(http, CREATE_FILE).get("file") or {}) if http.body else {}
+        file = (read(http, CREATE_FILE, validation).get("file") or {}) if http.body else {}
         size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
         raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
         return _file_call(http, raw, whole="start" not in (command or ""))

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import compact
-from mockserver.dialects.gemini.messages import json_schema, ordered_schema
+from mockserver.dialects.gemini.messages import json_schema, normalize_schema
 from mockserver.dialects.gemini.parse import parse_generate
 
 Json = Any
@@ -156,6 +156,6 @@ def test_schemas() -> None:
         "c": {"anyOf": [{"type": "number"}, {"type": "null"}]},
     }
     stated = {"properties": {"b": {}, "a": {"properties": {"z": {}, "y": {}}, "propertyOrdering": ["y"]}}}
-    ordered = ordered_schema({**stated, "propertyOrdering": ["a"]})
+    ordered = normalize_schema({**stated, "propertyOrdering": ["a"]})
     assert ordered == stated | {"properties": {"a": {"properties": {"y": {}, "z": {}}}, "b": {}}}
     assert list(ordered["properties"]) == ["a", "b"]

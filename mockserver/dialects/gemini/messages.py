@@ -199,7 +199,7 @@ GENERATION_CONFIG = message(
     responseFormat=Repeated(
         message(
             "ResponseFormat",
-            text=message("TextResponseFormat", mimeType=STRING, schema=VALUE),
+            text=message("TextResponseFormat", mimeType=STRING, schema=VALUE, jsonSchema=VALUE),
             **each(VALUE, "audio", "image", "video"),
         )
     ),
@@ -255,6 +255,7 @@ CACHED_CONTENT = message(
     toolConfig=TOOL_CONFIG,
     ttl=DURATION,
     expireTime=TIMESTAMP,
+    vertex={"encryptionSpec": STRUCT},
 )
 CREATE_FILE = message(
     "CreateFileRequest",

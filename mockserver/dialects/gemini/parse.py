@@ -145,7 +145,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str, validation: Val
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
-        previous_response_id=body.get("cachedContent") or None,
+        previous_response_id=_cache_name(body.get("cachedContent") or ""),
         part_tokens=_part_tokens,
         message_tokens=0,
         options=Options(
@@ -161,6 +161,14 @@ def generate_call(http: HttpRequest, body: Body, operation: str, validation: Val
             lenient_schema=validation is Validation.OFF,
         ),
     )
+
+
+def _cache_name(name: str) -> str | None:
+    """The name of a cached content without the project that it is in at Vertex AI."""
+    return _OF_PROJECT.sub("", name) or None
+
+
+_OF_PROJECT = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
 
 
 def _roles(contents: Json) -> tuple[Json, ...] | None:
@@ -322,8 +330,9 @@ def _format(config: Body) -> tuple[str, Json]:
     if "responseJsonSchema" in config:
         return "json_schema", normalize_schema(config["responseJsonSchema"])
     text: Body = next((each["text"] for each in config.get("responseFormat") or () if "text" in each), {})
-    if "schema" in text:
-        return "json_schema", normalize_schema(text["schema"])
+    schema = text.get("schema", text.get("jsonSchema"))
+    if schema is not None:
+        return "json_schema", normalize_schema(schema)
     media = text.get("mimeType") or config.get("responseMimeType")
     return ("json_object" if media == "application/json" else "text"), None
 

@@ -80,10 +80,15 @@ class Operation(Struct, frozen=True):
         """Return the call of a request. Raises Failure where it is refused, or if no call can be made of it."""
         if validation is not Validation.OFF:
             return self.parse(http, validation)
+        call = self._salvage(http)
+        return replace(call, options=replace(call.options, lenient_schema=True))
+
+    def _salvage(self, http: HttpRequest) -> Call:
+        """Return the call of what can be read of a request."""
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
-            call, sent = self.parse(http, validation), parsed(http.body.decode("utf-8", "replace"))
+            call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict) or not isinstance(call.meaning, dict):
             return call
         sent = sent if self.rename is None else self.rename(http, sent)

@@ -41,14 +41,19 @@ def check_values(name: str, request: Body, *, vertex: bool) -> None:
         raise Failure("bad_parameter", why)
 
 
-def mend_values(name: str, request: Body) -> Body:
-    """Return a request without values that are incomplete or out of bounds. Raises Failure if no contents are left."""
+def mend_question(name: str, request: Body) -> Body:
+    """Return a request without values that are incomplete or out of bounds. Raises Failure if that asks nothing."""
+    made = mend_values(request)
+    refuse(name, _absence_lines(made["contents"]))
+    return made
+
+
+def mend_values(request: Body) -> Body:
+    """Return a request without values that are incomplete or out of bounds."""
     contents = [
         {**content, "parts": mend_parts(content.get("parts") or ())} for content in request.get("contents") or ()
     ]
     made = {**request, "contents": [content for content in contents if content["parts"]]}
-    if not made["contents"]:
-        refuse(name, [("contents", "contents is not specified")])
     tools = [_mend_tool(tool) for tool in request.get("tools") or ()]
     if "tools" in request:
         made["tools"] = [tool for tool in tools if tool]
@@ -111,8 +116,7 @@ _GENERATION = re.compile(r"gemini-([0-9]{1,3})")
 
 def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
     contents = request.get("contents") or ()
-    if not contents:
-        yield "contents", "contents is not specified"
+    yield from _absence_lines(contents)
     yield from _content_lines("contents", contents)
     for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
         if not part:
@@ -128,6 +132,11 @@ def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
     yield from _bounds({"topK": config.get("topK")} if vertex else config)
     if "" in (stops := config.get("stopSequences") or ()):
         yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
+
+
+def _absence_lines(contents: Sequence[Body]) -> Iterator[Line]:
+    if not contents:
+        yield "contents", "contents is not specified"
 
 
 def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:

@@ -322,9 +322,8 @@ def json_schema(schema: Schema) -> Json:
 
 def _choices(values: Sequence[Json], kind: Json) -> list[Json]:
     """The values of an enum, which Google writes as texts: of numbers, too."""
-    read = next(
-        (_NUMBERS[each] for each in ([kind] if isinstance(kind, str) else kind or ()) if each in _NUMBERS), None
-    )
+    kinds = kind if isinstance(kind, list) else [kind]
+    read = next((_NUMBERS[each] for each in kinds if isinstance(each, str) and each in _NUMBERS), None)
     try:
         return [read(value) if read and isinstance(value, str) else value for value in values]
     except ValueError:
@@ -390,7 +389,8 @@ def _plain_type(name: Json) -> Json:
 def _with_null(schema: Schema) -> dict[str, Json]:
     made = dict(schema)
     if isinstance(kind := made.get("type"), str | list):
-        made["type"] = list(dict.fromkeys([*([kind] if isinstance(kind, str) else kind), "null"]))
+        kinds = [kind] if isinstance(kind, str) else kind
+        made["type"] = kinds if "null" in kinds else [*kinds, "null"]
     if isinstance(made.get("enum"), list) and None not in made["enum"]:
         made["enum"] = [*made["enum"], None]
     if isinstance(made.get("anyOf"), list):

@@ -15,7 +15,7 @@ from mockserver.dialects import Texts
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, read_object
 from mockserver.dialects.gemini import proto
-from mockserver.dialects.gemini.checks import check_generate, check_values, has_data, is_newer, mend_values
+from mockserver.dialects.gemini.checks import check_generate, check_values, has_data, is_newer, mend_question
 from mockserver.dialects.gemini.errors import TYPES
 from mockserver.dialects.gemini.messages import (
     COUNT_TOKENS,
@@ -36,10 +36,10 @@ PART_TOKENS = 258  # of an image, a page, ...
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
     body: Body = read(http, GENERATE, validation)
     if validation is Validation.OFF:
-        body = mend_values("GenerateContentRequest", body)
+        body = mend_question("GenerateContentRequest", body)
     else:
         check_generate(body, model=model_of(http), vertex=is_vertex(http), validation=validation)
-    return generate_call(http, body, "chat", validation)
+    return generate_call(http, body, "chat")
 
 
 def parse_count(http: HttpRequest, validation: Validation) -> Call:
@@ -47,14 +47,14 @@ def parse_count(http: HttpRequest, validation: Validation) -> Call:
     inner = body.get("generateContentRequest")
     if validation is not Validation.OFF:
         _check_count(body, inner)
-    asked = body if inner is None else inner
+    asked = body if inner is None or ("contents" in body and not inner.get("contents")) else inner
     if "instances" in asked:
         asked = {"contents": [{"parts": [{"text": compact(each)}]} for each in asked["instances"]]}
     if validation is Validation.OFF:
-        asked = mend_values("CountTokensRequest", asked)
+        asked = mend_question("CountTokensRequest", asked)
     else:
         check_values("CountTokensRequest", asked, vertex=is_vertex(http))
-    return generate_call(http, asked, "input_tokens", validation)
+    return generate_call(http, asked, "input_tokens")
 
 
 def _check_count(body: Body, inner: Body | None) -> None:
@@ -127,7 +127,7 @@ def model_of(http: HttpRequest) -> str:
     return http.path_params["model"]
 
 
-def generate_call(http: HttpRequest, body: Body, operation: str, validation: Validation) -> Call:
+def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
     model, config = model_of(http), body.get("generationConfig") or {}
     tools = tuple(_tools(body))
     response_format, schema = _format(config)
@@ -158,7 +158,6 @@ def generate_call(http: HttpRequest, body: Body, operation: str, validation: Val
             effort=_effort(config.get("thinkingConfig") or {}),
             response_format=response_format,
             schema=schema,
-            lenient_schema=validation is Validation.OFF,
         ),
     )
 

@@ -79,13 +79,13 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
     if not body.get("model"):
         raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
     asked: Body = {**body, "contents": body.get("contents") or []}
-    if asked["contents"] and validation is Validation.OFF:
-        asked = mend_values("CreateCachedContentRequest.cached_content", asked)
+    if validation is Validation.OFF:
+        asked = mend_values(asked)
     elif asked["contents"]:
         check_values("CreateCachedContentRequest.cached_content", asked, vertex=is_vertex(http))
     model = str(body["model"]).rpartition("/")[2]
     call = generate_call(
-        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content", validation
+        replace(http, path_params={**http.path_params, "model": model}), asked, "create_cached_content"
     )
     return replace(call, ids=CACHE_IDS, options=Options(store=True))
 

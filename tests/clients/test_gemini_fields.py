@@ -193,10 +193,6 @@ REQUESTS: Mapping[str, tuple[type[BaseModel], Ask]] = {
         types.Content,
         lambda client, content: client.models.generate_content(model=FLASH, contents=[content]),
     ),
-    "stream": (
-        types.Content,
-        lambda client, content: list(client.models.generate_content_stream(model=FLASH, contents=[content])),
-    ),
     "count": (
         types.CountTokensConfig,
         lambda client, config: client.models.count_tokens(model=FLASH, contents="Hi", config=config),
@@ -223,9 +219,9 @@ REQUESTS: Mapping[str, tuple[type[BaseModel], Ask]] = {
     ),
     "change a cache": (types.UpdateCachedContentConfig, change_cache),
     "upload": (types.UploadFileConfig, upload),
-    "list files": (types.ListFilesConfig, lambda client, config: list(client.files.list(config=config))),
-    "list caches": (types.ListCachedContentsConfig, lambda client, config: list(client.caches.list(config=config))),
-    "list models": (types.ListModelsConfig, lambda client, config: list(client.models.list(config=config))),
+    "list files": (types.ListFilesConfig, lambda client, config: client.files.list(config=config)),
+    "list caches": (types.ListCachedContentsConfig, lambda client, config: client.caches.list(config=config)),
+    "list models": (types.ListModelsConfig, lambda client, config: client.models.list(config=config)),
 }
 
 

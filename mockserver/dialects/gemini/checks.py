@@ -336,29 +336,28 @@ _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
 }
 
 
-def turns_of(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
-    """Yield the role and the parts of each turn: contents of one role in a row are one turn, of the model or a user."""
-    for role, turn in groupby(contents, lambda content: "model" if content.get("role") == "model" else "user"):
-        yield role, [part for content in turn for part in content.get("parts") or ()]
-
-
 def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
     """Calls come after a user's turn, which may be of results, and the turn that follows has a result for each."""
-    turns = [parts for _, parts in turns_of(contents)]
-    first = 0 if contents[0].get("role") == "model" else 1
-    for at in range(first, len(turns), 2):  # those of the model
-        if not (calls := _count(turns[at], "functionCall")):
+    turns = list(_turns(contents))
+    for at, (role, parts) in enumerate(turns):
+        if role != "model" or not (calls := _count(parts, "functionCall")):
             continue
         if at == 0:
             yield (
                 "Please ensure that function call turn comes immediately after a user turn or after a function "
                 "response turn."
             )
-        if at + 1 < len(turns) and _count(turns[at + 1], "functionResponse") != calls:
+        if at + 1 < len(turns) and _count(turns[at + 1][1], "functionResponse") != calls:
             yield (
                 "Please ensure that the number of function response parts is equal to the number of function call "
                 "parts of the function call turn."
             )
+
+
+def _turns(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
+    """Yield the role and the parts of each turn: contents of one role in a row are one turn, of the model or a user."""
+    for role, turn in groupby(contents, lambda content: "model" if content.get("role") == "model" else "user"):
+        yield role, [part for content in turn for part in content["parts"]]
 
 
 def _count(parts: Sequence[Body], name: str) -> int:

@@ -150,6 +150,8 @@ def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
 def part_lines(path: str, parts: Sequence[Body]) -> Iterator[Line]:
     """A part may lack data and say something of the one before: how to read its media, or that it is signed."""
     for at, part in enumerate(parts):
+        if "text" in part:
+            continue
         if not part:
             yield f"{path}[{at}].data", _NO_DATA
         yield from _incomplete_data(f"{path}[{at}]", part)

@@ -223,7 +223,7 @@ def messages_of(body: Body) -> Iterator[Message]:
             if "functionResponse" in part:
                 yield _result(part["functionResponse"], pending)
         rest = [part for part in parts if "functionResponse" not in part]
-        if any(map(has_data, rest)) or len(rest) == len(parts):
+        if len(rest) == len(parts) or any(map(has_data, rest)):
             yield _spoken("user", rest)
 
 

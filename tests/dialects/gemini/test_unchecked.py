@@ -1,5 +1,6 @@
 """Requests to Gemini where nothing is checked: what can be read of them is answered."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -137,3 +138,42 @@ def test_what_is_left_out_tells_requests_apart() -> None:
 def test_a_request_that_is_right_means_the_same_in_every_mode(body: Json) -> None:
     servers: list[Local] = [OFF, local(), local(validation="live")]
     assert len({server.ask(f"{MODEL}:generateContent", body).body for server in servers}) == 1
+
+
+WHOLE: Json = {
+    "contents": [
+        {"role": "user", "parts": [{"text": "Hi"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": 1}, "id": "x"}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": 1}}}]},
+    ],
+    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+    "tools": [{"functionDeclarations": [{"name": "g", "parametersJsonSchema": {"type": "OBJECT"}}, FUNCTION]}, {}],
+    "toolConfig": {"functionCallingConfig": {"mode": "VALIDATED", "allowedFunctionNames": ["f"]}},
+    "generationConfig": {
+        "candidateCount": 1,
+        "stopSequences": ["x"],
+        "responseLogprobs": True,
+        "logprobs": 1,
+        "thinkingConfig": {"thinkingBudget": 5},
+        "responseMimeType": "application/json",
+        "responseJsonSchema": {"type": "OBJECT", "properties": {"a": {"type": "INTEGER", "enum": ["1"]}}},
+        "responseFormat": [{"text": {"schema": {"type": "object"}}}],
+    },
+}
+
+
+def changed(value: Json, odd: Json) -> Iterator[Json]:
+    """Yield the value with something odd in place of each that is in it."""
+    places = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, inner in places:
+        for other in (odd, *changed(inner, odd)):
+            made = value.copy()
+            made[place] = other
+            yield made
+
+
+@pytest.mark.parametrize("odd", [None, -1, 1.5, "", [[]], {"name": 5}, True], ids=str)
+def test_nothing_is_too_odd(odd: Json) -> None:
+    for body in changed(WHOLE, odd):
+        answered = OFF.ask(f"{MODEL}:generateContent", body)
+        assert answered.status == 200 or "contents is not specified" in answered.json["error"]["message"], body

@@ -55,7 +55,8 @@ class Operation(Struct, frozen=True):
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
-    them next.
+    them next. `rename(request, body)` returns a body with its fields under the names by which rules know them, where a
+    provider takes several names for one.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -73,16 +74,24 @@ class Operation(Struct, frozen=True):
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
+    rename: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a request. Raises Failure where it is refused, or if no call can be made of it."""
         if validation is not Validation.OFF:
             return self.parse(http, validation)
+        call = self._salvage(http)
+        return replace(call, options=replace(call.options, lenient_schema=True))
+
+    def _salvage(self, http: HttpRequest) -> Call:
+        """Return the call of what can be read of a request."""
         try:
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
-            call, sent = self.parse(http, validation), parsed(http.body.decode("utf-8", "replace"))
-        return keep_unread(call, sent) if isinstance(sent, dict) else call
+            call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
+        if not isinstance(sent, dict):
+            return call
+        return keep_unread(call, sent if self.rename is None else self.rename(http, sent))
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""

@@ -55,6 +55,14 @@ def test_a_call_needs_a_model_and_a_conversation(body: Any) -> None:
     assert local(validation="off").ask(CHAT, body).status == 400
 
 
+def test_an_unusable_schema_asks_for_any_object() -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "bogus"}}}
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "response_format": schema}
+    assert local().ask(CHAT, asked).status == 400
+    answered = local(validation="off").ask(CHAT, asked).json["choices"][0]["message"]["content"]
+    assert isinstance(json.loads(answered), dict)
+
+
 # Each is wrong, and two of them are no call at all.
 WRONG = [SHOWN, {**SHOWN, "messages": [{"role": "user", "content": [VIDEO]}]}, {"messages": 7}, {"model": 5}]
 

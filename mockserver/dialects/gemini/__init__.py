@@ -23,8 +23,18 @@ from mockserver.dialects._reply import merge_headers
 from mockserver.dialects.gemini.checks import signs
 from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
+from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
-from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_media, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.parse import (
+    NAME,
+    PART_TOKENS,
+    TEXTS,
+    is_media,
+    is_vertex,
+    parse_count,
+    parse_generate,
+    renamed,
+)
 from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
@@ -144,7 +154,7 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 
 def _generation(verb: str, **more: Any) -> Operation:
-    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
+    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body, "rename": renamed(GENERATE)}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
 
 
@@ -156,9 +166,14 @@ DIALECT = Dialect(
         _generation("generateContent", streams=False),
         _generation("streamGenerateContent", streams=True, query={"alt": "sse"}, error=_error_event),
         Operation(
-            *("input_tokens", "POST", f"{_MODEL}:countTokens", parse_count, _render_count),
+            "input_tokens",
+            "POST",
+            f"{_MODEL}:countTokens",
+            parse_count,
+            _render_count,
             params=USUAL_PARAMS,
             body=_usual_body,
+            rename=renamed(COUNT_TOKENS),
         ),
         *embedding_operations(_MODEL),
         *model_operations(),

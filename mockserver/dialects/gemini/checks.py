@@ -5,6 +5,7 @@ Most are lines of one message, `* GenerateContentRequest.contents: contents is n
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -26,7 +27,8 @@ def check_generate(request: Body, *, model: str, vertex: bool, validation: Valid
     for why in (
         *(_config_sentences(config, model, vertex=vertex) if config else ()),
         *_function_turns(request["contents"]),
-        *_tool_sentences(request, config, old=live and model.startswith(("gemini-1.", "gemini-2."))),
+        *_cache_sentences(request),
+        *(_live_tool_sentences(request, config, model, vertex=vertex) if live else ()),
         *(_unsigned(request["contents"]) if live and is_newer(model) else ()),
     ):
         raise Failure("bad_parameter", why)
@@ -37,6 +39,59 @@ def check_values(name: str, request: Body, *, vertex: bool) -> None:
     refuse(name, _generate_lines(request, vertex=vertex))
     for why in _roles(request["contents"]):
         raise Failure("bad_parameter", why)
+
+
+def mend_question(name: str, request: Body) -> Body:
+    """Return a request without values that are incomplete or out of bounds. Raises Failure if that asks nothing."""
+    made = mend_values(request)
+    refuse(name, _absence_lines(made["contents"]))
+    return made
+
+
+def mend_values(request: Body) -> Body:
+    """Return a request without values that are incomplete or out of bounds."""
+    contents = [
+        {**content, "parts": mend_parts(content.get("parts") or ())} for content in request.get("contents") or ()
+    ]
+    made = {**request, "contents": [content for content in contents if content["parts"]]}
+    tools = [_mend_tool(tool) for tool in request.get("tools") or ()]
+    if "tools" in request:
+        made["tools"] = [tool for tool in tools if tool]
+    if "generationConfig" in request:
+        made["generationConfig"] = _mend_config(request["generationConfig"])
+    if calling := (request.get("toolConfig") or {}).get("functionCallingConfig"):
+        declared = {function["name"] for tool in tools for function in tool.get("functionDeclarations") or ()}
+        allowed = [name for name in calling.get("allowedFunctionNames") or () if name in declared]
+        calling = {**calling, "allowedFunctionNames": allowed}
+        made["toolConfig"] = {**request["toolConfig"], "functionCallingConfig": calling}
+    return made
+
+
+def mend_parts(parts: Iterable[Body]) -> list[Body]:
+    """Return parts without data that lack what they need."""
+    found = []
+    for part in parts:
+        made = {key: value for key, value in part.items() if key not in _NEEDED or value.get(_NEEDED[key])}
+        if "functionResponse" in made:
+            response: Body = made["functionResponse"]
+            made["functionResponse"] = {**response, "parts": mend_parts(response.get("parts") or ())}
+        found.append(made)
+    return [part for part in found if part]
+
+
+def _mend_tool(tool: Body) -> Body:
+    """Return a tool without functions that have no name, or the same as one before."""
+    functions = {
+        function["name"]: function for function in tool.get("functionDeclarations") or () if function.get("name")
+    }
+    others = {key: value for key, value in tool.items() if key != "functionDeclarations"}
+    return {**others, "functionDeclarations": list(functions.values())} if functions else others
+
+
+def _mend_config(config: Body) -> Body:
+    stops = [stop for stop in config.get("stopSequences") or () if stop]
+    kept = {key: value for key, value in config.items() if not any(_bounds({key: value}))}
+    return {**kept, **({"stopSequences": stops} if stops else {})}
 
 
 def refuse(name: str, lines: Iterable[Line]) -> None:
@@ -61,13 +116,13 @@ _GENERATION = re.compile(r"gemini-([0-9]{1,3})")
 
 def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
     contents = request.get("contents") or ()
-    if not contents:
-        yield "contents", "contents is not specified"
+    yield from _absence_lines(contents)
     yield from _content_lines("contents", contents)
     for at, part in enumerate((request.get("systemInstruction") or {}).get("parts") or ()):
-        if "text" not in part:
-            why = "only text is supported in system_instruction." if _data(part) else _NO_DATA
-            yield f"system_instruction.parts[{at}].data", why
+        if not part:
+            yield f"system_instruction.parts[{at}].data", _NO_DATA
+        elif has_data(part) and "text" not in part:
+            yield f"system_instruction.parts[{at}].data", "only text is supported in system_instruction."
     if "tools" in request or "toolConfig" in request:
         yield from _tool_lines(request, MAX_VERTEX_NAME if vertex else MAX_NAME)
     if "safetySettings" in request:
@@ -79,6 +134,11 @@ def _generate_lines(request: Body, *, vertex: bool) -> Iterator[Line]:
         yield f"generation_config.stop_sequences[{stops.index('')}]", "must not be empty."
 
 
+def _absence_lines(contents: Sequence[Body]) -> Iterator[Line]:
+    if not contents:
+        yield "contents", "contents is not specified"
+
+
 def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
     for at, content in enumerate(contents):
         parts = content.get("parts") or ()
@@ -88,13 +148,13 @@ def _content_lines(path: str, contents: Sequence[Body]) -> Iterator[Line]:
 
 
 def part_lines(path: str, parts: Sequence[Body]) -> Iterator[Line]:
+    """A part may lack data and say something of the one before: how to read its media, or that it is signed."""
     for at, part in enumerate(parts):
         if "text" in part:
             continue
-        here = f"{path}[{at}]"
-        if not _data(part) and "thoughtSignature" not in part:
-            yield f"{here}.data", _NO_DATA
-        yield from _incomplete_data(here, part)
+        if not part:
+            yield f"{path}[{at}].data", _NO_DATA
+        yield from _incomplete_data(f"{path}[{at}]", part)
 
 
 def _incomplete_data(path: str, part: Body) -> Iterator[Line]:
@@ -105,7 +165,7 @@ def _incomplete_data(path: str, part: Body) -> Iterator[Line]:
         yield from _incomplete_data(f"{path}.function_response.parts[{at}]", inner)
 
 
-def _data(part: Body) -> bool:
+def has_data(part: Body) -> bool:
     return any(name in part for name in DATA)
 
 
@@ -142,11 +202,11 @@ def _tool_lines(request: Body, longest: int) -> Iterator[Line]:
     allowed, here = calling.get("allowedFunctionNames") or (), "tool_config.function_calling_config"
     if allowed and calling.get("mode") not in ("ANY", "VALIDATED"):
         yield f"{here}.allowed_function_names", "allowed_function_names is only valid with the mode ANY or VALIDATED."
+    if any(_DECLARING & tool.keys() for tool in request.get("tools") or ()):
+        return
     for at, name in enumerate(allowed):
         if name not in declared:
             yield f"{here}.allowed_function_names[{at}]", f"{clip(name)} is not one of the function declarations."
-    if calling.get("mode") == "ANY" and not declared:
-        yield f"{here}.mode", "the mode ANY needs function declarations."
 
 
 def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
@@ -166,6 +226,7 @@ def _schema_lines(path: str, schema: Body) -> Iterator[Line]:
         yield from _schema_lines(f"{path}.any_of[{at}]", inner)
 
 
+_DECLARING = frozenset({"computerUse", "mcpServers"})  # tools that bring functions along
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 _BAD_NAME = (
     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
@@ -278,41 +339,57 @@ _BUDGETS: Mapping[str, tuple[int, int, bool]] = {
 
 
 def _function_turns(contents: Sequence[Body]) -> Iterator[str]:
-    """Calls come after a user's turn or after results, and the turn that follows has a result for each."""
-    for at, content in enumerate(contents):
-        if content.get("role") != "model" or not (calls := _count(content, "functionCall")):
+    """Calls come after a user's turn, which may be of results, and the turn that follows has a result for each."""
+    turns = list(_turns(contents))
+    for at, (role, parts) in enumerate(turns):
+        if role != "model" or not (calls := _count(parts, "functionCall")):
             continue
-        if at == 0 or contents[at - 1].get("role") == "model":
+        if at == 0:
             yield (
                 "Please ensure that function call turn comes immediately after a user turn or after a function "
                 "response turn."
             )
-        following = contents[at + 1] if at + 1 < len(contents) else {"role": "model"}
-        if following.get("role") == "model":
-            continue
-        if _count(following, "functionResponse") != calls:
+        if at + 1 < len(turns) and _count(turns[at + 1][1], "functionResponse") != calls:
             yield (
                 "Please ensure that the number of function response parts is equal to the number of function call "
                 "parts of the function call turn."
             )
 
 
-def _count(content: Body, name: str) -> int:
-    return sum(name in part for part in content["parts"])
+def _turns(contents: Sequence[Body]) -> Iterator[tuple[str, Sequence[Body]]]:
+    """Yield the role and the parts of each turn: contents of one role in a row are one turn, of the model or a user."""
+    for role, turn in groupby(contents, lambda content: "model" if content.get("role") == "model" else "user"):
+        yield role, [part for content in turn for part in content["parts"]]
 
 
-def _tool_sentences(request: Body, config: Body, *, old: bool) -> Iterator[str]:
-    kind = config.get("responseMimeType")
-    if (
-        old
-        and kind == "application/json"
-        and any(tool.get("functionDeclarations") for tool in request.get("tools") or ())
-    ):
-        yield f"Function calling with a response mime type: '{kind}' is unsupported"
+def _count(parts: Sequence[Body], name: str) -> int:
+    return sum(name in part for part in parts)
+
+
+def _cache_sentences(request: Body) -> Iterator[str]:
     if "cachedContent" in request and any(key in request for key in ("systemInstruction", "tools", "toolConfig")):
         yield (
             "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
             "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."
+        )
+
+
+def _live_tool_sentences(request: Body, config: Body, model: str, *, vertex: bool) -> Iterator[str]:
+    """What models do not take together, which nothing that is published says."""
+    tools, calling = request.get("tools") or (), request.get("toolConfig") or {}
+    functions = any(tool.get("functionDeclarations") for tool in tools)
+    old = model.startswith(("gemini-1.", "gemini-2."))
+    kind = config.get("responseMimeType")
+    if old and kind == "application/json" and functions:
+        yield f"Function calling with a response mime type: '{kind}' is unsupported"
+    if vertex or calling.get("includeServerSideToolInvocations"):
+        return
+    if old and "functionCallingConfig" in calling and not functions:
+        yield "Function calling config is set without function_declarations."
+    if is_newer(model) and functions and any(tool.keys() - {"functionDeclarations"} for tool in tools):
+        yield (
+            "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function "
+            "calling."
         )
 
 

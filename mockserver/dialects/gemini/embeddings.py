@@ -10,10 +10,10 @@ from mockserver.core.plan import Embeddings, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Body
-from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, part_lines, refuse
+from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, has_data, mend_parts, part_lines, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
-from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read
+from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read, renamed
 from mockserver.dialects.gemini.replies import rendered
 
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
@@ -21,23 +21,30 @@ MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
 
 def embedding_operations(model: str) -> tuple[Operation, ...]:
     verbs = (
-        ("embedContent", _parse_one, _one),
-        ("batchEmbedContents", _parse_batch, _batch),
-        ("predict", _parse_predict, _predictions),
+        ("embedContent", EMBED, _parse_one, _one),
+        ("batchEmbedContents", BATCH_EMBED, _parse_batch, _batch),
+        ("predict", PREDICT, _parse_predict, _predictions),
     )
     return tuple(
         Operation(
-            *("embeddings", "POST", f"{model}:{verb}", parse, rendered(body)),
+            "embeddings",
+            "POST",
+            f"{model}:{verb}",
+            parse,
+            rendered(body),
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
+            rename=renamed(kind),
         )
-        for verb, parse, body in verbs
+        for verb, kind, parse, body in verbs
     )
 
 
 def _parse_one(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, EMBED)
+    body = read(http, EMBED, validation)
     request = _configured(body)
+    if validation is Validation.OFF:
+        request = _mend(request)
     refuse("EmbedContentRequest", _lines("", request))
     return _call(http, body, [request])
 
@@ -47,25 +54,40 @@ def _configured(request: Body) -> Body:
 
 
 def _parse_batch(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, BATCH_EMBED)
+    body = read(http, BATCH_EMBED, validation)
     requests = list(map(_configured, body.get("requests") or ()))
-    if len(requests) > MAX_BATCH:
+    if validation is Validation.OFF:
+        requests = [{**_mend(request), "model": model_of(http)} for request in requests]
+        body["requests"] = requests
+    elif len(requests) > MAX_BATCH:
         refuse("BatchEmbedContentsRequest", [("requests", f"at most {MAX_BATCH} requests can be in one batch")])
     refuse("BatchEmbedContentsRequest", _batch_lines(requests, _model_name(http)))
     return _call(http, body, requests)
 
 
 def _parse_predict(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, PREDICT)
+    body = read(http, PREDICT, validation)
     parameters = body.get("parameters") or {}
-    requests = [
+    requests: list[Body] = [
         {**parameters, **each, "content": {"parts": [{"text": each.get("content") or ""}]}}
         for each in body.get("instances") or ()
     ]
-    if not 0 < len(requests) <= MAX_INSTANCES:
+    most = MAX_INSTANCES
+    if validation is Validation.OFF:
+        requests, most = list(map(_mend, requests)), max(len(requests), 1)
+    if not 0 < len(requests) <= most:
         raise Failure("bad_parameter", f"{len(requests)} instance(s) are given; 1 to {MAX_INSTANCES} are allowed.")
     refuse("PredictRequest", chain.from_iterable(_lines(f"instances[{at}].", each) for at, each in enumerate(requests)))
     return _call(http, body, requests)
+
+
+def _mend(request: Body) -> Body:
+    """Return a request without what is incomplete or out of bounds."""
+    content: Body = request.get("content") or {}
+    made = {key: value for key, value in request.items() if key != "title"}
+    if any(_size_lines("", request)):
+        del made["outputDimensionality"]
+    return {**made, "content": {**content, "parts": mend_parts(content.get("parts") or ())}}
 
 
 def _model_name(http: HttpRequest) -> str:
@@ -90,6 +112,10 @@ def _lines(front: str, request: Body) -> Iterator[Line]:
     yield from part_lines(f"{front}content.parts", parts or ())
     if request.get("title") and request.get("taskType") != "RETRIEVAL_DOCUMENT":
         yield f"{front}title", "title is only valid with the task type RETRIEVAL_DOCUMENT."
+    yield from _size_lines(front, request)
+
+
+def _size_lines(front: str, request: Body) -> Iterator[Line]:
     size = request.get("outputDimensionality")
     if size is not None and not 1 <= size <= MAX_DIMENSIONS:
         yield f"{front}output_dimensionality", f"output_dimensionality must be in the range [1, {MAX_DIMENSIONS}]."
@@ -97,7 +123,7 @@ def _lines(front: str, request: Body) -> Iterator[Line]:
 
 def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
     model = model_of(http)
-    texts = ["\n".join(part.get("text", "") for part in request["content"]["parts"]) for request in requests]
+    texts = ["\n".join(map(_text, filter(has_data, request["content"]["parts"]))) for request in requests]
     sizes = _sizes(model, requests)
     return Call(
         dialect=NAME,
@@ -115,6 +141,11 @@ def _call(http: HttpRequest, body: Body, requests: Sequence[Body]) -> Call:
         prompts=tuple(map(Prompt, texts)),
         options=Options(dimensions=max(sizes)),
     )
+
+
+def _text(part: Body) -> str:
+    text: str = part.get("text", "")
+    return text
 
 
 def _sizes(model: str, requests: Iterable[Body]) -> list[int]:

@@ -3,7 +3,7 @@
 Not stated here: what bounds their values have (`checks.py`). Below, what JSON Schemas their schemas mean.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.json import Json
@@ -49,21 +49,31 @@ SCHEMA: Message = message(
     defs=MapOf(lambda: SCHEMA),
 )
 
-BLOB = message("Blob", mimeType=STRING, data=BYTES, vertex={"displayName": STRING})
-FILE_DATA = message("FileData", mimeType=STRING, fileUri=STRING, vertex={"displayName": STRING})
+BLOB = message("Blob", mimeType=STRING, data=BYTES, displayName=STRING)
+FILE_DATA = message("FileData", mimeType=STRING, fileUri=STRING, displayName=STRING)
 FUNCTION_CALL = message(
-    "FunctionCall",
-    id=STRING,
-    name=STRING,
-    args=STRUCT,
-    vertex={"partialArgs": VALUE, "willContinue": BOOL},
+    "FunctionCall", id=STRING, name=STRING, args=STRUCT, partialArgs=Repeated(STRUCT), willContinue=BOOL
 )
+RESOLUTIONS = ("UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
+# What a part says of its media; a part without data may say it of the one before.
+OF_MEDIA: Mapping[str, Any] = {
+    "videoMetadata": message(
+        "VideoMetadata", startOffset=DURATION, endOffset=DURATION, fps=DOUBLE, contentLayers=STRINGS
+    ),
+    "mediaResolution": message(
+        "MediaResolution",
+        level=enum("MediaResolution.Level", *RESOLUTIONS, prefix="MEDIA_RESOLUTION_"),
+        numTokens=INT32,
+    ),
+    "mediaProcessing": enum("MediaProcessing", "MEDIA_PROCESSING_UNSPECIFIED", "STATIC", "AGENTIC"),
+    **each(STRUCT, "audioTranscription", "speechMetadata", "documentMetadata", "spreadsheetMetadata", "audioMetadata"),
+}
 FUNCTION_RESPONSE = message(
     "FunctionResponse",
     id=STRING,
     name=STRING,
     response=STRUCT,
-    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA)),
+    parts=Repeated(message("FunctionResponsePart", inlineData=BLOB, fileData=FILE_DATA, **OF_MEDIA)),
     willContinue=BOOL,
     scheduling=enum("FunctionResponse.Scheduling", "SCHEDULING_UNSPECIFIED", "SILENT", "WHEN_IDLE", "INTERRUPT"),
 )
@@ -76,7 +86,6 @@ CODE_RESULT = message(
     outcome=enum("CodeExecutionResult.Outcome", "UNSPECIFIED", "OK", "FAILED", "DEADLINE_EXCEEDED", prefix="OUTCOME_"),
     output=STRING,
 )
-RESOLUTIONS = ("UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "ULTRA_HIGH")
 # The data of a part, of which it has one.
 DATA: Mapping[str, Any] = {
     "text": STRING,
@@ -89,21 +98,7 @@ DATA: Mapping[str, Any] = {
     "toolCall": message("ToolCall", toolType=STRING, id=STRING, args=STRUCT),
     "toolResponse": message("ToolResponse", toolType=STRING, id=STRING, response=STRUCT),
 }
-PART = message(
-    "Part",
-    *DATA,
-    **DATA,
-    thought=BOOL,
-    thoughtSignature=BYTES,
-    videoMetadata=message("VideoMetadata", startOffset=DURATION, endOffset=DURATION, fps=DOUBLE),
-    mediaResolution=message(
-        "MediaResolution",
-        level=enum("MediaResolution.Level", *RESOLUTIONS, prefix="MEDIA_RESOLUTION_"),
-        numTokens=INT32,
-    ),
-    partMetadata=STRUCT,
-    **each(VALUE, "audioTranscription", "mediaProcessing", "speechMetadata"),
-)
+PART = message("Part", *DATA, **DATA, **OF_MEDIA, thought=BOOL, thoughtSignature=BYTES, partMetadata=STRUCT)
 CONTENT = message("Content", parts=Repeated(PART), role=STRING)
 
 FUNCTION = message(
@@ -141,7 +136,7 @@ HOSTED_TOOLS = {
         disabledSafetyPolicies=STRINGS,
     ),
     "fileSearch": message("FileSearch", fileSearchStoreNames=STRINGS, topK=INT32, metadataFilter=STRING),
-    "googleMaps": message("GoogleMaps", enableWidget=BOOL),
+    "googleMaps": message("GoogleMaps", enableWidget=BOOL, authConfig=STRUCT, groundingTypes=STRUCT),
     "mcpServers": Repeated(VALUE),
 }
 VERTEX_TOOLS = each(STRUCT, "retrieval", "enterpriseWebSearch", "parallelAiSearch", "exaAiSearch")
@@ -184,7 +179,7 @@ THINKING_CONFIG = message(
     thinkingBudget=INT32,
     thinkingLevel=enum(
         "ThinkingConfig.ThinkingLevel",
-        *("THINKING_LEVEL_UNSPECIFIED", "LOW", "HIGH", "MEDIUM", "MINIMAL"),
+        *("THINKING_LEVEL_UNSPECIFIED", "LOW", "HIGH", "MEDIUM", "MINIMAL", "XHIGH"),
         any_case=True,
     ),
 )
@@ -204,7 +199,7 @@ GENERATION_CONFIG = message(
     responseFormat=Repeated(
         message(
             "ResponseFormat",
-            text=message("TextResponseFormat", mimeType=STRING, schema=VALUE),
+            text=message("TextResponseFormat", mimeType=STRING, schema=VALUE, jsonSchema=VALUE),
             **each(VALUE, "audio", "image", "video"),
         )
     ),
@@ -215,7 +210,11 @@ GENERATION_CONFIG = message(
     ),
     mediaResolution=enum("MediaResolution", *RESOLUTIONS[:4], prefix="MEDIA_RESOLUTION_"),
     **each(VALUE, *_FREE),
-    vertex={"topK": FLOAT, **each(STRUCT, "routingConfig", "modelSelectionConfig"), "audioTimestamp": BOOL},
+    vertex={
+        "topK": FLOAT,
+        **each(STRUCT, "routingConfig", "modelConfig", "modelSelectionConfig"),
+        "audioTimestamp": BOOL,
+    },
 )
 
 GENERATE = message(
@@ -256,6 +255,7 @@ CACHED_CONTENT = message(
     toolConfig=TOOL_CONFIG,
     ttl=DURATION,
     expireTime=TIMESTAMP,
+    vertex={"encryptionSpec": STRUCT},
 )
 CREATE_FILE = message(
     "CreateFileRequest",
@@ -301,7 +301,8 @@ def json_schema(schema: Schema) -> Json:
     if kind := _TYPES.get(schema.get("type", "")):
         made["type"] = [kind, "null"] if schema.get("nullable") else kind
     if schema.get("enum"):
-        made["enum"] = [*_choices(schema), *([None] if schema.get("nullable") else ())]
+        choices = _choices(schema["enum"], made.get("type"))
+        made["enum"] = [*choices, *([None] if schema.get("nullable") else ())]
     if "ref" in schema:
         made["$ref"] = schema["ref"].replace("#/defs/", "#/$defs/", 1)
     for key, name in (("properties", "properties"), ("defs", "$defs")):
@@ -319,13 +320,14 @@ def json_schema(schema: Schema) -> Json:
     return made
 
 
-def _choices(schema: Schema) -> list[Json]:
-    """The values of an enum, which are texts: of numbers, too."""
-    kind = {"INTEGER": INT64, "NUMBER": DOUBLE}.get(schema.get("type", ""), STRING)
+def _choices(values: Sequence[Json], kind: Json) -> list[Json]:
+    """The values of an enum, which Google writes as texts: of numbers, too."""
+    kinds = kind if isinstance(kind, list) else [kind]
+    read = next((_NUMBERS[each] for each in kinds if isinstance(each, str) and each in _NUMBERS), None)
     try:
-        return list(map(kind.read, schema["enum"]))
+        return [read(value) if read and isinstance(value, str) else value for value in values]
     except ValueError:
-        return list(schema["enum"])
+        return list(values)
 
 
 def _additional(value: Json) -> Json:
@@ -352,15 +354,47 @@ def _complete(schema: Schema) -> Schema:
     return made
 
 
-def ordered_schema(schema: Json) -> Json:
-    """A JSON Schema whose properties have the order that its `propertyOrdering` says."""
+def normalize_schema(schema: Json) -> Json:
+    """Return a JSON Schema that Google's spelling may be in: types in any case, `nullable`, an order of properties."""
     if isinstance(schema, list):
-        return [ordered_schema(each) for each in schema]
+        return [normalize_schema(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
-    made = {key: ordered_schema(value) for key, value in schema.items() if key != "propertyOrdering"}
+    made = {key: _normalize_keyword(key, value) for key, value in schema.items() if key not in _GOOGLES}
+    if schema.get("type") == "TYPE_UNSPECIFIED":
+        del made["type"]
+    if isinstance(made.get("enum"), list):
+        made["enum"] = _choices(made["enum"], made.get("type"))
     if isinstance(made.get("properties"), Mapping) and isinstance(schema.get("propertyOrdering"), list):
         made["properties"] = dict(_ordered({**schema, "properties": made["properties"]}, "properties"))
+    return _with_null(made) if schema.get("nullable") is True else made
+
+
+def _normalize_keyword(key: str, value: Json) -> Json:
+    if key in _OF_SCHEMAS and isinstance(value, Mapping):
+        return {name: normalize_schema(inner) for name, inner in value.items()}
+    if key in _SCHEMAS:
+        return normalize_schema(value)
+    if key == "type":
+        return [_plain_type(each) for each in value] if isinstance(value, list) else _plain_type(value)
+    if key in _COUNTS and isinstance(value, str) and value.isdecimal():  # as JavaScript writes an int64
+        return int(value)
+    return value
+
+
+def _plain_type(name: Json) -> Json:
+    return _TYPES.get(name.upper(), name) if isinstance(name, str) else name
+
+
+def _with_null(schema: Schema) -> dict[str, Json]:
+    made = dict(schema)
+    if isinstance(kind := made.get("type"), str | list):
+        kinds = [kind] if isinstance(kind, str) else kind
+        made["type"] = kinds if "null" in kinds else [*kinds, "null"]
+    if isinstance(made.get("enum"), list) and None not in made["enum"]:
+        made["enum"] = [*made["enum"], None]
+    if isinstance(made.get("anyOf"), list):
+        made["anyOf"] = [*made["anyOf"], {"type": "null"}]
     return made
 
 
@@ -370,6 +404,16 @@ def _ordered(schema: Schema, key: str) -> Iterable[tuple[str, Json]]:
     return ((name, fields[name]) for name in dict.fromkeys((*first, *fields)))
 
 
+_GOOGLES = frozenset(("nullable", "propertyOrdering"))  # keywords that only Google's schemas have
+_SCHEMAS = frozenset(  # keywords that hold a schema, or several
+    (
+        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties"),
+        *("unevaluatedProperties", "propertyNames", "anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
+    )
+)
+_OF_SCHEMAS = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))  # by name
+_NUMBERS = {"integer": INT64.read, "number": DOUBLE.read}
+_COUNTS = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"))
 _TYPES = {name: name.lower() for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")}
 _KEPT = frozenset(
     (

@@ -1,7 +1,7 @@
 """A Gemini request as a Call: the conversation, its tools, and what is asked of the answer."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
 
 from pydantic_core import to_json
@@ -15,9 +15,16 @@ from mockserver.dialects import Texts
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, read_object
 from mockserver.dialects.gemini import proto
-from mockserver.dialects.gemini.checks import check_generate, check_values, is_newer
+from mockserver.dialects.gemini.checks import check_generate, check_values, has_data, is_newer, mend_question
 from mockserver.dialects.gemini.errors import TYPES
-from mockserver.dialects.gemini.messages import COUNT_TOKENS, GENERATE, answer_schema, json_schema, ordered_schema
+from mockserver.dialects.gemini.messages import (
+    COUNT_TOKENS,
+    GENERATE,
+    OF_MEDIA,
+    answer_schema,
+    json_schema,
+    normalize_schema,
+)
 
 NAME = "gemini"
 RESPONSE_IDS = IdShape("", 23)
@@ -27,15 +34,30 @@ PART_TOKENS = 258  # of an image, a page, ...
 
 
 def parse_generate(http: HttpRequest, validation: Validation) -> Call:
-    vertex, model = is_vertex(http), model_of(http)
-    body = read(http, GENERATE)
-    check_generate(body, model=model, vertex=vertex, validation=validation)
+    body: Body = read(http, GENERATE, validation)
+    if validation is Validation.OFF:
+        body = mend_question("GenerateContentRequest", body)
+    else:
+        check_generate(body, model=model_of(http), vertex=is_vertex(http), validation=validation)
     return generate_call(http, body, "chat")
 
 
 def parse_count(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, COUNT_TOKENS)
+    body = read(http, COUNT_TOKENS, validation)
     inner = body.get("generateContentRequest")
+    if validation is not Validation.OFF:
+        _check_count(body, inner)
+    asked = body if inner is None or ("contents" in body and not inner.get("contents")) else inner
+    if "instances" in asked:
+        asked = {"contents": [{"parts": [{"text": compact(each)}]} for each in asked["instances"]]}
+    if validation is Validation.OFF:
+        asked = mend_question("CountTokensRequest", asked)
+    else:
+        check_values("CountTokensRequest", asked, vertex=is_vertex(http))
+    return generate_call(http, asked, "input_tokens")
+
+
+def _check_count(body: Body, inner: Body | None) -> None:
     if inner is not None and "contents" in body:
         raise Failure(
             "bad_parameter",
@@ -43,21 +65,19 @@ def parse_count(http: HttpRequest, validation: Validation) -> Call:
         )
     if inner is not None and not inner.get("model"):
         raise Failure("bad_parameter", "* CountTokensRequest.generate_content_request.model: model is not specified\n")
-    asked = body if inner is None else inner
-    if "instances" in asked:
-        asked = {"contents": [{"parts": [{"text": compact(each)}]} for each in asked["instances"]]}
-    check_values("CountTokensRequest", asked, vertex=is_vertex(http))
-    return generate_call(http, asked, "input_tokens")
 
 
-def read(http: HttpRequest, kind: proto.Message) -> dict[str, Json]:
-    """The body as its message, with camelCase keys. Raises Failure with all that is wrong in it."""
+def read(http: HttpRequest, kind: proto.Message, validation: Validation) -> dict[str, Json]:
+    """Return the body as its message, with camelCase keys. Where nothing is checked, what is wrong is left out.
+
+    Raises Failure with all that is wrong.
+    """
     try:
         given = read_object(http) if http.body.strip() else {}
     except Failure as failure:
         raise Failure(failure.reason, f"Invalid JSON payload received. {_broken(http.body, failure)}") from None
     body, found = proto.read_message(kind, given, vertex=is_vertex(http))
-    if found:
+    if found and validation is not Validation.OFF:
         told = [(each.where, each.text) for each in found]
         violations = [{"field": place, "description": text} if place else {"description": text} for place, text in told]
         details = {"@type": f"{TYPES}BadRequest", "fieldViolations": violations}
@@ -94,8 +114,13 @@ _EXPECTED = {
 }
 
 
+def renamed(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
+    """Return the `rename` of an operation whose bodies are this message."""
+    return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
+
+
 def is_vertex(http: HttpRequest) -> bool:
-    return "/publishers/" in http.path
+    return any(segment in http.path for segment in ("/publishers/", "/projects/", "/v1beta1/"))
 
 
 def model_of(http: HttpRequest) -> str:
@@ -120,7 +145,7 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
         ids=RESPONSE_IDS,
         tool_call_ids=CALL_IDS if is_newer(model) else NO_CALL_IDS,
         finishes=FINISHES,
-        previous_response_id=body.get("cachedContent") or None,
+        previous_response_id=_cache_name(body.get("cachedContent") or ""),
         part_tokens=_part_tokens,
         message_tokens=0,
         options=Options(
@@ -135,6 +160,14 @@ def generate_call(http: HttpRequest, body: Body, operation: str) -> Call:
             schema=schema,
         ),
     )
+
+
+def _cache_name(name: str) -> str | None:
+    """The name of a cached content without the project that it is in at Vertex AI."""
+    return _OF_PROJECT.sub("", name) or None
+
+
+_OF_PROJECT = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
 
 
 def _roles(contents: Json) -> tuple[Json, ...] | None:
@@ -173,23 +206,24 @@ def messages_of(body: Body) -> Iterator[Message]:
     system = body.get("systemInstruction")
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
-    pending = list[ToolCall]()  # those of the last turn that have no result yet
-    made = 0
+    pending = list[ToolCall]()  # those of the model's last turn that have no result yet
+    made, speaker = 0, ""
     for content in body["contents"]:
-        parts = content["parts"]
-        if content.get("role") == "model":
-            pending = [
+        parts, earlier, speaker = content["parts"], speaker, content.get("role") or "user"
+        if speaker == "model":
+            calls = tuple(
                 ToolCall(call.get("id") or f"call_{made + at}", call["name"], compact(call.get("args") or {}))
                 for at, call in enumerate(part["functionCall"] for part in parts if "functionCall" in part)
-            ]
-            made += len(pending)
-            yield _spoken("assistant", parts, tuple(pending))
+            )
+            pending = [*(pending if earlier == "model" else ()), *calls]
+            made += len(calls)
+            yield _spoken("assistant", parts, calls)
             continue
         for part in parts:
             if "functionResponse" in part:
                 yield _result(part["functionResponse"], pending)
         rest = [part for part in parts if "functionResponse" not in part]
-        if rest:
+        if len(rest) == len(parts) or any(map(has_data, rest)):
             yield _spoken("user", rest)
 
 
@@ -252,7 +286,7 @@ _WRAPPED = ("result", "output", "return_value", "content")
 def _tools(body: Body) -> Iterator[Tool]:
     for tool in body.get("tools") or ():
         for function in tool.get("functionDeclarations") or ():
-            schema = function.get("parametersJsonSchema")
+            schema = normalize_schema(function.get("parametersJsonSchema"))
             if schema is None and "parameters" in function:
                 schema = json_schema(function["parameters"])
             schema = schema if isinstance(schema, Mapping) else None
@@ -275,13 +309,14 @@ _KINDS = {
 def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
     calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
     allowed = tuple(calling.get("allowedFunctionNames") or ())
+    functions = tuple(tool.name for tool in tools if tool.kind == "function")
     match calling.get("mode"):
         case "NONE":
             return ToolChoice("none")
         case "ANY" if len(allowed) == 1:
             return ToolChoice("named", allowed)
-        case "ANY":
-            return ToolChoice("required", allowed or tuple(tool.name for tool in tools if tool.kind == "function"))
+        case "ANY" if functions:
+            return ToolChoice("required", allowed or functions)
         case "VALIDATED":
             return ToolChoice("auto", allowed)
     return ToolChoice("auto" if tools else "none")
@@ -292,10 +327,11 @@ def _format(config: Body) -> tuple[str, Json]:
         kind = "enum" if config.get("responseMimeType") == "text/x.enum" else "json_schema"
         return kind, answer_schema(config["responseSchema"])
     if "responseJsonSchema" in config:
-        return "json_schema", ordered_schema(config["responseJsonSchema"])
+        return "json_schema", normalize_schema(config["responseJsonSchema"])
     text: Body = next((each["text"] for each in config.get("responseFormat") or () if "text" in each), {})
-    if "schema" in text:
-        return "json_schema", ordered_schema(text["schema"])
+    schema = text.get("schema", text.get("jsonSchema"))
+    if schema is not None:
+        return "json_schema", normalize_schema(schema)
     media = text.get("mimeType") or config.get("responseMimeType")
     return ("json_object" if media == "application/json" else "text"), None
 
@@ -318,7 +354,7 @@ def _meaning(body: Body, model: str) -> dict[str, Json]:
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     kept["model"] = model
     kept["contents"] = [
-        {"role": content.get("role") or "user", "parts": list(map(_without_ids, content["parts"]))}
+        {"role": content.get("role") or "user", "parts": list(map(_without_ids, _whole_parts(content["parts"])))}
         for content in body["contents"]
     ]
     if "systemInstruction" in kept:
@@ -335,6 +371,20 @@ def _meaning(body: Body, model: str) -> dict[str, Json]:
 
 
 _FORM = ("responseSchema", "responseJsonSchema", "responseMimeType")
+
+
+def _whole_parts(parts: Sequence[Body]) -> Iterator[Body]:
+    """Yield parts with what the parts after them say of their media: those have no data of their own."""
+    whole: Body | None = None
+    for part in parts:
+        if whole is None or has_data(part):
+            if whole is not None:
+                yield whole
+            whole = part
+        elif "inlineData" in whole or "fileData" in whole:
+            whole = {**whole, **{key: value for key, value in part.items() if key in OF_MEDIA}}
+    if whole is not None:
+        yield whole
 
 
 def _without_ids(part: Body) -> Body:

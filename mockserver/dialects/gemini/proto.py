@@ -94,59 +94,86 @@ def read_message(
     return reader.message(message, body), reader.found
 
 
+def rename_fields(message: Message, body: Mapping[str, Json], *, vertex: bool) -> dict[str, Json]:
+    """Return a body as it was sent, but with camelCase names: what is not understood stays."""
+    return _Reader(vertex, keeps_wrong=True).message(message, body)
+
+
 _MAX_VIOLATIONS = 100
 _Path = tuple[str | int, ...]
+_WRONG = object()  # in place of a value that is left out
 
 
 class _Reader:
-    def __init__(self, vertex: bool) -> None:
-        self._vertex, self.found = vertex, list[Violation]()
+    """Reads messages, and notes what is wrong in them, which is left out unless it `keeps_wrong` values."""
+
+    def __init__(self, vertex: bool, *, keeps_wrong: bool = False) -> None:
+        self._vertex, self._keeps_wrong = vertex, keeps_wrong
+        self.found = list[Violation]()
 
     def message(self, message: Message, body: Mapping[str, Json], path: _Path = ()) -> dict[str, Json]:
         known = message.known[self._vertex]
         made: dict[str, Json] = {}
         for key, value in body.items():
+            name = key
             if (field := known.get(key)) is None:
                 self._unknown(key, "Cannot find field.", path)
-            elif value is not None:
+                read = self._remainder(value)
+            elif value is None:
+                continue
+            else:
                 name, step, kind = field
                 if isinstance(value, list | dict) and (misplaced := _misplaced(kind, value)):
                     self._unknown(key, misplaced, path)
+                    read = self._remainder(value)
                 else:
-                    made[name] = self.value(kind, value, (*path, step))
+                    read = self.value(kind, value, (*path, step))
+            if read is not _WRONG:
+                made[name] = read
         several = [name for name in made if name in message.oneof]
-        if len(several) > 1:
+        for name in several[1:]:
             group = "expiration" if "ttl" in message.oneof else "data"
-            self._invalid("oneof", f"oneof field '{group}' is already set. Cannot set '{several[1]}'", path)
+            why = f"oneof field '{group}' is already set. Cannot set '{name}'"
+            if self._invalid("oneof", why, made[name], path) is _WRONG:
+                del made[name]
         return made
 
-    def value(self, kind: Type, value: Json, path: _Path) -> Json:
+    def value(self, kind: Type, value: Json, path: _Path) -> Any:
+        """Return the value as its type reads it."""
         match kind:
             case Scalar():
                 try:
                     return kind.read(value)
                 except (ValueError, OverflowError) as error:
                     why = str(error) if error.args and kind.name == "TYPE_BYTES" else ""
-                    return self._invalid(kind.name, why or _shown(value), path)
+                    return self._invalid(kind.name, why or _shown(value), value, path)
             case Message() if isinstance(value, dict):
                 return self.message(kind, value, path)
             case Repeated():
                 inner = kind.of() if callable(kind.of) else kind.of
                 values = value if isinstance(value, list) else [value]  # one message in place of a list
-                return [self.value(inner, each, (*path, at)) for at, each in enumerate(values)]
+                read = [self.value(inner, each, (*path, at)) for at, each in enumerate(values)]
+                return [each for each in read if each is not _WRONG] if self.found else read
             case MapOf() if isinstance(value, dict):
                 inner = kind.of() if callable(kind.of) else kind.of
                 entries = enumerate(value.items())
-                return {key: self.value(inner, each, (*path, at, "value")) for at, (key, each) in entries}
+                found = {key: self.value(inner, each, (*path, at, "value")) for at, (key, each) in entries}
+                return {key: each for key, each in found.items() if each is not _WRONG} if self.found else found
             case Enum():
                 if isinstance(value, str) and (name := value.upper() if kind.any_case else value) in kind.values:
                     return name
                 if type(value) is int and 0 <= value < len(kind.values):
                     return kind.values[value]
-        return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _shown(value), path)
+        return self._invalid(TYPE_URL + getattr(kind, "name", "Map"), _shown(value), value, path)
 
-    def _invalid(self, kind: str, why: str, path: _Path) -> None:
+    def _remainder(self, value: Json) -> Any:
+        """What stays of a value that is wrong."""
+        return value if self._keeps_wrong else _WRONG
+
+    def _invalid(self, kind: str, why: str, value: Json, path: _Path) -> Any:
+        """Note what is wrong with a value, and return what stays of it."""
         self._note(path, lambda at: f"Invalid value{at} ({kind}), {why}")
+        return self._remainder(value)
 
     def _unknown(self, key: str, why: str, path: _Path) -> None:
         self._note(path, lambda at: f'Invalid JSON payload received. Unknown name "{clip(key)}"{at}: {why}')

@@ -19,37 +19,51 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import WHOLE, Body
 from mockserver.dialects._reply import moment
-from mockserver.dialects.gemini.checks import check_values
+from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
 from mockserver.dialects.gemini.models import MODELS, page_of
-from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read
+from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read, renamed
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.replies import pretty_reply, rendered
 
 CACHE_IDS, FILE_IDS = IdShape("cachedContents/", 40, "hex"), IdShape("files/", 12, "hex")
 USUAL_TTL, FILE_TTL = 3600.0, 172_800.0  # seconds
-_CACHES, _FILES = "/{version:version}/cachedContents", "/{version:version}/files"
-_UPLOAD = "/upload/{version:version}/files"
+_FILES, _UPLOAD = "/{version:version}/files", "/upload/{version:version}/files"
+_VERTEX = "/{version:version}/projects/{project}/locations/{location}"
+_USUAL_PARAMS = {"version": "v1beta", "project": "my-project", "location": "us-central1"}
 
 
 def stored_operations() -> tuple[Operation, ...]:
-    one_cache, one_file = f"{_CACHES}/{{id}}", f"{_FILES}/{{id}}"
-    cache, file, nothing = rendered(_cache), rendered(_file), rendered(lambda call, stored: {})
-    caches, files = rendered(_list_of("cachedContents", _cache)), rendered(_list_of("files", _file))
-    operations = (
-        Operation("create_cached_content", "POST", _CACHES, _parse_cache, cache),
-        Operation("update_cached_content", "PATCH", one_cache, _parse_update, cache),
-        Operation("cached_contents", "GET", _CACHES, _look_up("cached_contents"), caches),
-        Operation("cached_content", "GET", one_cache, _look_up("cached_content", CACHE_IDS), cache),
-        Operation("delete_cached_content", "DELETE", one_cache, _look_up("delete_cached_content", CACHE_IDS), nothing),
+    operations = (*_cache_operations("/{version:version}"), *_cache_operations(_VERTEX), *_file_operations())
+    return tuple(replace(operation, params=_USUAL_PARAMS) for operation in operations)
+
+
+def _cache_operations(parent: str) -> tuple[Operation, ...]:
+    every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", renamed(CACHED_CONTENT)
+    cache, caches, nothing = rendered(_cache), rendered(_list_of("cachedContents", _cache)), rendered(_nothing)
+    return (
+        Operation("create_cached_content", "POST", every, _parse_cache, cache, rename=names),
+        Operation("update_cached_content", "PATCH", one, _parse_update, cache, rename=names),
+        Operation("cached_contents", "GET", every, _look_up("cached_contents"), caches),
+        Operation("cached_content", "GET", one, _look_up("cached_content", CACHE_IDS), cache),
+        Operation("delete_cached_content", "DELETE", one, _look_up("delete_cached_content", CACHE_IDS), nothing),
+    )
+
+
+def _file_operations() -> tuple[Operation, ...]:
+    one, file, files = f"{_FILES}/{{id}}", rendered(_file), rendered(_list_of("files", _file))
+    return (
         Operation("create_file", "POST", _UPLOAD, _parse_upload, _uploaded),
         Operation("create_file", "POST", _FILES, _parse_upload, _uploaded),
         Operation("files", "GET", _FILES, _look_up("files"), files),
-        Operation("file", "GET", one_file, _look_up("file", FILE_IDS), file),
-        Operation("delete_file", "DELETE", one_file, _look_up("delete_file", FILE_IDS), nothing),
+        Operation("file", "GET", one, _look_up("file", FILE_IDS), file),
+        Operation("delete_file", "DELETE", one, _look_up("delete_file", FILE_IDS), rendered(_nothing)),
     )
-    return tuple(replace(operation, params={"version": "v1beta"}) for operation in operations)
+
+
+def _nothing(call: Call, stored: Stored) -> Body:
+    return {}
 
 
 def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequest, Validation], Call]:
@@ -61,11 +75,13 @@ def _look_up(operation: str, shape: IdShape | None = None) -> Callable[[HttpRequ
 
 
 def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, CACHED_CONTENT)
+    body = read(http, CACHED_CONTENT, validation)
     if not body.get("model"):
         raise Failure("bad_parameter", "* CreateCachedContentRequest.cached_content.model: model is required\n")
-    asked = {**body, "contents": body.get("contents") or []}
-    if asked["contents"]:
+    asked: Body = {**body, "contents": body.get("contents") or []}
+    if validation is Validation.OFF:
+        asked = mend_values(asked)
+    elif asked["contents"]:
         check_values("CreateCachedContentRequest.cached_content", asked, vertex=is_vertex(http))
     model = str(body["model"]).rpartition("/")[2]
     call = generate_call(
@@ -75,7 +91,7 @@ def _parse_cache(http: HttpRequest, validation: Validation) -> Call:
 
 
 def _parse_update(http: HttpRequest, validation: Validation) -> Call:
-    body = read(http, CACHED_CONTENT)
+    body = read(http, CACHED_CONTENT, validation)
     both = ("ttl", "expireTime")  # of which the newer one holds
     changed = {key: body.get(key) for key in both} if any(key in body for key in both) else {}
     return replace(_look_up("update_cached_content", CACHE_IDS)(http, validation), raw=changed)
@@ -85,7 +101,7 @@ def _parse_upload(http: HttpRequest, validation: Validation) -> Call:
     """A file of which there is only metadata, the beginning of an upload, or a piece of one: the last makes a file."""
     command, upload = http.header("x-goog-upload-command"), http.query.get("upload_id")
     if upload is None:
-        file = (read(http, CREATE_FILE).get("file") or {}) if http.body else {}
+        file = (read(http, CREATE_FILE, validation).get("file") or {}) if http.body else {}
         size, kind = (http.header(f"x-goog-upload-header-content-{name}") for name in ("length", "type"))
         raw = {"mimeType": kind or "application/octet-stream", "sizeBytes": size or "0", **file}
         return _file_call(http, raw, whole="start" not in (command or ""))
@@ -139,9 +155,12 @@ def _list_of(key: str, shown: Callable[[Call, Stored], Body]) -> Callable[[Call,
 def _cache(call: Call, stored: Stored) -> Body:
     raw, created = stored.call.raw, stored.answer.created
     seconds = float(str(raw.get("ttl") or f"{USUAL_TTL}s")[:-1])
+    vertex = is_vertex(call.http)
+    parent = call.http.path.partition("/projects/")[2].rpartition("cachedContents")[0]
+    models = "publishers/google/models" if vertex else "models"
     return {
-        "name": stored.answer.id,
-        "model": f"models/{stored.call.model or next(iter(MODELS))}",
+        "name": f"projects/{parent}{stored.answer.id}" if parent else stored.answer.id,
+        "model": f"{models}/{stored.call.model or next(iter(MODELS))}",
         "createTime": moment(created),
         "updateTime": moment(created),
         "expireTime": raw.get("expireTime") or moment(created + seconds),

@@ -104,13 +104,181 @@ def test_budgets(model: str, budget: int, status: int) -> None:
     assert ask({"thinkingConfig": {"thinkingBudget": budget}}, model).status == status
 
 
-def test_calls_follow_the_user() -> None:
-    call = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
-    result = {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]}
-    said = {"role": "model", "parts": [{"text": "Let me see."}]}
-    assert ask(contents=[*HI["contents"], call, result]).status == 200
-    refused = message(ask(contents=[*HI["contents"], said, call, result]))
-    assert refused.startswith("Please ensure that function call turn comes immediately after a user turn")
+def turns(*stated: str) -> list[Json]:
+    """Contents of roles and parts: `model f g` calls two functions, `user =f` has a result, `user Hi` a text."""
+    made = []
+    for role, *words in map(str.split, stated):
+        parts: list[Json] = []
+        for word in words:
+            if word.startswith("="):
+                parts.append({"functionResponse": {"name": word[1:], "response": {"result": 1}}})
+            elif word.islower():
+                parts.append({"functionCall": {"name": word, "args": {}}})
+            else:
+                parts.append({"text": word})
+        made.append({"parts": parts, **({"role": role} if role != "-" else {})})
+    return made
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        ["user Hi", "model f", "user =f"],
+        ["user Hi", "model f", "model g", "user =f =g"],
+        ["user Hi", "model f", "model g", "user =f", "user =g"],
+        ["user Hi", "model f g", "function =f", "- =g", "user Thanks"],
+        ["user Hi", "model Hm", "model f", "user =f", "model f", "user =f"],
+        ["- Hi", "user Hi", "model f", "model Done", "user =f"],
+        ["user Hi", "model f", "model g"],
+    ],
+)
+def test_contents_of_one_role_in_a_row_are_one_turn(stated: list[str]) -> None:
+    assert ask(contents=turns(*stated)).status == 200
+
+
+ORDER = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+NUMBER = (
+    "Please ensure that the number of function response parts is equal to the number of function call parts of the "
+    "function call turn."
+)
+
+
+@pytest.mark.parametrize(
+    ("stated", "why"),
+    [
+        (["model f", "user =f"], ORDER),
+        (["model Hm", "model f", "user =f"], ORDER),
+        (["user Hi", "model f", "model g", "user =f"], NUMBER),
+        (["user Hi", "model f", "user =f", "user =f"], NUMBER),
+        (["user Hi", "model f", "user Well?"], NUMBER),
+    ],
+)
+def test_turns_that_are_refused(stated: list[str], why: str) -> None:
+    assert message(ask(contents=turns(*stated))) == why
+
+
+FUNCTIONS: Json = {"functionDeclarations": [{"name": "f"}]}
+SEARCH: Json = {"googleSearch": {}}
+INVOCATIONS: Json = {"includeServerSideToolInvocations": True}
+
+
+def calling(**config: Json) -> Json:
+    return {"toolConfig": {"functionCallingConfig": config}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {**calling(mode="ANY")},
+        {"tools": [], **calling(mode="ANY", allowedFunctionNames=[])},
+        {"tools": [SEARCH], **calling(mode="ANY", allowedFunctionNames=[])},
+        {"tools": [SEARCH, {"urlContext": {}}], **calling(mode="VALIDATED")},
+        {"tools": [{"codeExecution": {}}], **calling(mode="NONE")},
+        {"tools": [{"computerUse": {}}], **calling(mode="ANY", allowedFunctionNames=["click_at"])},
+        {"tools": [SEARCH, FUNCTIONS], **calling(mode="ANY", allowedFunctionNames=["f"])},
+    ],
+)
+def test_a_mode_needs_no_functions(more: Json) -> None:
+    assert ask(**more).status == 200
+    assert message(ask(**calling(mode="ANY", allowedFunctionNames=["f"]))).endswith(
+        "f is not one of the function declarations.\n"
+    )
+
+
+ALONE = "Function calling config is set without function_declarations."
+TOGETHER = "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."
+
+
+@pytest.mark.parametrize(
+    ("front", "model", "more", "why"),
+    [
+        (DEVELOPER, "gemini-2.5-flash", {"tools": [SEARCH], **calling(mode="ANY")}, ALONE),
+        (DEVELOPER, "gemini-2.5-flash", {"tools": [FUNCTIONS], **calling(mode="ANY")}, None),
+        (DEVELOPER, "gemini-3-pro-image-preview", {"tools": [SEARCH], **calling(mode="ANY")}, None),
+        (VERTEX, "gemini-2.5-flash", {"tools": [SEARCH], **calling(mode="ANY")}, None),
+        (DEVELOPER, "gemini-3-flash-preview", {"tools": [SEARCH, FUNCTIONS]}, TOGETHER),
+        (DEVELOPER, "gemini-3-flash-preview", {"tools": [SEARCH, FUNCTIONS], "toolConfig": INVOCATIONS}, None),
+        (VERTEX, "gemini-3-flash-preview", {"tools": [SEARCH, FUNCTIONS]}, None),
+    ],
+)
+def test_tools_that_only_the_live_service_refuses(front: str, model: str, more: Json, why: str | None) -> None:
+    path, body = f"{front}{model}:generateContent", {**HI, **more}
+    assert SERVER.ask(path, body).status == 200
+    answered = local(validation="live").ask(path, body)
+    assert (message(answered) if why else answered.status) == (why or 200)
+
+
+VIDEO: Json = {"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"videoMetadata": {"startOffset": "2s", "endOffset": "10s"}},
+        {"mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"}},
+        {"mediaProcessing": "STATIC"},
+        {"thought": True},
+        {"thoughtSignature": "aGk="},
+        {"partMetadata": {"a": 1}},
+        {"audioMetadata": {}},
+    ],
+)
+def test_a_part_may_say_something_of_the_one_before(part: Json) -> None:
+    contents = [{"role": "user", "parts": [{"text": "Hi"}, VIDEO, part]}]
+    assert ask(contents=contents).json["usageMetadata"]["promptTokenCount"] == 259
+    for front in (DEVELOPER, VERTEX):
+        assert SERVER.ask(f"{front}x:countTokens", {"contents": contents}).status == 200
+        assert SERVER.ask(f"{front}x:embedContent", {"content": contents[0]}).status == 200
+    assert SERVER.ask("/gemini/v1beta/cachedContents", {"model": "models/x", "contents": contents}).status == 200
+
+
+GOOGLES: Json = {
+    "type": "OBJECT",
+    "properties": {
+        "score": {"type": "INTEGER", "minimum": 1, "maximum": 5, "format": "int32"},
+        "type": {"type": "STRING", "format": "enum", "enum": ["A", "B"]},
+        "tags": {"type": "ARRAY", "items": {"type": "String"}, "minItems": "2", "maxItems": "2"},
+        "left": {"$ref": "#/$defs/Node"},
+        "either": {"anyOf": [{"type": "BOOLEAN"}, {"type": ["NUMBER"]}]},
+        "none": {"type": "STRING", "nullable": True},
+    },
+    "$defs": {"Node": {"type": "Object", "properties": {"level": {"type": "INTEGER", "enum": ["1", "2"]}}}},
+    "required": ["score", "type", "tags", "left", "either"],
+    "propertyOrdering": ["type", "score"],
+}
+
+
+@pytest.mark.parametrize("field", ["responseJsonSchema", "response_json_schema", "_responseJsonSchema"])
+@pytest.mark.parametrize("front", [DEVELOPER, VERTEX])
+def test_types_are_read_in_any_case(front: str, field: str) -> None:
+    config = {"responseMimeType": "application/json", field: GOOGLES}
+    said = SERVER.ask(f"{front}x:generateContent", {**HI, "generationConfig": config}).json
+    found = json.loads(said["candidates"][0]["content"]["parts"][0]["text"])
+    assert list(found)[:2] == ["type", "score"]
+    assert found["score"] in range(1, 6)
+    assert found["type"] in ("A", "B")
+    assert [type(tag) for tag in found["tags"]] == [str, str]
+    assert found["left"].get("level", 1) in (1, 2)
+    assert isinstance(found["either"], bool | float)
+
+
+def test_types_of_formats_and_arguments_too() -> None:
+    form = {"text": {"mimeType": "application/json", "schema": GOOGLES}}
+    said = ask({"responseFormat": form}).json["candidates"][0]["content"]["parts"][0]["text"]
+    assert json.loads(said)["type"] in ("A", "B")
+    function = {"name": "f", "parameters_json_schema": GOOGLES, "response_json_schema": GOOGLES}
+    called = ask(tools=[{"functionDeclarations": [function]}], **calling(mode="ANY")).json
+    arguments = called["candidates"][0]["content"]["parts"][0]["functionCall"]["args"]
+    assert (arguments["score"] in range(1, 6), arguments["type"] in ("A", "B")) == (True, True)
+
+
+def test_what_a_rule_answers_is_compared_with_such_a_schema() -> None:
+    config = {"responseMimeType": "application/json", "responseJsonSchema": GOOGLES}
+    fits = {"score": 3, "type": "A", "tags": ["a", "b"], "left": {"level": 2}, "either": 1.5, "none": None}
+    for answer, remarks in ((fits, 0), ({**fits, "score": "3"}, 1), ({**fits, "none": 1}, 1)):
+        server = local(json.dumps({"rules": [{"then": {"text": json.dumps(answer)}}]}))
+        answered = server.ask(f"{DEVELOPER}x:generateContent", {**HI, "generationConfig": config})
+        assert len(answered.remarks) == remarks, answered.remarks
 
 
 def test_code_in_the_history_is_text() -> None:
@@ -153,6 +321,17 @@ def test_cached_contents_count_what_they_hold() -> None:
     asked = {"generateContentRequest": {"model": model, **HI, **named}}
     counted = SERVER.ask(f"/gemini/v1beta/{model}:countTokens", asked).json
     assert (counted["totalTokens"], counted["cachedContentTokenCount"]) == (usage["promptTokenCount"], total)
+
+
+def test_cached_contents_of_a_project() -> None:
+    caches = "/gemini/v1beta1/projects/p/locations/l/cachedContents"
+    cache = SERVER.ask(caches, {**HI, "model": "projects/p/locations/l/publishers/google/models/x"}).json
+    assert cache["name"].startswith("projects/p/locations/l/cachedContents/")
+    assert SERVER.ask(f"/gemini/v1beta1/{cache['name']}", method="GET").json == cache
+    assert cache in SERVER.ask(caches, method="GET").json["cachedContents"]
+    usage = SERVER.ask(f"{VERTEX}x:generateContent", {**HI, "cachedContent": cache["name"]}).json["usageMetadata"]
+    assert usage["cachedContentTokenCount"] == cache["usageMetadata"]["totalTokenCount"]
+    assert SERVER.ask(f"/gemini/v1beta1/{cache['name']}", method="DELETE").json == {}
 
 
 def test_tools_of_cached_contents_are_counted() -> None:

@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import compact
-from mockserver.dialects.gemini.messages import json_schema, ordered_schema
+from mockserver.dialects.gemini.messages import json_schema, normalize_schema
 from mockserver.dialects.gemini.parse import parse_generate
 
 Json = Any
@@ -23,6 +23,7 @@ def parsed(body: Json, model: str = "gemini-2.5-flash", verb: str = "generateCon
 CALL = {"functionCall": {"name": "f", "args": {"a": 1}}}
 SAID = {"functionResponse": {"name": "f", "response": {"result": {"b": 2}}}}
 TOLD = {"contents": [*HI["contents"], {"role": "model", "parts": [CALL]}, {"role": "user", "parts": [SAID]}]}
+VIDEO = {"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}
 SAME: dict[str, tuple[Json, Json]] = {
     "defaults": (HI, {**HI, "generationConfig": {"temperature": 1, "candidateCount": 1, "topK": 64}, "tools": []}),
     "nothing": (HI, {**HI, "generationConfig": {}, "safetySettings": [], "toolConfig": {}}),
@@ -35,6 +36,10 @@ SAME: dict[str, tuple[Json, Json]] = {
     "the role of instructions": (
         {**HI, "systemInstruction": {"parts": [{"text": "a"}]}},
         {**HI, "system_instruction": {"parts": [{"text": "a"}], "role": "user"}},
+    ),
+    "metadata of media": (
+        {"contents": {"parts": [{"text": "Hi"}, {**VIDEO, "videoMetadata": {"fps": 2}}]}},
+        {"contents": {"parts": [{"text": "Hi"}, VIDEO, {"thought": True}, {"videoMetadata": {"fps": 2}}]}},
     ),
     "ids and signatures": (
         TOLD,
@@ -92,6 +97,15 @@ def test_results_go_to_their_calls() -> None:
     assert [each.text for each in told] == ["one", "two", '{"error":"no"}']
 
 
+def test_results_go_to_the_calls_of_all_contents_of_a_turn() -> None:
+    calls = [{"role": "model", "parts": [{"functionCall": {"name": name}}]} for name in "fg"]
+    results = [{"functionResponse": {"name": name, "response": {}}} for name in "fg"]
+    call = parsed({"contents": [*HI["contents"], *calls, {"role": "user", "parts": results}]})
+    made = [made for message in call.messages for made in message.tool_calls]
+    assert [message.tool_call_id for message in call.messages if message.role == "tool"] == [each.id for each in made]
+    assert len({each.id for each in made}) == 2
+
+
 CHOICES: dict[str, tuple[Json, tuple[str, tuple[str, ...]]]] = {
     "none": ({"mode": "NONE"}, ("none", ())),
     "auto": ({"mode": "AUTO"}, ("auto", ())),
@@ -137,6 +151,16 @@ def test_media_are_as_rules_know_them() -> None:
     assert audio == {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}}
 
 
+def test_names_that_are_no_types_stay() -> None:
+    schema = {"properties": {"type": {"const": "OBJECT"}}, "default": {"type": "OBJECT"}, "type": "ODD"}
+    assert normalize_schema(schema) == schema
+    assert normalize_schema(True) is True
+    assert normalize_schema({"type": "TYPE_UNSPECIFIED"}) == {}
+    assert normalize_schema({"anyOf": [{"type": "STRING"}], "nullable": True}) == {
+        "anyOf": [{"type": "string"}, {"type": "null"}]
+    }
+
+
 def test_schemas() -> None:
     schema = {
         "type": "OBJECT",
@@ -156,6 +180,6 @@ def test_schemas() -> None:
         "c": {"anyOf": [{"type": "number"}, {"type": "null"}]},
     }
     stated = {"properties": {"b": {}, "a": {"properties": {"z": {}, "y": {}}, "propertyOrdering": ["y"]}}}
-    ordered = ordered_schema({**stated, "propertyOrdering": ["a"]})
+    ordered = normalize_schema({**stated, "propertyOrdering": ["a"]})
     assert ordered == stated | {"properties": {"a": {"properties": {"y": {}, "z": {}}}, "b": {}}}
     assert list(ordered["properties"]) == ["a", "b"]

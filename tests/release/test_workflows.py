@@ -90,6 +90,7 @@ def test_they_keep_to_the_schemas() -> None:
     assert told.count("ok -- validation done") == 2
 
 
+@pytest.mark.needs("bash")
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_their_scripts_are_bash(workflow: Path) -> None:
     for step in steps(workflow):
@@ -131,6 +132,8 @@ GITHUB = {
 
 
 @pytest.mark.slow
+@pytest.mark.needs("git")
+@pytest.mark.needs("bash")
 def test_the_steps_of_a_build(tmp_path: Path) -> None:
     """Check the tag and build, as the workflow does it, in a checkout of version 0.1.0."""
     copy_sources(tmp_path)

@@ -1,4 +1,4 @@
-"""The same bytes everywhere: in any process, order and hash seed, and over a socket; tests/interpreters has other Pythons.
+"""The same bytes everywhere: in any process, order and hash seed, and over a socket. Other Pythons: tests/interpreters.
 
 `pytest tests/determinism --update` rewrites golden.json. A change of it is a breaking change: say so in the changelog.
 """

@@ -1,4 +1,4 @@
-"""Each test here runs once for each interpreter of PYTHONS: make interpreters PYTHONS="/usr/bin/python3.12 python3.14"."""
+"""Each test here runs once for each interpreter: make interpreters PYTHONS="/usr/bin/python3.12 python3.14"."""
 
 from pathlib import Path
 

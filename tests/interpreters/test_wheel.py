@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from mockserver import __version__
-from tests.release.sources import clean, copy_sources, tool
+from tests.release.sources import build_wheel, clean, install_wheel
 
 pytestmark = [pytest.mark.needs("git"), pytest.mark.timeout(400)]  # they may install environments first
 
@@ -18,12 +18,7 @@ REQUEST = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel, made from what git has."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    copy_sources(source)
-    tool(source, "build", "--no-isolation", "--wheel", "--outdir", str(target), ".")
-    (found,) = target.glob("*.whl")
-    return found
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 PAGE = """
@@ -39,7 +34,7 @@ def test_it(mockserver):
 
 
 def test_the_wheel_runs_where_only_its_dependencies_are(wheel: Path, tmp_path: Path, python: Path) -> None:
-    programs = installed(wheel, tmp_path / "venv", python)
+    programs = install_wheel(wheel, tmp_path / "venv", python)
 
     def said(*command: str) -> str:
         found = [str(programs / command[0]), *command[1:]]
@@ -59,17 +54,6 @@ def test_the_wheel_runs_where_only_its_dependencies_are(wheel: Path, tmp_path: P
     answer, page_of_inspector = served(programs, tmp_path)
     assert answer["choices"][0]["message"]["content"] == "Hi!"
     assert page_of_inspector.startswith("<!doctype html>")
-
-
-def installed(wheel: Path, folder: Path, dependencies: Path) -> Path:
-    """The programs of an environment with the wheel; those of its dependencies are borrowed from another one."""
-    subprocess.run([dependencies, "-m", "venv", "--without-pip", folder], check=True)
-    (found,) = folder.glob("lib/python*/site-packages")
-    (borrowed,) = dependencies.parents[1].glob("lib/python*/site-packages")
-    (found / "dependencies.pth").write_text(f"{borrowed}\n")
-    python = str(folder / "bin" / "python")
-    tool(folder, "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel))
-    return folder / "bin"
 
 
 def served(programs: Path, folder: Path) -> tuple[Mapping[str, list[Mapping[str, Mapping[str, str]]]], str]:

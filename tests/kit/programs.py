@@ -1,7 +1,7 @@
 """The programs beside Python that tests start: which there are, and which tests need them.
 
-A test says `@pytest.mark.needs("node")`, or takes a fixture of FIXTURES. Where its program is missing it is left out, and
-the run says so before and after. ALL_TESTS=1, as in CI, refuses to run instead.
+A test says `@pytest.mark.needs("node")`, or takes a fixture of FIXTURES. Where its program is missing it is left out,
+and the run says so before and after. ALL_TESTS=1, as in CI, refuses to run instead.
 """
 
 import shutil

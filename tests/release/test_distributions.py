@@ -38,7 +38,7 @@ def wheel_of(built: Path) -> Path:
 
 
 def test_there_is_a_wheel_for_all_and_an_sdist(built: Path) -> None:
-    names = {f"mockserver-{__version__}-py3-none-any.whl", f"mockserver_llm-{__version__}.tar.gz"}
+    names = {f"mockserver_llm-{__version__}-py3-none-any.whl", f"mockserver_llm-{__version__}.tar.gz"}
     assert {path.name for path in built.iterdir()} == names
 
 
@@ -54,7 +54,7 @@ def test_the_wheel_holds_the_package_and_its_data(built: Path) -> None:
     wheel = wheel_of(built)
     with ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    about = f"mockserver-{__version__}.dist-info"
+    about = f"mockserver_llm-{__version__}.dist-info"
     described = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
     package = {name for name in tracked() if name.startswith("mockserver/")}
     assert names == package | {f"{about}/{name}" for name in described}

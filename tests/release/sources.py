@@ -39,7 +39,7 @@ def install_wheel(wheel: Path, folder: Path, dependencies: Path) -> Path:
     (found,) = folder.glob("lib/python*/site-packages")
     (borrowed,) = dependencies.parents[1].glob("lib/python*/site-packages")
     (found / "dependencies.pth").write_text(f"{borrowed}\n")
-    pip_install(folder / "bin", wheel)
+    pip_install(folder / "bin", wheel, "--ignore-installed")  # what is lent may be ours, too
     return folder / "bin"
 
 

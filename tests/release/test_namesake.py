@@ -91,7 +91,7 @@ def test_it_is_installed_over_ours(wheel: Path, theirs: Path, tmp_path: Path) ->
 
 def test_ours_is_installed_over_it(wheel: Path, theirs: Path, tmp_path: Path) -> None:
     ours = Installed(theirs, tmp_path)
-    pip_install(ours.programs, wheel)
+    pip_install(ours.programs, wheel, "--ignore-installed")
     ours.check_that_it_works()
     pip_uninstall(ours.programs, "mockserver-client")
     ours.check_that_it_says_what_happened()

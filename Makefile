@@ -1,4 +1,4 @@
-# Needs GNU make and Python 3.11 or newer; some tests also need the programs of NEEDED.
+# Needs GNU make and Python 3.11 or newer; tests that need another program are left out where it is missing, as they say.
 # Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
 # How many tests run at once: two for each processor, as many wait. Each worker collects all tests (11 s of CPU).
@@ -6,15 +6,11 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 AT_ONCE = -n $(WORKERS) --dist worksteal
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
-# What pip cannot install: shared state, browser tests, and the tests with clients/js and a language server.
-NEEDED := redis-server chromium npm
-say_missing = @for each in $(1); do command -v $$each >/dev/null || \
-  echo "$$each is missing, and tests that need it will fail: apt-get install redis-server chromium nodejs npm"; done
 unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile once
 
 NEW_ENOUGH = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 
-.PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks fuzz crash cover bench bench-check tour lock lock-frameworks
+.PHONY: setup serve fmt check lint docs house test compile slow browser quick frameworks interpreters npm fuzz crash cover bench bench-check tour lock lock-frameworks
 
 # --no-deps: the locks name everything, and pip would look for newer releases of what is named without its extras.
 setup: .venv/ready
@@ -27,7 +23,6 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --no-deps --require-hashes --target .venv/previous \
 	  --requirement tests/previous.txt
-	$(call say_missing,$(NEEDED))
 	@touch $@
 
 # --no-compile: of what these import, the tests need a part.
@@ -66,20 +61,17 @@ house: setup
 	$(BIN)/pytest -q $(AT_ONCE) tests/house
 
 test: setup  # tests/house is part of make check. SLOW=1: with those of make slow, sooner than one after the other
-	$(call say_missing,redis-server npm)
 	@echo "All tests but tests/house, tests/browser and those of make slow: about four minutes on two cores."
 	$(BIN)/pytest $(AT_ONCE) --ignore tests/house $(if $(SLOW),,-m "not slow")
 
 compile: setup  # what every worker would compile at its start, once; make test tells what is wrong with it
 	-@$(BIN)/pytest -q --collect-only --ignore tests/house > /dev/null
 
-slow: setup  # other interpreters and the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
-	$(call say_missing,$(NEEDED))
+slow: setup  # the previous pytest, schemathesis, endurance, bombs: marked @pytest.mark.slow
 	@echo "The tests that only need to pass before a merge: about three minutes on two cores."
 	$(BIN)/pytest $(AT_ONCE) --ignore tests/house -m slow
 
 browser: setup  # in Debian's Chromium
-	$(call say_missing,chromium)
 	$(BIN)/pytest -n0 tests/browser
 
 QUICK := core config wire state rules engine delivery reports dialects/test_cases.py dialects/test_requests.py
@@ -89,6 +81,12 @@ quick: setup  # what to run while working: nearly all of it starts no process
 
 frameworks: .venv-frameworks/ready  # agents of public frameworks; resources that those leave open are not ours
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks
+
+interpreters: setup  # golden answers and the wheel: make interpreters PYTHONS="/usr/bin/python3.12 python3.14"
+	PYTHONS="$(PYTHONS)" $(BIN)/pytest -q -n0 tests/interpreters
+
+npm: setup  # what tests take from npm's registry, once
+	$(BIN)/python -m tests.kit.npm
 
 fuzz: setup  # longer than in the suite, with new inputs each time
 	FUZZ=$(or $(TIMES),20) $(BIN)/pytest -n auto tests/fuzz

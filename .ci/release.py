@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
+DISTRIBUTION = "mockserver-llm"
 _SECTION = re.compile(r"^## (?P<title>.+)\n(?P<body>(?:(?!## ).*\n?)*)", re.MULTILINE)
 
 
@@ -60,14 +61,14 @@ def newest(root: Path = ROOT) -> tuple[str, str]:
 def sbom(folder: str) -> dict[str, Any]:
     """CycloneDX 1.6, the same for the same packages: neither a time nor a random serial number."""
     installed = {canonicalize_name(each.name): each for each in distributions(path=[folder])}
-    reached = {"mockserver": sorted(_needs(installed["mockserver"]))}
-    todo = [*reached["mockserver"]]
+    reached = {DISTRIBUTION: sorted(_needs(installed[DISTRIBUTION]))}
+    todo = [*reached[DISTRIBUTION]]
     while todo:
         name = todo.pop()
         if name not in reached:
             reached[name] = sorted(_needs(installed[name]))
             todo += reached[name]
-    first, *others = (_component(installed[name]) for name in ("mockserver", *sorted({*reached} - {"mockserver"})))
+    first, *others = (_component(installed[name]) for name in (DISTRIBUTION, *sorted({*reached} - {DISTRIBUTION})))
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

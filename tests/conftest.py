@@ -5,9 +5,14 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import certifi
 import pytest
+
+from tests.kit.programs import PROGRAMS, missing_programs, needed_by
+
+LEFT_OUT = pytest.StashKey[dict[str, int]]()  # how many tests need each program that is missing
 
 if find_spec("hypothesis"):  # it is not in the environment of tests/frameworks
     from hypothesis import HealthCheck, settings
@@ -21,6 +26,52 @@ if find_spec("hypothesis"):  # it is not in the environment of tests/frameworks
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files and cases; review them by diff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = {}
+    if os.environ.get("ALL_TESTS") and (missing := missing_programs()):
+        raise pytest.UsageError(f"ALL_TESTS is set, and {_describe(missing)}")
+
+
+def pytest_report_header() -> list[str]:
+    return [f"tests that need it are left out: {_describe([name])}" for name in missing_programs()]
+
+
+@pytest.hookimpl(trylast=True)  # of the tests that are chosen by marks and names
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that start a program that is missing."""
+    missing = set(missing_programs())
+    kept, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        lacking = next((name for name in needed_by(item) if name in missing), None)
+        (kept if lacking is None else left_out).append(item)
+        if lacking is not None:
+            counts = config.stash[LEFT_OUT]
+            counts[lacking] = counts.get(lacking, 0) + 1
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of xdist left out, as all of them did."""
+    node.config.stash[LEFT_OUT].update(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for name, count in config.stash[LEFT_OUT].items():
+        terminalreporter.write_line(f"{count} tests were left out: {_describe([name])}", yellow=True)
+
+
+def _describe(missing: list[str]) -> str:
+    return "; ".join(f"{name} is missing ({PROGRAMS[name]})" for name in missing)
 
 
 def pytest_collection() -> None:
@@ -40,6 +91,16 @@ def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     path.write_text("".join(certifi.contents().partition("-----END CERTIFICATE-----")[:2]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(path))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_proxies() -> Iterator[None]:
+    """Tests call this machine alone, whatever proxies it has; those about proxies set their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.lower() in ("http_proxy", "https_proxy", "all_proxy", "ws_proxy", "wss_proxy"):
+                patch.delenv(name)
         yield
 
 

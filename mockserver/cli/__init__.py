@@ -5,7 +5,9 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -83,6 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:  # as a program: what it imports stays, so it is never searched for garbage, not even at exit
         gc.disable()
         atexit.register(gc.freeze)
+        for stream in sys.stdout, sys.stderr:
+            if isinstance(stream, TextIOWrapper) and stream.errors != "backslashreplace":
+                with suppress(OSError):  # of a pipe that took the place of a file
+                    stream.reconfigure(errors="backslashreplace")  # for letters that a terminal does not have
         if not {"run", "faults"} & set(sys.argv[1:2]):  # they start programs, which inherit the environment
             os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it searches all installed packages for some
     try:

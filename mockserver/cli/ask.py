@@ -1,6 +1,7 @@
 """`mockserver ask` and `explain`: answer one request in this process, without a socket."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def ask_command(
     """
     live = start(sources(rules, flags))
     dialect = live.settings.dialect
+    text = _as_unicode(text)
     if model is None:
         models = discover()[dialect].models
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
@@ -79,6 +81,15 @@ def ask_command(
     click.echo(output)
     click.echo(f"({plan.source}{with_faults(plan.faults)})", err=True)
     return int(status >= 400)
+
+
+def _as_unicode(argument: str) -> str:
+    """Read as UTF-8 what the locale of the terminal, such as plain C, has no letters for."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(argument).decode("utf-8", "replace")
+    return argument
 
 
 def _planned(call: Call, live: Live) -> Plan:

@@ -149,6 +149,7 @@ FEATURES: Mapping[str, str] = {
     "refusal": "refusals",
     "annotations": "citations",
     "custom_tools": "tools with free-text input",
+    "call_pieces": "tool calls in stated pieces",
     "items": "results of the provider's own tools (web search, ...)",
     "failed": "an answer that breaks off",
     "embedding": "embeddings",

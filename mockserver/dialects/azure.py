@@ -353,7 +353,7 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=MODELS,
-    features=frozenset({"content_filter", "embedding"}),
+    features=frozenset({"content_filter", "call_pieces", "embedding"}),
     missing=dict.fromkeys(("/images/embeddings", "/models/images/embeddings"), "{json: {data: []}}"),
     variables=CLIENT_CONFIGS[NAME].variables,
 )

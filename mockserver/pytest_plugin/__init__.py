@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver.core.namesake import find_overwriting
+
 if TYPE_CHECKING:
     from mockserver.pytest_plugin.session import Run, Use
     from mockserver.testing import MockServer
@@ -85,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With --collect-only, report mistakes in marks, rules files and cassettes; else each fails its test."""
     ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
-    if not ours or not config.option.collectonly:
+    if not ours or not config.option.collectonly or find_overwriting() is not None:
         return
     for text, affected in _run(config).mistakes(ours):
         more = f" and {len(affected) - 1} more" if len(affected) > 1 else ""
@@ -190,7 +192,9 @@ def _wait_for_inspection(item: pytest.Item, server: MockServer) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Show the fault matrix, and the cassettes with unplayed episodes."""
+    """Show the fault matrix, the cassettes with unplayed episodes, and whether another package is in our way."""
+    if (overwritten := find_overwriting()) is not None:
+        terminalreporter.write_line(f"mockserver: {overwritten}", yellow=True)
     reports = [
         each for group in terminalreporter.stats.values() for each in group if getattr(each, "when", "") == "call"
     ]
@@ -257,7 +261,9 @@ def _may_record(config: pytest.Config) -> bool:
 
 @contextmanager
 def _raising(error_type: Callable[[str], BaseException]) -> Iterator[None]:
-    """Raise mistakes in configuration as another error, without a traceback."""
+    """Raise mistakes in configuration as another error, without a traceback; before all, a package that is not ours."""
+    if (overwritten := find_overwriting()) is not None:
+        raise error_type(f"mockserver: {overwritten}")
     from mockserver.config.errors import MockserverError
 
     try:

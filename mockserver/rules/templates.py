@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from functools import cache, cached_property
+from types import NoneType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct, field
@@ -23,6 +24,7 @@ from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
 from mockserver.model.fillers import drawing, generator
+from mockserver.rules.template_calls import SAMPLES, CallCheck, find_calls
 
 if TYPE_CHECKING:
     from minijinja import Environment, TemplateError
@@ -158,6 +160,18 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
 MEMBERS: Mapping[str, tuple[str, ...]] = {"call": tuple(CALL), "tool_result": ("name", "text", "json")}
 
 
+# The types of what is of the same types in every call.
+KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("last_user", "last_message", "system", "tool_result.name", "tool_result.text"), (str,)),
+    **{f"call.{name}": (str,) for name in ("model", "operation", "dialect", "namespace", "method", "path")},
+    **{f"call.{name}": (int,) for name in ("turn", "attempt", "n", "prompt_tokens")},
+    **{f"call.{name}": (int, NoneType) for name in ("seed", "max_tokens")},
+    "call.stream": (bool,),
+    "call.tool_choice": (str,),
+    **dict.fromkeys(("messages", "tool_results", "tools"), (tuple,)),
+}
+
+
 class Fake:
     """The variable `fake` of a template: the same values for the same call, rule and position."""
 
@@ -288,6 +302,10 @@ class Templates:
     def _environment(self) -> "Environment":
         return _environment()  # made when first needed: most rules have no templates
 
+    @cached_property
+    def _check(self) -> CallCheck:
+        return CallCheck(self._environment, tuple(map(plain, SAMPLES)))
+
     def compile(self, source: str, context: "CompileContext") -> Compiled[str]:
         if not is_template(source):
             return constant(source)
@@ -307,7 +325,10 @@ class Templates:
         complaints = list(self._complaints(source, variables, context))
         for complaint, culprit in complaints:
             context.refuse_line(complaint, _line_of(culprit, source))
-        return constant(source) if complaints else self._compiled(name, variables, context)
+        failures = list(self._failing_calls(source))
+        for failure, line in failures:
+            context.refuse_line(failure, line)
+        return constant(source) if complaints or failures else self._compiled(name, variables, context)
 
     def _compiled(self, name: str, variables: Iterable[str], context: "CompileContext") -> Compiled[str]:
         roots = {variable.partition(".")[0] for variable in variables}
@@ -340,6 +361,17 @@ class Templates:
             elif root not in VARIABLES and root not in self._environment.globals:
                 yield f'there is no "{root}" in templates{suggestion(root, VARIABLES)}', root
         yield from self._slips(_INERT.sub("", source))
+
+    def _failing_calls(self, source: str) -> Iterator[tuple[str, int]]:
+        """Yield why calls in a template fail whatever a request brings, and the line of each."""
+        code = _INERT.sub(lambda found: _LETTER.sub(" ", found[0]), source)  # lines stay where they are
+        for call in find_calls(code):
+            if call.kind == "function" and call.name not in self._environment.globals:
+                continue
+            root, _, member = call.subject.partition(".")
+            kinds = KINDS.get(call.subject) or ((str,) if root == "match" and member else ())
+            if (failure := self._check.explain_failure(call, kinds)) is not None:
+                yield failure, code.count("\n", 0, call.offset) + 1
 
     def _slips(self, source: str) -> Iterator[tuple[str, str]]:
         """Do the same for names other than variables; comments and raw blocks are already removed."""
@@ -400,7 +432,7 @@ def _replace(text: str, old: str = "", new: str = "") -> str:
 
 def _tojson(value: Json, indent: int | bool | None = None) -> Json:
     """Render JSON as minijinja does, with a bounded indent."""
-    if indent is not None and not 0 <= indent <= MAX_INDENT:
+    if indent is not None and not (isinstance(indent, int) and 0 <= indent <= MAX_INDENT):
         raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
     from minijinja import Environment
 
@@ -450,6 +482,7 @@ VARIABLES = (*CONTEXT, "fake")
 
 # Comments and raw blocks.
 _INERT = lazy_pattern(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
+_LETTER = lazy_pattern(r"[^\n]")
 _CODE = lazy_pattern(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 _QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
 _FILTER = lazy_pattern(r"\|\s*([A-Za-z_]\w*)")

@@ -38,8 +38,8 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
             found[variable] = (environ.get(variable) or said) if stays else said
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
-    for name in ("NO_PROXY", "no_proxy"):
-        listed = environ.get(name, "")
+    for name, other in ("NO_PROXY", "no_proxy"), ("no_proxy", "NO_PROXY"):
+        listed = environ.get(name) or environ.get(other, "")  # clients that find one of them do not read the other
         hosts = list(filter(None, map(str.strip, listed.split(","))))
         found[name] = listed if "*" in hosts else ",".join(dict.fromkeys((*hosts, *NEAR)))
     return found

@@ -49,7 +49,7 @@ def check_state(url: str) -> tuple[Address, RedisLine]:
     except UnusableStateError as error:
         raise ConfigError(f"{shown}: {error}") from None
     except ImportError:
-        raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver[redis]"') from None
+        raise ConfigError(f'{shown}: the package redis is missing; pip install "mockserver-llm[redis]"') from None
 
 
 def codec(tokenizer: Callable[[str], Tokenizer]) -> tuple[Callable[[Stored], bytes], Callable[[bytes], Stored]]:

@@ -4,6 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.core.namesake import find_overwriting
+
+if (overwritten := find_overwriting()) is not None:
+    raise ImportError(overwritten)
 
 with collector_at_rest():  # imports leave no garbage, and the search for it takes a tenth of their time
     from mockserver.reports.calls import ReceivedCall as Call

@@ -89,7 +89,8 @@ def openai_client(kind: str, env: Mapping[str, str], dialect: str, options: Mapp
         raise ConfigError("client() needs OpenAI's client: pip install openai") from error
     if dialect == _AZURE:
         kind = kind.replace("OpenAI", "AzureOpenAI")
-    return getattr(openai, kind)(**{**_options(env, dialect), **options})
+    with patched_environ({name: env[name] for name in ("NO_PROXY", "no_proxy")}):  # it finds its proxies when created
+        return getattr(openai, kind)(**{**_options(env, dialect), **options})
 
 
 def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
-from mockserver.core.tokens import weighed
+from mockserver.core.tokens import Chunks, weighed
 
 Body = Mapping[str, Json]
 
@@ -116,7 +116,7 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
     for at, part in enumerate(answer.choices[0].parts):
         match part:
             case Text() | Refusal():
-                if part.text:
+                if part.text or isinstance(part.chunks, tuple):
                     notes = part.annotations if isinstance(part, Text) else ()
                     citations = [citation for note in notes for citation in _citations(note, part.text)]
                     cited = {"citations": citations} if citations else {}
@@ -140,7 +140,10 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
 
 def _as_object(part: ToolUse) -> ToolUse:
     arguments = to_json({"input": part.call.arguments}).decode()
-    return replace(part, call=replace(part.call, arguments=arguments), chunks="token", tokens=None)
+    chunks: Chunks = "token"
+    if isinstance(part.chunks, tuple):
+        chunks = ('{"input":"', *(to_json(piece).decode()[1:-1] for piece in part.chunks), '"}')
+    return replace(part, call=replace(part.call, arguments=arguments), chunks=chunks, tokens=None)
 
 
 def _input(arguments: str) -> Json:
@@ -327,16 +330,14 @@ def _text_deltas(block: Block, answer: Answer) -> Deltas:
     for citation in block.body.get("citations", ()):
         yield _delta(b"citations_delta", b"citation", citation), 0
     for piece, weight in _pieces(block, answer):
-        if piece:
-            yield _delta(b"text_delta", b"text", piece), weight
+        yield _delta(b"text_delta", b"text", piece), weight
 
 
 def _thinking_deltas(block: Block, answer: Answer) -> Deltas:
     shown = 0
     for piece, weight in _pieces(block, answer) if block.body["thinking"] else ():
-        if piece:
-            shown += weight
-            yield _delta(b"thinking_delta", b"thinking", piece), weight
+        shown += weight
+        yield _delta(b"thinking_delta", b"thinking", piece), weight
     assert block.part is not None  # noqa: S101  # thoughts are parts
     hidden = len(tokens_of(block.part, answer.tokenizer)) - shown
     yield _delta(b"signature_delta", b"signature", block.body["signature"]), hidden
@@ -349,11 +350,11 @@ def _input_deltas(block: Block, answer: Answer) -> Deltas:
         yield _delta(b"input_json_delta", b"partial_json", text), 0
         return
     pieces = list(_pieces(block, answer))
-    if block.part.call.arguments.strip() in ("{}", ""):
+    as_stated = isinstance(block.part.chunks, tuple)
+    if not as_stated and block.part.call.arguments.strip() in ("{}", ""):
         yield _NO_INPUT, sum(weight for _, weight in pieces)
         return
     yield _NO_INPUT, 0
-    as_stated = isinstance(block.part.chunks, tuple)
     for piece, weight in pieces if as_stated else _spaced(pieces):
         yield _delta(b"input_json_delta", b"partial_json", piece), weight
 

@@ -371,6 +371,8 @@ class _Stream:
                 parts = [] if part is None else [_as_part(part)]
                 usage = self._usage() if left else usage_metadata(answer.usage, options)
                 candidate = _finished(parts, answer.choices[index], index, options)
+                if parts and parts[0].get("text") == "":  # a rule states this piece
+                    candidate["content"] = _of_model(parts, options)
                 more = {} if left else _feedback(answer)
                 yield Frame(self._whole(candidate, usage, more), None, tokens, "finish", "crlf")
 

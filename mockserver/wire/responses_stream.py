@@ -117,12 +117,14 @@ class ItemStream(Struct, frozen=True):
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
     def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]) -> Events:
-        """Yield an event for each piece, given with the JSON after it. What all share is serialised once."""
+        """Yield an event for each piece, given with the JSON after it; one is empty only if a rule states it.
+
+        What all share is serialised once.
+        """
         name, part = f"response.{event}.delta", self.part
         before = to_json({**place, "delta": ""})[1:-3]
         for (piece, weight), after in pieces:
-            if piece:
-                yield Event(name, before + to_json(piece) + after, weight, part)
+            yield Event(name, before + to_json(piece) + after, weight, part)
 
 
 def item_events(stream: ItemStream) -> Events:

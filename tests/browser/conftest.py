@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from mockserver.testing import MockServer
+from tests.kit.programs import find_program
 
 expect.set_options(timeout=20_000)  # a busy machine is slow; what is wrong stays wrong
 
@@ -185,8 +185,7 @@ class Inspector:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = os.environ.get("MOCKSERVER_BROWSER") or shutil.which("chromium")
-    assert path, "these tests need Chromium: apt-get install chromium"
+    path = os.environ.get("MOCKSERVER_BROWSER") or find_program("chromium")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield launched

@@ -1,7 +1,6 @@
 """What pages in a real browser reach: Debian's Chromium opens them, and the server's journal says what arrived."""
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,8 @@ import pytest
 
 from tests.kit.served import Served, served
 
+pytestmark = pytest.mark.needs("chromium")
+
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
          "--disable-background-networking", "--disable-component-update", "--virtual-time-budget=4000")  # fmt: skip
 RESET = 'fetch("/__mockserver__/api/reset", {method: "POST", headers: {"x-mockserver-control": "1"}})'
@@ -25,9 +26,7 @@ KINDS = {"html": ("text/html", RAN), "svg": ("image/svg+xml", SVG), "xhtml": ("a
 
 def opened(address: str, profile: Path) -> str:
     """The page at an address after its scripts have run, as HTML."""
-    browser = shutil.which("chromium")
-    assert browser, "these tests need Chromium: apt-get install chromium"
-    command = [browser, *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
+    command = ["chromium", *FLAGS, f"--user-data-dir={profile}", "--dump-dom", address]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
 
 

@@ -1,5 +1,6 @@
 """`mockserver` itself: help, version, and one line for each mistake of the user."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from mockserver.cli import COMMANDS
 from mockserver.cli.cassette import COMMANDS as CASSETTE_COMMANDS
 from tests.kit.program import run
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_help_lists_every_command() -> None:
@@ -47,6 +50,28 @@ def test_version() -> None:
 def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:
     ran = run(*arguments)
     assert (ran.code, ran.out, ran.err) == (2, "", message)
+
+
+PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize(
+    ("locale", "printed"),
+    [
+        ({"LC_ALL": "C"}, "Grüße, 世界\n".encode()),
+        (PLAIN, "Grüße, 世界\n".encode()),
+        ({"PYTHONIOENCODING": "ascii"}, "Grüße, 世界\n".encode()),
+        ({"PYTHONIOENCODING": "latin-1"}, "Grüße, \\u4e16\\u754c\n".encode("latin-1")),
+        ({"PYTHONIOENCODING": "cp1252"}, "Grüße, \\u4e16\\u754c\n".encode("cp1252")),
+    ],
+)
+def test_letters_that_a_terminal_does_not_have(locale: dict[str, str], printed: bytes, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text('rules: [{when: {last_user: "日本"}, then: {text: "Grüße, 世界"}}]', "utf-8")
+    command = [sys.executable, "-m", "mockserver", "ask", "日本"]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    environ = {**kept, "PYTHONPATH": str(ROOT), **locale}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 @pytest.mark.parametrize("command", ["serve", "ask", "explain"])

@@ -10,10 +10,10 @@ from typing import IO, Any
 
 import pytest
 
-from tests.kit.npm import installed, program
+from tests.kit.npm import installed
 from tests.kit.program import run
 
-pytestmark = pytest.mark.slow  # the first time it needs the npm registry
+pytestmark = [pytest.mark.slow, pytest.mark.needs("node")]  # the first time it needs the npm registry
 
 Json = Any
 BAD = """\
@@ -124,8 +124,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[LanguageServer]:
-    package = installed("yaml-language-server@2.0.0") / "yaml-language-server"
-    server = LanguageServer(program("node"), str(package / "bin" / "yaml-language-server"), "--stdio")
+    package = installed("language server") / "yaml-language-server"
+    server = LanguageServer("node", str(package / "bin" / "yaml-language-server"), "--stdio")
     markdown = {
         "hover": {"contentFormat": ["markdown"]},
         "completion": {"completionItem": {"documentationFormat": ["markdown"], "snippetSupport": True}},

@@ -103,6 +103,13 @@ def ask_there(asked: Sequence[Request], url: str) -> dict[str, str]:
         return dict(zip([one.name for one in asked], told, strict=True))
 
 
+def assert_same(found: Mapping[str, str], golden: Mapping[str, str]) -> None:
+    """Name what differs, instead of a wall of hashes."""
+    changed = [name for name in golden if name in found and found[name] != golden[name]]
+    assert changed == []
+    assert found.keys() == golden.keys()
+
+
 def shuffled(asked: Sequence[Request], seed: int) -> list[Request]:
     return Random(seed).sample(asked, len(asked))
 

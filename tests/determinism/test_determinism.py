@@ -1,19 +1,24 @@
-"""The same bytes everywhere: in any process, order and hash seed, over a socket, and under every Python.
+"""The same bytes everywhere: in any process, order and hash seed, and over a socket. Other Pythons: tests/interpreters.
 
 `pytest tests/determinism --update` rewrites golden.json. A change of it is a breaking change: say so in the changelog.
 """
 
 import json
-import os
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from mockserver.dialects import discover
-from tests.determinism.interpreters import ROOT, environment, others
-from tests.determinism.requests import GOLDEN, Request, ask_here, ask_there, requests, rules, shuffled
+from tests.determinism.requests import (
+    GOLDEN,
+    Request,
+    ask_here,
+    ask_there,
+    assert_same,
+    requests,
+    rules,
+    shuffled,
+)
 from tests.kit.served import served
 
 Answers = Mapping[str, str]
@@ -70,26 +75,3 @@ def test_stated_defaults_change_no_byte(path: str, stated: Mapping[str, object],
     found = ask_here([Request(name, path, json.dumps(each).encode()) for name, each in bodies.items()])
     assert found["stated"] == found["left out"]
     assert found["stated"].startswith("200")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)  # it may install an environment first
-@pytest.mark.parametrize("version", others())
-def test_another_interpreter(golden: Answers, version: str) -> None:
-    assert_same(asked_by(environment(version), {"PYTHONHASHSEED": "random"}), golden)
-
-
-def asked_by(python: Path, environ: Mapping[str, str]) -> Answers:
-    command = [str(python), "-W", "error", "-m", "tests.determinism.requests", "--shuffle", "3"]
-    environ = {**os.environ, **environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    found: Answers = json.loads(done.stdout)
-    return found
-
-
-def assert_same(found: Answers, golden: Answers) -> None:
-    """Name what differs, instead of a wall of hashes."""
-    changed = [name for name in golden if name in found and found[name] != golden[name]]
-    assert changed == []
-    assert found.keys() == golden.keys()

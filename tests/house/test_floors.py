@@ -60,7 +60,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
     "pytest_plugin": ({"core", "config", "testing", "reports"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
-    "__main__": ({"cli"}, set()),
+    "__main__": ({"core", "cli"}, set()),
 }
 
 CHANCE_AND_TIME = {"random", "time", "uuid", "secrets"}

@@ -1,4 +1,4 @@
-"""Programs from npm, installed once for each version."""
+"""Packages from npm, installed once for each version; `python -m tests.kit.npm` (`make npm`) installs them all."""
 
 import os
 import shutil
@@ -9,10 +9,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv-npm"  # ignored by git
 OUTSIDE = dict(os.environ)  # before the tests trust a single certificate
+# What each test installs together.
+PACKAGES = {
+    "types": ("typescript@7.0.2", "openai@6.49.0"),
+    "language server": ("yaml-language-server@2.0.0",),
+    "vitest": ("vitest@4.1.12", "openai@6.49.0"),
+    "jest": ("jest@30.5.2", "@anthropic-ai/sdk@1.12.0"),
+    "playwright": ("@playwright/test@1.65.1", "@google/genai@2.32.0"),
+}
 
 
-def installed(*packages: str) -> Path:
-    """Install packages, each pinned as `name@1.2.3`, unless they are there. Returns their `node_modules`."""
+def installed(name: str) -> Path:
+    """Install the packages of that name, unless they are there. Returns their `node_modules`."""
+    packages = PACKAGES[name]
     folder = FOLDER / "+".join(package.replace("/", "-") for package in packages)
     if not folder.exists():
         FOLDER.mkdir(exist_ok=True)
@@ -25,16 +34,14 @@ def installed(*packages: str) -> Path:
     return folder / "node_modules"
 
 
-def program(name: str) -> str:
-    """Return the path of `node` or `npm`, or fail."""
-    found = shutil.which(name)
-    assert found, "this test needs Node 20 or newer with npm: apt-get install nodejs npm"
-    return found
-
-
 def _install(packages: tuple[str, ...], folder: Path) -> None:
     (folder / "package.json").write_text('{"private": true}')
     quiet = ("--no-audit", "--no-fund", "--no-save", "--no-package-lock", "--ignore-scripts")
-    command = (program("npm"), "install", *quiet, *packages)
+    command = ("npm", "install", *quiet, *packages)
     done = subprocess.run(command, cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"npm could not install {', '.join(packages)}:\n{done.stderr}"
+
+
+if __name__ == "__main__":
+    for each in PACKAGES:
+        installed(each)

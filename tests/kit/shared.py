@@ -14,6 +14,7 @@ import pytest
 from mockserver.core.seed import monotonic
 from mockserver.state.redis.line import RedisLine
 from mockserver.state.redis.opening import address, opened
+from tests.kit.programs import find_program
 
 
 class RedisServer:
@@ -28,9 +29,7 @@ class RedisServer:
         return f"unix://{self.socket}"
 
     def start(self) -> None:
-        program = shutil.which("redis-server") or shutil.which("valkey-server")
-        if program is None:
-            pytest.fail("tests of shared state need a Redis: apt-get install redis-server")
+        program = find_program("redis-server") or "redis-server"
         options = ("--unixsocket", str(self.socket), "--save", "", "--appendonly", "no", "--dir", str(self._folder))
         more = self._more if "--port" in self._more else ("--port", "0", *self._more)
         command = (program, *options, *more)
@@ -112,7 +111,7 @@ def sentinel(folder: Path, port: int, primary: int) -> Iterator[Callable[..., An
     told = ("down-after-milliseconds main 1000", "failover-timeout main 10000")
     lines = [f"port {port}", f"sentinel monitor main 127.0.0.1 {primary} 1", *(f"sentinel {each}" for each in told)]
     (folder / "sentinel.conf").write_text("\n".join(lines))
-    program = shutil.which("redis-server") or shutil.which("valkey-server") or ""
+    program = find_program("redis-server") or "redis-server"
     command = [program, str(folder / "sentinel.conf"), "--sentinel", "--dir", str(folder)]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 

@@ -14,7 +14,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_clients_come_by_themselves_and_find_nothing_of_the_test_before(pytester: pytest.Pytester) -> None:
     tests = """
-import os
+import os, urllib.request
 before = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "NO_PROXY", "AZURE_OPENAI_ENDPOINT")}
 
 def test_one(mockserver):
@@ -22,7 +22,7 @@ def test_one(mockserver):
     assert greet() == "Hi!"
     assert mockserver.calls[0].model == "gpt-4o"
     assert os.environ["OPENAI_BASE_URL"] == mockserver.base_url()
-    assert "127.0.0.1" in os.environ["NO_PROXY"]
+    assert urllib.request.proxy_bypass("127.0.0.1")
     test_one.address = mockserver.url
 
 def test_two(mockserver, mockserver_session):
@@ -33,6 +33,34 @@ def test_three():
     assert before == {name: os.environ.get(name) for name in before}
 """
     ran(pytester, tests).assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("listed", [{}, {"NO_PROXY": "*"}, {"no_proxy": "*"}, {"NO_PROXY": "corp.test"}])
+def test_no_proxy_is_in_the_way(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, listed: dict[str, str]
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, hosts in listed.items():
+        monkeypatch.setenv(name, hosts)
+    tests = """
+import urllib.request
+
+def test_a_client(mockserver):
+    mockserver.on().reply("Hi!")
+    assert greet() == "Hi!"
+    assert greet(client=mockserver.client()) == "Hi!"
+
+def test_a_client_without_its_environment(mockserver_session):
+    mockserver_session.on().reply("Hi!")
+    assert greet(client=mockserver_session.client()) == "Hi!"
+
+def test_a_list_of_all_hosts_stays(mockserver):
+    assert bool(urllib.request.proxy_bypass("corp.example")) is ALL
+"""
+    ran(pytester, tests.replace("ALL", str("*" in listed.values()))).assert_outcomes(passed=3)
 
 
 def test_a_test_fails_for_the_problems_of_its_server(pytester: pytest.Pytester) -> None:

@@ -16,9 +16,40 @@ def tracked() -> list[str]:
 
 
 def copy_sources(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
     for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build a wheel in a folder, from what git has."""
+    copy_sources(folder / "source")
+    tool(folder, "build", "--no-isolation", "--wheel", "--outdir", "dist", "source")
+    (wheel,) = folder.glob("dist/*.whl")
+    return wheel
+
+
+def install_wheel(wheel: Path, folder: Path, dependencies: Path) -> Path:
+    """Make an environment of a wheel, and return the folder of its programs.
+
+    `dependencies` is the Python of another environment, which lends it what the wheel needs.
+    """
+    subprocess.run([dependencies, "-m", "venv", "--without-pip", folder], check=True)
+    (found,) = folder.glob("lib/python*/site-packages")
+    (borrowed,) = dependencies.parents[1].glob("lib/python*/site-packages")
+    (found / "dependencies.pth").write_text(f"{borrowed}\n")
+    pip_install(folder / "bin", wheel, "--ignore-installed")  # what is lent may be ours, too
+    return folder / "bin"
+
+
+def pip_install(programs: Path, wheel: Path, *options: str) -> None:
+    alone = ("--quiet", "--no-deps", "--no-index", "--no-compile", *options)
+    tool(programs, "pip", "--python", str(programs / "python"), "install", *alone, str(wheel))
+
+
+def pip_uninstall(programs: Path, name: str) -> None:
+    tool(programs, "pip", "--python", str(programs / "python"), "uninstall", "--quiet", "--yes", name)
 
 
 def tool(folder: Path, *command: str) -> str:

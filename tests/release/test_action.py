@@ -20,6 +20,8 @@ from mockserver.config.settings import Settings
 from mockserver.server.client_environment import environment
 from tests.release.sources import ROOT, clean, tool
 
+pytestmark = pytest.mark.needs("bash")
+
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 RULES = "version: 1\nrules: [{when: {last_user: hello}, then: {text: 'Hi!'}}]\n"

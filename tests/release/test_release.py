@@ -72,10 +72,10 @@ def test_the_sbom_lists_what_an_install_brings() -> None:
     """Of this environment, where more is installed than mockserver needs."""
     found = json.loads(release("sbom", str(Path(distribution("click").locate_file("")))).stdout)
     assert (found["bomFormat"], found["specVersion"]) == ("CycloneDX", "1.6")
-    assert found["metadata"]["component"]["purl"] == f"pkg:pypi/mockserver@{distribution('mockserver').version}"
+    assert found["metadata"]["component"]["purl"] == f"pkg:pypi/mockserver-llm@{distribution('mockserver-llm').version}"
     listed = {each["name"]: each["version"] for each in found["components"]}
     assert {"click", "starlette", "uvicorn", "h11"} <= listed.keys()  # the last is uvicorn's
-    assert not {"pytest", "redis", "tiktoken", "mockserver"} & listed.keys()
+    assert not {"pytest", "redis", "tiktoken", "mockserver-llm"} & listed.keys()
     assert listed["click"] == distribution("click").version
     refs = {each["bom-ref"] for each in found["components"]} | {found["metadata"]["component"]["bom-ref"]}
     assert {each["ref"] for each in found["dependencies"]} == refs

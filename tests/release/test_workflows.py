@@ -90,6 +90,7 @@ def test_they_keep_to_the_schemas() -> None:
     assert told.count("ok -- validation done") == 2
 
 
+@pytest.mark.needs("bash")
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_their_scripts_are_bash(workflow: Path) -> None:
     for step in steps(workflow):
@@ -131,6 +132,8 @@ GITHUB = {
 
 
 @pytest.mark.slow
+@pytest.mark.needs("git")
+@pytest.mark.needs("bash")
 def test_the_steps_of_a_build(tmp_path: Path) -> None:
     """Check the tag and build, as the workflow does it, in a checkout of version 0.1.0."""
     copy_sources(tmp_path)
@@ -156,10 +159,10 @@ def test_the_steps_of_a_build(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with ZipFile(wheel) as archive:
-        metadata = archive.read("mockserver-0.1.0.dist-info/METADATA").decode()
+        metadata = archive.read("mockserver_llm-0.1.0.dist-info/METADATA").decode()
     address = "https://git.example/someone/mockserver"
     assert f"Project-URL: Source, {address}\n" in metadata
     assert f"Project-URL: Changelog, {address}/blob/v0.1.0/CHANGELOG.md\n" in metadata
     assert f"git+{address}.git" in (tmp_path / "clients/js/package.json").read_text()
     names = {path.name for folder in ("dist", "npm") for path in (tmp_path / folder).iterdir()}
-    assert names == {"mockserver-0.1.0-py3-none-any.whl", "mockserver-0.1.0.tar.gz", "mockserver-llm-0.1.0.tgz"}
+    assert names == {"mockserver_llm-0.1.0-py3-none-any.whl", "mockserver_llm-0.1.0.tar.gz", "mockserver-llm-0.1.0.tgz"}

@@ -161,6 +161,8 @@ USES = {
     "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "response items; openai can"),
     "{text: a, failed: true}": "3:21: " + CANNOT + "an answer that breaks off; openai can",
     "{embedding: [1]}": "3:12: " + CANNOT + "embeddings; openai can",
+    "{tool_calls: [{name: a, arguments: '{}'}], chunks: ['{', '}']}": "3:54: " + CANNOT + "a tool call in pieces",
+    "{parts: [{tool_call: {name: a, arguments: '{}'}, chunks: ['{}']}]}": "3:60: " + CANNOT + "a tool call in pieces",
     "{choices: [{text: a}, {refusal: b}]}": "3:34: " + CANNOT + "a refusal; openai can",
 }
 

@@ -108,6 +108,7 @@ BAD = {
         '32: all choices share one prompt; put this next to "choices"'
     ),
     "{text: a, model: '{{ call.model }}'}": "17: templates are not supported here: this is sent unchanged",
+    "{echo: true, chunks: [a]}": "21: pieces need a text known at load; use token, word, char or {size: 7}",
     "{generate: prose, chunks: [a]}": "26: pieces need a text known at load; use token, word, char or {size: 7}",
     "{generate: proze}": '11: unknown generator "proze"; did you mean "prose"?',
     "{generate: {kind: schema, schema: {type: objekt}}}": '34: not a JSON Schema: "objekt" is not valid',

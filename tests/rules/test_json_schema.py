@@ -207,6 +207,7 @@ def files() -> Iterator[tuple[str, Json]]:
                     yield name, {key: case[key] for key in ("version", "rules", "settings") if key in case}
 
 
+@pytest.mark.needs("git")
 def test_what_check_accepts_the_schema_accepts() -> None:
     for text, content in good():
         loaded(content)

@@ -1,3 +1,4 @@
+import json
 from datetime import datetime
 
 import pytest
@@ -9,7 +10,7 @@ from mockserver.config.source import read
 from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules.load import load
-from mockserver.rules.templates import Fake, JsonObject, plain, providers
+from mockserver.rules.templates import KINDS, Fake, JsonObject, plain, providers
 from tests.kit.calls import call, tool_result
 from tests.kit.rules import rendered, scope
 
@@ -179,10 +180,93 @@ def test_what_is_wrong_is_found_when_the_rules_are_loaded(template, message):
     assert mistake.message.startswith(message)
 
 
+# Calls that fail whatever a request brings, and what the engine says.
+WRONG = {
+    "{{ call.model | truncate(6) }}": 'filter "truncate": too many arguments; did you mean truncate(length=6)?',
+    "{{ last_user|wordwrap(call.n) }}": 'filter "wordwrap": too many arguments; did you mean wordwrap(width=...)?',
+    "{{ last_user|upper(1) }}": 'filter "upper": too many arguments',
+    "{%- filter upper(last_user) -%}x{%- endfilter -%}": 'filter "upper": too many arguments',
+    "{% set x = (last_user ~ '}}')|trim('a', 'b') %}": 'filter "trim": too many arguments',
+    "{{ last_user|replace('a', 'b', 'c') }}": 'filter "replace": too many arguments',
+    "{{ tools|join(1, 2, 3) }}": 'filter "join": value is not a string; it takes fewer arguments than 2',
+    "{{ tools|groupby }}": "filter \"groupby\": missing keyword argument 'attribute'",
+    "{{ tools|map }}": 'filter "map": filter name is required',
+    "{{ tools|sort(attribut='name') }}": "filter \"sort\": unknown keyword argument 'attribut'",
+    "{{ body|tojson(ident=2) }}": "filter \"tojson\": unknown keyword argument 'ident'",
+    "{{ body|tojson(indent='x') }}": 'filter "tojson": tojson takes an indent of 0 to 16',
+    "{{ call.turn|round('x') }}": 'filter "round": cannot convert string to i32',
+    "{{ last_user|truncate(length='x') }}": 'filter "truncate": cannot convert string to usize',
+    "{{ last_user|round(2) }}": 'filter "round": cannot round value (string)',
+    "{{ match.city|abs }}": 'filter "abs": cannot get absolute value',
+    "{{ 'x'|int }}": 'filter "int": invalid float literal',
+    "{{ tools|map('uper') }}": 'filter "map": unknown filter',
+    "{{ call.turn is divisibleby }}": 'test "divisibleby": an argument is missing',
+    "{{ call.turn is not divisibleby(2, 3) }}": 'test "divisibleby": too many arguments',
+    "{% if last_user is defined('a') %}x{% endif %}": 'test "defined": too many arguments',
+    "{{ range() }}": 'function "range": an argument is missing',
+    "{{ range(1, call.n, 3, 4) }}": 'function "range": too many arguments',
+    "{{ range('x') }}": 'function "range": cannot convert string to isize',
+    "{{ cycler() }}": 'function "cycler": at least one value required',
+    "{{ last_user.split(1) }}": 'method "split": value is not a string',
+    "{{ body.get() }}": 'method "get": an argument is missing',
+    "{% macro m(a, b=[1, 2]) %}{% endmacro %}{{ m(1, 2, 3) }}": 'macro "m": too many arguments',
+    "{% macro m(a) %}{% endmacro %}{{ m(b=last_user) }}": 'macro "m": unknown keyword argument `b`',
+}
+
+
+@pytest.mark.parametrize(("template", "message"), WRONG.items())
+def test_calls_that_always_fail_are_found_when_the_rules_are_loaded(template, message):
+    with pytest.raises(RuleError) as caught:
+        rendered(template, None, "city")
+    (mistake,) = caught.value.mistakes
+    assert mistake.message.replace(" fails on every call", "") == f"the {message}"
+
+
+def test_each_is_reported_at_its_line():
+    text = "{# |lower(1) #}{{ 'a'|lower }}\n{% raw %}\n{{ x|lower(1) }}{% endraw %}\n{{ last_user|lower(1) }}\n"
+    document = read(
+        "rules:\n  - then:\n      text: |\n" + "".join(f"        {line}\n" for line in text.splitlines()), "r.yaml"
+    )
+    with pytest.raises(RuleError) as caught:
+        load((document,), {})
+    (mistake,) = caught.value.mistakes
+    assert str(mistake).startswith('r.yaml:7:9: the filter "lower" fails on every call: too many arguments')
+
+
+RIGHT = [
+    "{{ call.model|truncate(length=6) }} {{ 'abc'|truncate(length=call.n + 3, end='') }}",
+    "{{ last_user|replace('a', match.city) }} {{ body|tojson(2) }} {{ body|tojson(indent=call.n) }}",
+    "{{ tools|map(attribute='name', default='x')|unique|sort(reverse=true)|join(', ') }} {{ [1]|map('upper')|list }}",
+    "{{ tools|groupby('name')|list }} {{ messages|selectattr('role', 'eq', 'user')|list|length }}",
+    "{{ last_user|int(default=0) }} {{ '7'|int }} {{ 1.25|round(1) }} {{ call.turn|float|round(1) }}",
+    "{{ 3 is divisibleby 3 }} {{ call.turn is divisibleby(2) }} {{ last_user is eq system }}",
+    "{% for i in range(call.n) if i is even %}{{ loop.cycle('a', 'b') }}{% endfor %} {{ dict(a=1).a }}",
+    "{% set c = cycler(['a', 'b']) %}{{ c.next() }} {% set j = joiner(', ') %}{{ j() }}",
+    "{% macro m(a, b=last_user) %}{{ a }}{% endmacro %}{{ m(1) }}{{ m(1, 2) }}{{ m(b=1, a=2) }}",
+    "{% macro range(a, b, c, d) %}{{ d }}{% endmacro %}{{ range(1, 2, 3, 4) }}",
+    "{% set last_user = -2 %}{{ last_user|abs }} {% for match in [1.5] %}{{ match|round }}{% endfor %}",
+    "{{ body.get('x', 'y') }} {{ body.items()|list }} {{ last_user.split()[0].upper() }} {{ {'a': {}}|tojson }}",
+    "{{ range(*[1, 2]) }} {{ 'upper(1)' }} {{ '|upper(1)' }} {{ last_user|default('|trim(1,2,3)') }}",
+    "{{ call.max_tokens|default(1, true) }} {{ '1' in last_user }} {%- filter upper -%}a{%- endfilter -%}",
+]
+
+
+@pytest.mark.parametrize("template", RIGHT)
+def test_calls_that_some_request_lets_succeed_are_no_mistakes(template):
+    assert rendered(template, scope(call("hello 12"), {"city": "Rome"}), "city")
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_variables_are_of_the_kind_that_checks_rely_on(path):
+    for at in (scope(FULL), scope(call(*tool_result("cold"), n=1, seed=3, max_tokens=9))):
+        seen = json.loads(rendered("{{ %s|tojson }}" % path, at))  # noqa: UP031
+        assert plain(seen).__class__ in KINDS[path]
+
+
 FAILS = {
     "{{ body.get }}": "this is no value; a method wants its parentheses",
     "{{ body.clear() }}": "'JsonObject' object has no attribute 'clear'",
-    "{{ body|tojson(1000000000) }}": "tojson takes an indent of 0 to 16",
+    "{{ body|tojson(call.n + 1000000000) }}": "tojson takes an indent of 0 to 16",
     "{{ body.a.b }}": "`body.a` is undefined",
     "{{ last_user|int }}": "invalid float literal",
     "{% for i in range(999) %}{% for j in range(999) %}x{% endfor %}{% endfor %}": "it takes more than 100,000 steps",

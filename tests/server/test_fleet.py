@@ -25,6 +25,8 @@ from tests.kit.processes import Served, serving, until
 from tests.kit.raw import Raw
 from tests.kit.shared import RedisServer, free_ports, sentinel
 
+pytestmark = pytest.mark.needs("pgrep")
+
 RULES = "rules: [{name: file, then: {text: from the file}}]"
 LEASE = 2.0  # seconds
 

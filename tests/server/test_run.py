@@ -215,5 +215,7 @@ def test_what_leads_clients_past_the_server_is_emptied() -> None:
 
 def test_no_proxy_is_used() -> None:
     assert variables()["NO_PROXY"] == "127.0.0.1,localhost,::1"
+    assert variables({"NO_PROXY": "*"}).items() >= {"NO_PROXY": "*", "no_proxy": "*"}.items()
+    assert variables({"no_proxy": "corp.test"})["NO_PROXY"] == "corp.test,127.0.0.1,localhost,::1"
     found = variables({"NO_PROXY": "corp.test, localhost", "no_proxy": "*"})
     assert (found["NO_PROXY"], found["no_proxy"]) == ("corp.test,localhost,127.0.0.1,::1", "*")

@@ -21,6 +21,8 @@ from tests.kit.processes import serving, until
 from tests.kit.program import run
 from tests.kit.raw import STREAM, Raw, post
 
+pytestmark = pytest.mark.needs("pgrep")
+
 RULES = """
 rules:
   - {when: {last_user: hi}, then: {text: hello}}

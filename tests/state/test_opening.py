@@ -181,5 +181,5 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "redis", None)
     ran = run("serve", "--port", "0", "--state", "redis://h/0")
-    why = 'the package redis is missing; pip install "mockserver[redis]"'
+    why = 'the package redis is missing; pip install "mockserver-llm[redis]"'
     assert (ran.code, ran.err) == (2, f"mockserver: --state redis://h/0: {why}\n")

@@ -166,7 +166,7 @@ SEQUENCES: dict[str, tuple[Part, tuple[str, ...]]] = {
     "empty text": (Text(""), ("content_part.added", "output_text.done", "content_part.done")),
     "pieces": (
         Text("abc", ("a", "", "bc")),
-        ("content_part.added", "output_text.delta", *TEXT, "content_part.done"),
+        ("content_part.added", *["output_text.delta"] * 2, *TEXT, "content_part.done"),
     ),
     "annotations": (
         Text("Hi", annotations=(NOTE, NOTE)),

@@ -177,7 +177,7 @@ DIALECT = Dialect(
         "accounts/fireworks/models/gpt-oss-120b",
         "accounts/fireworks/models/qwen3-8b",
     ),
-    features=frozenset({"custom_tools", "finish_error"}),
+    features=frozenset({"custom_tools", "call_pieces", "finish_error"}),
     missing=dict.fromkeys(
         ("/messages", "/embeddings", "/rerank", "/responses", "/accounts", "/workflows"), "{json: {}}"
     ),

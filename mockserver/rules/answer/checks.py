@@ -304,6 +304,10 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
             yield (*path, "parts", at, "item"), "items"
         if part.tool_call is not None and part.tool_call.input is not None:
             yield (*path, "parts", at, "tool_call", "input"), "custom_tools"
+        if part.tool_call is not None and isinstance(part.chunks, list):
+            yield (*path, "parts", at, "chunks"), "call_pieces"
+    if content.tool_calls and isinstance(content.chunks, list):
+        yield (*path, "chunks"), "call_pieces"
     for at, call in enumerate(content.tool_calls or ()):
         if call.input is not None:
             yield (*path, "tool_calls", at, "input"), "custom_tools"
@@ -317,14 +321,16 @@ WORDS: Mapping[str, str] = {
     "refusal": "a refusal",
     "annotations": "annotations",
     "custom_tools": "calls of custom tools",
+    "call_pieces": "a tool call in pieces",
     "items": "response items",
     "failed": "an answer that breaks off",
     "embedding": "embeddings",
     "moderation": "moderations",
 }
 
+_NOT_KEYS = ("custom_tools", "call_pieces", "filter_annotations", "finish_error")
 # Keys of an answer that need a feature of the dialect, which has the same name but once.
 FEATURE_OF: Mapping[str, str] = {
-    **{name: name for name in WORDS if name not in ("custom_tools", "filter_annotations", "finish_error")},
+    **{name: name for name in WORDS if name not in _NOT_KEYS},
     "annotate": "filter_annotations",
 }

@@ -15,6 +15,7 @@ from mockserver.core.call import OTHER, Call
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.json import Json
 from mockserver.core.plan import Forward, Raw, Text, Timing
+from mockserver.core.tokens import Chunks
 from mockserver.model import GENERATORS
 from mockserver.model.budget import MAX_TEXT_TOKENS
 from mockserver.rules.answer.checks import kind_of
@@ -167,12 +168,20 @@ def _choices(kind: str, then: ThenSpec, context: CompileContext) -> _Choices:
         case "choices":
             return gathered(_choice(choice, context.at("choices", at)) for at, choice in enumerate(then.choices or []))
         case "echo":
-            cut = cut_of(then.chunks)
+            cut = _cut_of_unknown(then, context)
             echo = Compiled(lambda scope: DraftChoice((Text(scope.call.last_user, cut),)))
             return gathered((finished(then, context, echo),))
         case "generate":
             return _generated(then, context)
     return gathered((compile_content(then, context),))
+
+
+def _cut_of_unknown(then: ThenSpec, context: CompileContext) -> Chunks:
+    """How a text is cut that only a call decides."""
+    cut = cut_of(then.chunks)
+    if isinstance(cut, tuple):
+        context.at("chunks").refuse("pieces need a text known at load; use token, word, char or {size: 7}")
+    return cut
 
 
 def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
@@ -189,9 +198,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     if spec.tokens is not None:
         _check_tokens(spec.tokens, kind, context.at("generate", "tokens"))
 
-    cut = cut_of(then.chunks)
-    if isinstance(cut, tuple):
-        context.at("chunks").refuse("pieces need a text known at load; use token, word, char or {size: 7}")
+    cut = _cut_of_unknown(then, context)
 
     def make(scope: RenderContext) -> tuple[DraftChoice, ...]:
         made = (scope.generate(kind, options, index) for index in range(scope.call.options.n))

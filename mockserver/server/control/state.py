@@ -408,7 +408,7 @@ async def metrics(asked: ControlRequest) -> Response:
         from prometheus_client import CollectorRegistry, generate_latest  # an extra, and slow to import
         from prometheus_client.exposition import CONTENT_TYPE_LATEST
     except ImportError as error:
-        raise RefusedError(501, 'metrics need the extra "metrics": pip install "mockserver[metrics]"') from error
+        raise RefusedError(501, 'metrics need the extra "metrics": pip install "mockserver-llm[metrics]"') from error
     registry = CollectorRegistry()
     registry.register(Tallies(asked.live.journal))
     text = generate_latest(registry)

@@ -273,4 +273,4 @@ def test_metrics_need_an_extra(server: ControlledServer, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     got = scraped(server)
     assert got.status == 501
-    assert got.json["error"] == 'metrics need the extra "metrics": pip install "mockserver[metrics]"'
+    assert got.json["error"] == 'metrics need the extra "metrics": pip install "mockserver-llm[metrics]"'

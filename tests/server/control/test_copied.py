@@ -13,6 +13,8 @@ from mockserver.config.source import read
 from mockserver.server.sources import compiled
 from tests.kit.control import ControlledServer, controlled_server, rule
 
+pytestmark = pytest.mark.needs("bash")
+
 RULES = """
 rules:
   - {name: hi, when: {last_user: hi}, then: {text: "Hello \\e[31m there"}}

@@ -1,42 +1,40 @@
-"""The Python versions on this machine, each with the project's own dependencies in a cached environment."""
+"""The Pythons that PYTHONS names, each with the project's own dependencies in an environment that is kept."""
 
 import fcntl
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from hashlib import sha256
 from importlib.metadata import requires
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = dict(os.environ)  # before the tests trust a single certificate
-VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
+OLDEST = (3, 11)
 
 
-@cache
-def others() -> dict[str, Path]:
-    """The interpreters of other supported versions: `python3.12` on the path, or one of pyenv's."""
-    found = {version: _find(version) for version in VERSIONS if version != RUNNING}
-    return {version: path for version, path in found.items() if path is not None}
+def named_pythons() -> dict[str, Path]:
+    """The interpreters of PYTHONS by their versions. Raises UsageError if there is none, or one cannot be used."""
+    paths = os.environ.get("PYTHONS", "").split()
+    if not paths:
+        raise pytest.UsageError('name the interpreters: make interpreters PYTHONS="/usr/bin/python3.12 python3.14"')
+    return {_version(path): Path(path) for path in paths}
 
 
-def environment(version: str) -> Path:
+def environment(version: str, interpreter: Path) -> Path:
     """The Python of `.venv-<version>`, made from the pinned versions and kept until those change."""
     folder = ROOT / f".venv-{version}"
     pinned, mark = _pinned(), folder / "pinned"
     with _alone():
         if not mark.exists() or mark.read_text() != sha256(pinned.encode()).hexdigest():
-            interpreter = Path(sys.executable) if version == RUNNING else others()[version]
             _run(interpreter, "-m", "venv", "--clear", "--without-pip", folder)
             listed = folder / "pinned.txt"
             listed.write_text(pinned)
@@ -57,17 +55,16 @@ def _alone() -> Iterator[None]:
         os.close(folder)
 
 
-def _find(version: str) -> Path | None:
-    ours = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    named = shutil.which(f"python{version}")
-    return next((path for path in (*ours, *([Path(named)] if named else [])) if _speaks(path, version)), None)
-
-
-def _speaks(python: Path, version: str) -> bool:
-    """Whether it runs and can make environments: a shim may stand there for a version that is not installed."""
-    asked = "import ensurepip, sys; print(sys.version)"
-    told = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
-    return told.stdout.startswith(f"{version}.")
+def _version(python: str) -> str:
+    asked = "import sys, venv; print(*sys.version_info[:3], sep='.')"
+    try:
+        done = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise pytest.UsageError(f"PYTHONS: {python} cannot be started: {error.strerror}") from None
+    version = done.stdout.strip()
+    if done.returncode or tuple(map(int, version.split(".")[:2])) < OLDEST:
+        raise pytest.UsageError(f"PYTHONS: {python} is not Python 3.11 or newer: {version or done.stderr.strip()}")
+    return version
 
 
 def _run(*command: str | Path) -> None:

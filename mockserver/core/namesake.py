@@ -1,0 +1,14 @@
+"""The other package of our name: PyPI's `mockserver-client` installs a package `mockserver` too, over ours."""
+
+import sys
+
+OVERWRITTEN = (
+    "the package mockserver-client, another product, overwrote or removed files of mockserver-llm, as both install a "
+    "module mockserver: pip uninstall mockserver-client, then pip install --force-reinstall mockserver-llm"
+)
+
+
+def find_overwriting() -> str | None:
+    """Return what happened and what to do, if `mockserver/__init__.py` is not ours: both packages have that file."""
+    ours = getattr(sys.modules["mockserver"], "DISTRIBUTION", None) == "mockserver-llm"
+    return None if ours else OVERWRITTEN

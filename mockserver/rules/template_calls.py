@@ -1,0 +1,324 @@
+"""Calls of filters, tests, functions and methods in a template that fail whatever a request brings.
+
+The engine itself says what is wrong: each call is tried with values of many kinds in place of what only a request
+decides. It is a mistake if none succeeds, and the reason lies in what the template states: the number and names of the
+arguments, or their constant values.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import cycle, islice, pairwise, product
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mockserver.core.lazy import lazy_pattern
+
+if TYPE_CHECKING:
+    from minijinja import Environment
+
+
+class Argument(Struct, frozen=True):
+    """`source` is the text of a constant; it is empty where a request decides."""
+
+    keyword: str = ""
+    source: str = ""
+
+
+class TemplateCall(Struct, frozen=True):
+    """One use of a filter, test, function, macro or method; `subject` is a constant or a variable before it."""
+
+    kind: str
+    name: str
+    arguments: tuple[Argument, ...]
+    offset: int
+    subject: str = ""
+    header: str = ""  # of a macro: its name and parameters
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no argument is decided by a request."""
+        return all(argument.source for argument in self.arguments)
+
+
+class _Token(Struct, frozen=True):
+    text: str
+    offset: int
+
+    @property
+    def is_name(self) -> bool:
+        return self.text.isidentifier() and self.text not in _KEYWORDS
+
+    @property
+    def is_constant(self) -> bool:
+        return self.text[0] in "\"'" or self.text[0].isdigit() or self.text in _CONSTANTS
+
+
+def find_calls(source: str) -> Iterator[TemplateCall]:
+    """Yield the calls in the code of a template, which holds no comments and no raw text."""
+    blocks = list(_read_blocks(source))
+    headers = dict(filter(None, map(_macro_header, blocks)))
+    assigned = {name for tokens in blocks for name in _assigned(tokens)}
+    for tokens in blocks:
+        is_header = bool(tokens) and tokens[0].text == "macro"
+        for index, token in enumerate(tokens):
+            if token.is_name and not (is_header and index == 1):
+                for call in _call_at(tokens, index, headers, assigned):
+                    yield replace(call, subject="") if call.subject.partition(".")[0] in assigned else call
+
+
+class CallCheck:
+    """Tries calls in an environment; `samples` stand for what a request decides."""
+
+    def __init__(self, environment: "Environment", samples: Sequence[Any]) -> None:
+        self._environment, self._samples = environment, samples
+        self._known: dict[object, str | None] = {}
+
+    def explain_failure(self, call: TemplateCall, kinds: Sequence[type] = ()) -> str | None:
+        """Return why a call fails with every value, or None; `kinds` are the types of what is before it, if known."""
+        key = (replace(call, offset=0), kinds)
+        if key not in self._known:
+            self._known[key] = self._explained(call, self._subjects(call, kinds))
+        return self._known[key]
+
+    def _explained(self, call: TemplateCall, subjects: Sequence[Any]) -> str | None:
+        tried = self._try(call, subjects)
+        if tried.succeeds:
+            return None
+        reason = tried.miscounted or self._reason(call, subjects, tried)
+        if reason is None:
+            return None
+        named = self._suggest_keyword(call, subjects) if tried.miscounted else ""
+        return f'the {call.kind} "{call.name}" fails on every call: {reason}' + (named and f"; did you mean {named}?")
+
+    def _reason(self, call: TemplateCall, subjects: Sequence[Any], tried: "_Trial") -> str | None:
+        """Return what the call's own text makes fail: others of its kind, with the same values, do not."""
+        if call.kind == "function" and call.is_constant:
+            return tried.failures[0]
+        for other, more in self._variants(call):
+            repaired = self._try(other, self._samples)
+            if repaired.succeeds:
+                same = [each for each in subjects if each is repaired.subject] or subjects
+                return self._try(call, same).failures[0] + more
+        return None
+
+    def _variants(self, call: TemplateCall) -> Iterator[tuple[TemplateCall, str]]:
+        """The call with other constants; without arguments, or with one, and what to say if that succeeds."""
+        yield replace(call, arguments=tuple(Argument(each.keyword) for each in call.arguments)), ""
+        if not call.arguments:
+            yield replace(call, arguments=(Argument(),)), ""
+        elif call.is_constant:
+            for count in reversed(range(len(call.arguments))):
+                yield replace(call, arguments=call.arguments[:count]), f"; it takes fewer arguments than {count + 1}"
+
+    def _try(self, call: TemplateCall, subjects: Sequence[Any]) -> "_Trial":
+        return _Trial(call, self._environment, samples=self._samples, subjects=subjects)
+
+    def _subjects(self, call: TemplateCall, kinds: Sequence[type]) -> Sequence[Any]:
+        if call.subject[:1] in ("'", '"') or call.subject[:1].isdigit():
+            return [self._environment.eval_expr(call.subject)]
+        return [each for each in self._samples if not kinds or type(each) in kinds]
+
+    def _suggest_keyword(self, call: TemplateCall, subjects: Sequence[Any]) -> str:
+        """Return how to name a lone argument that is taken by its name only, or an empty text."""
+        if call.kind != "filter" or len(call.arguments) != 1 or call.arguments[0].keyword:
+            return ""
+        for keyword in _USUAL_KEYWORDS:
+            named = Argument(keyword, call.arguments[0].source)
+            if self._try(replace(call, arguments=(named,)), subjects).succeeds:
+                return f"{call.name}({keyword}={named.source or '...'})"
+        return ""
+
+
+class _Trial:
+    """The attempts to make a call, up to the first that succeeds."""
+
+    def __init__(
+        self, call: TemplateCall, environment: "Environment", *, samples: Sequence[Any], subjects: Sequence[Any]
+    ) -> None:
+        self.succeeds = False
+        self.subject: Any = None  # with which it succeeds
+        self.failures: list[str] = []
+        self.miscounted: str | None = None
+        template = _template(call)
+        names = [f"a{index}" for index, argument in enumerate(call.arguments) if not argument.source]
+        if call.kind in ("function", "macro"):
+            subjects = (None,)
+        for subject in subjects:
+            for values in _combinations(samples, len(names)):
+                try:
+                    environment.render_str(template, subject=subject, **dict(zip(names, values, strict=True)))
+                except (KeyboardInterrupt, SystemExit):
+                    raise
+                except BaseException as error:  # minijinja's panics are not Exceptions
+                    self._note(error)
+                    if getattr(error, "kind", "") == "UnknownMethod":
+                        break  # of this subject, whatever the arguments
+                else:
+                    self.succeeds, self.subject = True, subject
+                    return
+
+    def _note(self, error: BaseException) -> None:
+        kind, said = getattr(error, "kind", ""), str(error).partition("\n")[0].partition(" (in ")[0]
+        reason = getattr(error, "detail", "") or _REASONS.get(kind) or said
+        miscounts = kind in _REASONS
+        if isinstance(error, TypeError) and (found := _COUNTED.search(said)):  # of what is written in Python
+            lacks = "missing" in said or "at least" in said
+            miscounts, reason = True, _REASONS["MissingArgument" if lacks else "TooManyArguments"]
+            if found[1]:
+                reason = f"unknown keyword argument {found[1]}"
+        self.failures.append(reason)
+        if miscounts and self.miscounted is None:
+            self.miscounted = reason
+
+
+def _combinations(samples: Sequence[Any], count: int) -> Iterable[tuple[Any, ...]]:
+    """Values for arguments that a request decides: all pairs of samples; more than two repeat in turn."""
+    return [tuple(islice(cycle(pair), count)) for pair in product(samples[_OF_ARGUMENTS], repeat=min(count, 2))]
+
+
+def _template(call: TemplateCall) -> str:
+    arguments = ", ".join(
+        (f"{argument.keyword}=" if argument.keyword else "") + (argument.source or f"a{index}")
+        for index, argument in enumerate(call.arguments)
+    )
+    match call.kind:
+        case "filter":
+            return f"{{% set _ = subject|{call.name}({arguments}) %}}"
+        case "test":
+            return f"{{% set _ = subject is {call.name}({arguments}) %}}"
+        case "method":
+            return f"{{% set _ = subject.{call.name}({arguments}) %}}"
+    macro = f"{{% macro {call.header} %}}{{% endmacro %}}" if call.header else ""
+    return f"{macro}{{% set _ = {call.name}({arguments}) %}}"
+
+
+def _read_blocks(source: str) -> Iterator[list[_Token]]:
+    """The tokens of each `{{ }}` and `{% %}`."""
+    at = 0
+    while (opening := _OPENING.search(source, at)) is not None:
+        closing, depth, tokens = ("}}" if opening[0] == "{{" else "%}"), 0, list[_Token]()
+        at = opening.end()
+        while (found := _TOKEN.match(source, at)) is not None:
+            text, at = found[1], found.end()
+            if depth == 0 and source.startswith(closing, found.start(1)):
+                edges = (opening.end(), found.start(1) - 1)  # a sign there trims the text around the block
+                yield [token for token in tokens if token.text not in "-+" or token.offset not in edges]
+                at = found.start(1) + 2
+                break
+            depth += (text in _OPEN) - (text in _CLOSE)
+            tokens.append(_Token(text, found.start(1)))
+        else:
+            return
+
+
+def _call_at(
+    tokens: Sequence[_Token], index: int, headers: Mapping[str, str], assigned: set[str]
+) -> Iterator[TemplateCall]:
+    token = tokens[index]
+    before = [each.text for each in tokens[:index]]
+    follows = tokens[index + 1].text if index + 1 < len(tokens) else ""
+    arguments: tuple[Argument, ...] | None = ()
+    if follows == "(":
+        arguments = _arguments(tokens, index + 2)
+    if before[-1:] == ["|"] or before == ["filter"]:
+        if arguments is not None:
+            yield TemplateCall("filter", token.text, arguments, token.offset, subject=_subject(tokens, index - 1))
+    elif before[-1:] == ["is"] or before[-2:] == ["is", "not"]:
+        if follows and follows not in _AFTER_TEST:
+            argument = tokens[index + 1]
+            arguments = (Argument(source=argument.text if argument.is_constant else ""),)
+            if argument.text in ("-", "+", "*"):  # the test's argument, or the rest of the expression
+                return
+        if arguments is not None:
+            yield TemplateCall("test", token.text, arguments, token.offset)
+    elif follows == "(" and arguments is not None:
+        if before[-1:] == ["."]:
+            yield TemplateCall("method", token.text, arguments, token.offset)
+        elif token.text in headers and token.text not in assigned:
+            yield TemplateCall("macro", token.text, arguments, token.offset, header=headers[token.text])
+        elif token.text not in headers and token.text not in assigned:
+            yield TemplateCall("function", token.text, arguments, token.offset)
+
+
+def _arguments(tokens: Sequence[_Token], start: int) -> tuple[Argument, ...] | None:
+    """The arguments from a parenthesis on; None where their number is not known."""
+    parts: list[list[_Token]] = [[]]
+    depth = 0
+    for token in tokens[start:]:
+        if depth == 0 and token.text == ")":
+            found = [part for part in parts if part]
+            if any(part[0].text in ("*", "**") for part in found):
+                return None
+            return tuple(map(_argument, found))
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+        if depth == 0 and token.text == ",":
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return None
+
+
+def _argument(tokens: Sequence[_Token]) -> Argument:
+    keyword = tokens[0].text if len(tokens) > 2 and tokens[0].is_name and tokens[1].text == "=" else ""
+    value = tokens[2:] if keyword else tokens
+    is_constant = all(token.is_constant or token.text in _PUNCTUATION for token in value)
+    return Argument(keyword, " ".join(token.text for token in value) if is_constant else "")
+
+
+def _subject(tokens: Sequence[_Token], pipe: int) -> str:
+    """The constant or the variable before a filter, with the names that lead to it; empty for any other expression."""
+    start = pipe
+    while start > 0 and (tokens[start - 1].is_name or tokens[start - 1].text == "."):
+        start -= 1
+    if start == pipe and start > 0 and tokens[start - 1].is_constant:
+        start -= 1
+    if start > 0 and tokens[start - 1].text in ("|", "is", "not", ")", "]", "}"):
+        return ""
+    return "".join(token.text for token in tokens[start:pipe])
+
+
+def _macro_header(tokens: Sequence[_Token]) -> tuple[str, str] | None:
+    """The name of a macro, and the macro with its parameters, whose defaults do not matter."""
+    if len(tokens) < 3 or tokens[0].text != "macro":
+        return None
+    parameters, depth = list[str](), 0
+    for before, token in pairwise(tokens[2:]):
+        if depth == 0 and token.is_name and before.text in ("(", ","):
+            parameters.append(token.text)
+        elif depth == 0 and token.text == "=":
+            parameters[-1] += "=none"
+        depth += (token.text in _OPEN) - (token.text in _CLOSE)
+    return tokens[1].text, f"{tokens[1].text}({', '.join(parameters)})"
+
+
+def _assigned(tokens: Sequence[_Token]) -> Iterable[str]:
+    """The names that a tag gives a value."""
+    if not tokens or tokens[0].text not in ("set", "for", "with", "macro", "call"):
+        return ()
+    end = {"for": "in", "set": "="}.get(tokens[0].text, "")
+    names = [token.text for token in tokens[2 if tokens[0].text == "macro" else 1 :]]
+    return names[: names.index(end)] if end in names else names
+
+
+# What a value of a request may be like: each filter and test of the engine takes some of these. `upper` is the name of
+# a filter and of a test, too.
+SAMPLES: tuple[Any, ...] = (
+    *("upper", 7, 1, "1", True, None, ["a"], {"a": 1}),
+    *("", "a b", "1.5", "2024-01-31T10:00:00Z", 0, 1.5, [], [1, 2], {}, [{"a": 1}], [["a", 1]], [["a"], ["b"]]),
+)
+_OF_ARGUMENTS = slice(8)  # the samples that are tried as arguments: all pairs, with each of the others before a filter
+_REASONS = {"TooManyArguments": "too many arguments", "MissingArgument": "an argument is missing"}
+_COUNTED = lazy_pattern(r"\(\) (?:takes |missing |got an unexpected keyword argument ('\w+'))|expected .*argument")
+_USUAL_KEYWORDS = ("length", "width", "attribute", "reverse", "default", "by", "binary", "case_sensitive")
+
+_OPENING = lazy_pattern(r"\{\{|\{%")
+_TOKEN = lazy_pattern(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d[\w.]*|[^\W\d]\w*|\*\*|//|[=!<>]=|\S)""")
+_OPEN, _CLOSE = {"(", "[", "{"}, {")", "]", "}"}
+_CONSTANTS = {"true", "false", "none", "True", "False", "None"}
+_KEYWORDS = {*_CONSTANTS, *("and", "or", "not", "in", "is", "if", "else", "elif", "for", "set", "recursive")}
+_AFTER_TEST = {
+    *("(", ")", "]", "}", ",", ":", "|", "~", ".", "=", "==", "!=", "<", ">", "<=", ">=", "/", "//", "%"),
+    *("and", "or", "else", "if", "is", "not", "in", "recursive"),
+}
+_PUNCTUATION = {"[", "]", "{", "}", "(", ")", ",", ":", "-", "~", "+"}

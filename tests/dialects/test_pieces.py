@@ -1,0 +1,135 @@
+"""The pieces that a rule states are sent, the empty ones too, in every dialect and kind of part."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from mockserver.dialects import discover
+from tests.dialects.features import HEADERS, RESPONSE_URLS, TEXT_URLS, URLS
+from tests.kit.asgi import app
+
+Json = Any
+
+TEXT = ["", "One", "", "", " two\n", ""]
+INPUT = ["", '{"city"', "", ':"Paris"}', ""]
+NOTHING = ["", ""]
+NO_INPUT = ["", "{", "", "}"]
+
+
+def call(pieces: list[str]) -> Json:
+    return {"parts": [{"tool_call": {"name": "now", "arguments": "".join(pieces)}, "chunks": pieces}]}
+
+
+# For each kind of part, the pieces and what its rule says.
+PARTS: Mapping[str, tuple[list[str], Json]] = {
+    "text": (TEXT, {"text": "".join(TEXT), "chunks": TEXT}),
+    "empty text": (NOTHING, {"text": "", "chunks": NOTHING}),
+    "reasoning": (TEXT, {"parts": [{"reasoning": "".join(TEXT), "chunks": TEXT}]}),
+    "refusal": (TEXT, {"refusal": "".join(TEXT), "chunks": TEXT}),
+    "call": (INPUT, call(INPUT)),
+    "call without input": (NO_INPUT, call(NO_INPUT)),
+    "custom call": (TEXT, {"tool_calls": [{"name": "now", "input": "".join(TEXT)}], "chunks": TEXT}),
+}
+STREAMED = {"model": "m", "stream": True}
+BODIES: Mapping[str, Json] = {
+    "chat": {**STREAMED, "messages": [{"role": "user", "content": "hi"}]},
+    "responses": {**STREAMED, "input": "hi", "reasoning": {"summary": "auto"}},
+    "completions": {**STREAMED, "prompt": "hi"},
+    "messages": {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 2000,
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream": True,
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+    },
+    "complete": {**STREAMED, "max_tokens_to_sample": 99, "prompt": "\n\nHuman: hi\n\nAssistant:"},
+    "generate_content": {
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
+    },
+}
+
+
+def of_chat(event: Json) -> Iterator[str]:
+    """Leave out what is the provider's own: the fragment that names a tool, and the first chunk where it has a role."""
+    for delta in (choice["delta"] for choice in event["choices"]):
+        for made in delta.get("tool_calls", ()):
+            if "id" not in made:
+                yield made["function"]["arguments"] if "function" in made else made["custom"]["input"]
+        opens = "role" in delta and (event["own_opening"] or "tool_calls" in delta)
+        yield from (delta[key] for key in ("content", "reasoning_content", "refusal") if key in delta and not opens)
+
+
+def of_messages(event: Json) -> Iterator[str]:
+    delta = event.get("delta", {})
+    yield from (delta[key] for key in ("text", "thinking", "partial_json") if key in delta)
+
+
+# How the pieces are found in an event of each operation.
+FOUND: Mapping[str, Callable[[Json], Iterator[str]]] = {
+    "chat": of_chat,
+    "responses": lambda event: iter([event["delta"]] if "delta" in event else []),
+    "completions": lambda event: (choice["text"] for choice in event["choices"]),
+    "messages": of_messages,
+    "complete": lambda event: iter([event["completion"]]),
+    "generate_content": lambda event: (
+        part["text"] for each in event["candidates"] for part in each["content"].get("parts", ()) if "text" in part
+    ),
+}
+GEMINI = "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse"
+PLACES: list[tuple[str, str, str]] = [
+    *(("chat", name, url) for name, url in URLS.items()),
+    *(("responses", name, url) for name, url in RESPONSE_URLS.items()),
+    *(("completions", name, url) for name, url in TEXT_URLS.items()),
+    ("messages", "anthropic", "/anthropic/v1/messages"),
+    ("complete", "anthropic", "/anthropic/v1/complete"),
+    ("generate_content", "gemini", GEMINI),
+]
+CALLS = {"call", "call without input", "custom call"}
+# What an operation has no place for, in whole or in pieces.
+LACKS: Mapping[str, set[str]] = {
+    "completions": CALLS | {"reasoning"},
+    "complete": CALLS | {"reasoning"},
+    "generate_content": CALLS,  # its calls are whole
+}
+WITHOUT_REASONING = {"openai", "azure_openai", "skytells"}  # in a chat
+# Pieces of the provider's own, before or after those of the rule.
+OWN: Mapping[tuple[str, str], tuple[list[str], list[str]]] = {
+    ("completions", ""): ([], [""]),
+    ("complete", ""): ([], [""]),
+    ("messages", "call"): ([""], []),
+    ("messages", "call without input"): ([""], []),
+    ("messages", "custom call"): (["", '{"input":"'], ['"}']),
+}
+CASES = [
+    (operation, dialect, url, part)
+    for operation, dialect, url in PLACES
+    for part in PARTS
+    if part not in LACKS.get(operation, ())
+    and not (operation == "chat" and part == "reasoning" and dialect in WITHOUT_REASONING)
+]
+
+
+@pytest.mark.parametrize(("operation", "dialect", "url", "part"), CASES)
+def test_all_pieces_are_sent(operation: str, dialect: str, url: str, part: str) -> None:
+    pieces, then = PARTS[part]
+    served = app(yaml.safe_dump({"rules": [{"then": then}]}))
+    got = served.ask(url, BODIES[operation], headers={"anthropic-version": "2023-06-01", **HEADERS.get(dialect, {})})
+    assert got.status == 200, got.body
+    lines = [line[6:] for line in got.body.decode().splitlines() if line.startswith("data: ")]
+    events = [json.loads(line) for line in lines if line != "[DONE]"]
+    if operation == "chat":
+        first = next((choice["delta"] for event in events for choice in event["choices"]), {})
+        events = [{**event, "own_opening": bool(first)} for event in events]
+    before, after = OWN.get((operation, part)) or OWN.get((operation, "")) or ([], [])
+    spelled = (
+        [json.dumps(piece)[1:-1] for piece in pieces] if (operation, part) == ("messages", "custom call") else pieces
+    )
+    assert [piece for event in events for piece in FOUND[operation](event)] == [*before, *spelled, *after]
+
+
+def test_all_dialects_are_there() -> None:
+    assert {dialect for _, dialect, _ in PLACES} == set(discover())

@@ -25,6 +25,7 @@ from mockserver.dialects.gemini.embeddings import embedding_operations
 from mockserver.dialects.gemini.errors import credential, error_body
 from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operations
 from mockserver.dialects.gemini.parse import NAME, PART_TOKENS, TEXTS, is_media, is_vertex, parse_count, parse_generate
+from mockserver.dialects.gemini.replay import HISTORY
 from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
@@ -144,7 +145,7 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 
 def _generation(verb: str, **more: Any) -> Operation:
-    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
+    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body, "history": HISTORY}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
 
 

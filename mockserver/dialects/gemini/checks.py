@@ -27,7 +27,6 @@ def check_generate(request: Body, *, model: str, vertex: bool, validation: Valid
         *(_config_sentences(config, model, vertex=vertex) if config else ()),
         *_function_turns(request["contents"]),
         *_tool_sentences(request, config, old=live and model.startswith(("gemini-1.", "gemini-2."))),
-        *(_unsigned(request["contents"]) if live and is_newer(model) else ()),
     ):
         raise Failure("bad_parameter", why)
 
@@ -314,18 +313,3 @@ def _tool_sentences(request: Body, config: Body, *, old: bool) -> Iterator[str]:
             "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
             "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."
         )
-
-
-def _unsigned(contents: Sequence[Body]) -> Iterator[str]:
-    """The first call of each turn since the user spoke that has no signature."""
-    spoken = (at for at, content in enumerate(contents) if any("text" in part for part in content["parts"]))
-    user = [at for at in spoken if contents[at].get("role") != "model"]
-    for at, content in enumerate(contents[user[-1] if user else 0 :], user[-1] if user else 0):
-        first = next((part for part in content["parts"] if "functionCall" in part), None)
-        if first is not None and content.get("role") == "model" and "thoughtSignature" not in first:
-            yield (
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
-                "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
-                f"data, function call `default_api:{clip(first['functionCall']['name'])}` , position {at + 1}. Please "
-                "refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
-            )

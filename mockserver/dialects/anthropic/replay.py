@@ -1,0 +1,162 @@
+"""Changed histories that Anthropic refuses: thinking that is not as it was, and calls without results.
+
+Not here, as it is not sure: thinking that is dropped before a call of a tool, signatures of another Claude model.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from msgspec import Struct
+
+from mockserver.core.call import Call
+from mockserver.core.history import HistoryProblem
+from mockserver.core.seal import SealError
+from mockserver.core.validation import Validation
+from mockserver.dialects._parse import Body
+from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.dialects.anthropic.conflicts import unpaired
+from mockserver.dialects.anthropic.models import refuse
+from mockserver.wire.thinking import Prefix, Vouched, claim_of, read_signature
+
+
+def prefix_of(call: Call) -> Callable[[], Prefix] | None:
+    """Return what makes the prefix of an answer's thoughts, if these are bound to it; a prefill is part of neither."""
+    messages = call.raw.get("messages")
+    if not _BINDS.match(call.model) or not messages or messages[-1]["role"] == "assistant" or call.raw.get("thread"):
+        return None
+    return partial(_prefix, call.raw)
+
+
+def _prefix(body: Body) -> Prefix:
+    prefix = Prefix(body)
+    for message in body["messages"]:
+        prefix.add_message(message)
+    return prefix
+
+
+class _Thought(Struct, frozen=True):
+    """A thinking block of the history, and what its signature vouches for: nothing, if somebody else made it."""
+
+    place: str
+    block: Body
+    latest: bool  # of the latest message of the assistant
+    vouched: Vouched | None
+    valid: bool  # whether the signature may be one
+
+    @property
+    def is_edited(self) -> bool:
+        text = self.block.get("thinking")  # empty where it is not shown
+        return bool(text) and self.vouched is not None and self.vouched.text != claim_of(str(text))
+
+
+def _thoughts(call: Call) -> Iterator[_Thought]:
+    messages = call.body.get("messages")
+    turns = [
+        (at, message["content"])
+        for at, message in enumerate(messages if isinstance(messages, list) else ())
+        if isinstance(message, dict) and message.get("role") == "assistant" and isinstance(message.get("content"), list)
+    ]
+    for at, content in turns:
+        for index, block in enumerate(content):
+            if isinstance(block, dict) and block.get("type") == "thinking":
+                vouched, valid = _read(block.get("signature"))
+                yield _Thought(f"messages.{at}.content.{index}", block, at == turns[-1][0], vouched, valid)
+
+
+def _read(signature: object) -> tuple[Vouched | None, bool]:
+    try:
+        return (read_signature(signature) if isinstance(signature, str) else None), True
+    except SealError:
+        return None, False
+
+
+def _unsigned(call: Call) -> Problems:
+    for thought in _thoughts(call):
+        if thought.block.get("signature") is None:
+            place = f"{thought.place}.thinking.signature"
+            yield HistoryProblem(refuse(f"{place}: Field required"), thought.place, _KEEP)
+
+
+def _forged(call: Call) -> Problems:
+    for thought in _thoughts(call):
+        if not thought.valid or (thought.is_edited and not thought.latest):
+            yield HistoryProblem(refuse(f"{thought.place}: {_INVALID}"), thought.place, _KEEP)
+
+
+def _modified(call: Call) -> Problems:
+    """Thoughts of the latest message of the assistant that have other texts, or another order."""
+    answer = list[int]()  # the places that thoughts before it had in their answer
+    for thought in _thoughts(call):
+        if not thought.latest or thought.vouched is None:
+            continue
+        place = thought.vouched.place
+        begins = place == 0 and answer[:1] in ([], [0])  # a message may hold several answers
+        if thought.is_edited or (answer and place <= answer[-1] and not begins):
+            yield HistoryProblem(refuse(f"{thought.place}: {_MODIFIED}"), thought.place, _KEEP)
+        answer = [place] if begins else [*answer, place]
+
+
+def _bound(call: Call) -> Problems:
+    """Thoughts behind another prefix than their own."""
+    thinking = call.raw.get("thinking") or {}
+    binding = thinking.get("block_binding") or {}
+    if call.sent is not None or call.raw.get("thread") or binding.get("prefix_mismatch_behavior") == "drop_block":
+        return
+    prefix = Prefix(call.raw)
+    for at, message in enumerate(call.raw["messages"]):
+        if isinstance(message["content"], str):
+            prefix.add_message(message)
+            continue
+        for index, block in enumerate(message["content"]):
+            vouched, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
+            if vouched is not None and vouched.said and (why := _differs(vouched, prefix)) is not None:
+                place = f"messages.{at}.content.{index}"
+                setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING
+                yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
+            prefix.add(message["role"], block)
+
+
+def _differs(vouched: Vouched, prefix: Prefix) -> str | None:
+    """Return what Anthropic says of how the prefix of a thought differs; None if it does not.
+
+    The first thoughts of a conversation may be left out, but none between others.
+    """
+    if vouched.system != prefix.system:
+        return " The `system` prompt differs from the one this block was created with."
+    if vouched.said != prefix.said or (vouched.is_first and prefix.has_thought):
+        return ""
+    if vouched.thought != prefix.thought and prefix.has_thought:
+        return " The `thinking` block that preceded this one when it was created is missing from this request."
+    return None
+
+
+def _unanswered(call: Call) -> Problems:
+    for message in unpaired(call.raw) if call.sent is None else ():
+        yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
+
+
+_KEEP = "send the thinking blocks of an answer back as they came: all of them, in order, each with its signature"
+_KEEP_ALL = "keep `system`, `tools` and all earlier messages as they were, and add what is new at the end"
+_KEEP_RESULTS = "answer each `tool_use` by a `tool_result` with its id, in the next message of the user"
+_INVALID = "Invalid `signature` in `thinking` block"
+_MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+_BOUND = (
+    "The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+_BETA = "thinking-binding-controls-2026-08-01"
+_SETTING = f" That setting requires the `{_BETA}` value in the `anthropic-beta` header."
+# Claude Fable 5.1 and later; what follows a version may be a date.
+_BINDS = re.compile(r"claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
+
+HISTORY = history_of(
+    ReplayRule(_unsigned, refused_from=Validation.PUBLISHED),
+    ReplayRule(_forged),
+    ReplayRule(_modified),
+    ReplayRule(_bound, models=_BINDS),
+    ReplayRule(_unanswered, refused_from=Validation.PUBLISHED),
+)

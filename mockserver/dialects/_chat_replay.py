@@ -9,7 +9,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._chat import MAX_CALL_ID, too_long_ids, unanswered_calls
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
-from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.dialects._replay import Problems, ReplayRule, history_of, is_whole
 
 
 def _empty_calls(call: Call) -> Problems:
@@ -36,7 +36,7 @@ def _nameless_calls(call: Call) -> Problems:
 
 
 def _unanswered(call: Call) -> Problems:
-    for found in unanswered_calls(call.raw["messages"]) if call.sent is None else ():
+    for found in unanswered_calls(call.raw["messages"]) if is_whole(call) else ():
         yield _problem(found, "answer each of the `tool_calls` by a `tool` message with its id, right after them")
 
 

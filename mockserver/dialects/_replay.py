@@ -42,4 +42,9 @@ def history_of(*rules: ReplayRule) -> History:
     return find
 
 
+def is_whole(call: Call) -> bool:
+    """Whether nothing of the body was left out because its dialect would refuse it."""
+    return call.sent is None or call.sent == call.raw
+
+
 _MODES = list(Validation)  # from the loosest to the closest

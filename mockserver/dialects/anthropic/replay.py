@@ -14,7 +14,7 @@ from mockserver.core.history import HistoryProblem
 from mockserver.core.seal import SealError
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
-from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.dialects._replay import Problems, ReplayRule, history_of, is_whole
 from mockserver.dialects.anthropic.conflicts import unpaired
 from mockserver.dialects.anthropic.models import refuse
 from mockserver.wire.thinking import Prefix, Vouched, claim_of, read_signature
@@ -101,7 +101,7 @@ def _bound(call: Call) -> Problems:
     """Thoughts behind another prefix than their own."""
     thinking = call.raw.get("thinking") or {}
     binding = thinking.get("block_binding") or {}
-    if call.sent is not None or call.raw.get("thread") or binding.get("prefix_mismatch_behavior") == "drop_block":
+    if not is_whole(call) or call.raw.get("thread") or binding.get("prefix_mismatch_behavior") == "drop_block":
         return
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
@@ -132,7 +132,7 @@ def _differs(vouched: Vouched, prefix: Prefix) -> str | None:
 
 
 def _unanswered(call: Call) -> Problems:
-    for message in unpaired(call.raw) if call.sent is None else ():
+    for message in unpaired(call.raw) if is_whole(call) else ():
         yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
 
 

@@ -6,6 +6,7 @@ A rule is in a table only if it is sure. It sees what was parsed, which may hold
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,12 +19,12 @@ History = Callable[[Call, Validation], Sequence[HistoryProblem]]
 
 
 class ReplayRule(Struct, frozen=True):
-    """A rule of models whose names match `models` (none: of all).
+    """A rule of models whose names match `models` (none: of all). `check` gets a call and its history.
 
     `refused_from`: the mode of validation that refuses the same; the rule is for the looser ones.
     """
 
-    check: Callable[[Call], Problems]
+    check: Callable[[Call, Any], Problems]
     models: re.Pattern[str] | None = None
     refused_from: Validation | None = None
 
@@ -33,11 +34,18 @@ class ReplayRule(Struct, frozen=True):
         return self.models is None or self.models.match(call.model) is not None
 
 
-def history_of(*rules: ReplayRule) -> History:
-    """Return what finds the problems of a call's history: the first that each rule finds, in the order of the rules."""
+def history_of(read: Callable[[Call], Any], *rules: ReplayRule) -> History:
+    """Return what finds the problems of a call: the first that each rule finds, in the order of the rules.
+
+    `read` returns the history as the rules look at it, or None if it holds nothing that could be wrong, as most do.
+    """
 
     def find(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
-        return [problem for rule in rules if rule.applies(call, validation) for problem in islice(rule.check(call), 1)]
+        history = read(call)
+        if history is None:
+            return ()
+        found = (rule.check(call, history) for rule in rules if rule.applies(call, validation))
+        return [problem for problems in found for problem in islice(problems, 1)]
 
     return find
 

@@ -4,13 +4,14 @@ Not here, as it is not sure: thinking that is dropped before a call of a tool, s
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
 
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
+from mockserver.core.json import Json
 from mockserver.core.seal import SealError
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
@@ -50,18 +51,23 @@ class _Thought(Struct, frozen=True):
         return bool(text) and self.vouched is not None and self.vouched.text != claim_of(str(text))
 
 
-def _thoughts(call: Call) -> Iterator[_Thought]:
-    messages = call.body.get("messages")
-    turns = [
-        (at, message["content"])
-        for at, message in enumerate(messages if isinstance(messages, list) else ())
-        if isinstance(message, dict) and message.get("role") == "assistant" and isinstance(message.get("content"), list)
+def _thoughts(call: Call) -> Sequence[_Thought] | None:
+    """The thoughts of the assistant, if messages hold more than texts."""
+    messages: Json = call.body.get("messages")
+    held, latest = list[tuple[int, list[Json]]](), -1
+    for at, message in enumerate(messages if isinstance(messages, list) else ()):
+        if isinstance(message, dict):
+            latest = at if message.get("role") == "assistant" else latest
+            if isinstance(content := message.get("content"), list):
+                held.append((at, content if latest == at else []))
+    if not held:
+        return None
+    return [
+        _Thought(f"messages.{at}.content.{index}", block, at == latest, *_read(block.get("signature")))
+        for at, content in held
+        for index, block in enumerate(content)
+        if isinstance(block, dict) and block.get("type") == "thinking"
     ]
-    for at, content in turns:
-        for index, block in enumerate(content):
-            if isinstance(block, dict) and block.get("type") == "thinking":
-                vouched, valid = _read(block.get("signature"))
-                yield _Thought(f"messages.{at}.content.{index}", block, at == turns[-1][0], vouched, valid)
 
 
 def _read(signature: object) -> tuple[Vouched | None, bool]:
@@ -71,23 +77,23 @@ def _read(signature: object) -> tuple[Vouched | None, bool]:
         return None, False
 
 
-def _unsigned(call: Call) -> Problems:
-    for thought in _thoughts(call):
+def _unsigned(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    for thought in thoughts:
         if thought.block.get("signature") is None:
             place = f"{thought.place}.thinking.signature"
             yield HistoryProblem(refuse(f"{place}: Field required"), thought.place, _KEEP)
 
 
-def _forged(call: Call) -> Problems:
-    for thought in _thoughts(call):
+def _forged(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    for thought in thoughts:
         if not thought.valid or (thought.is_edited and not thought.latest):
             yield HistoryProblem(refuse(f"{thought.place}: {_INVALID}"), thought.place, _KEEP)
 
 
-def _modified(call: Call) -> Problems:
+def _modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     """Thoughts of the latest message of the assistant that have other texts, or another order."""
     answer = list[int]()  # the places that thoughts before it had in their answer
-    for thought in _thoughts(call):
+    for thought in thoughts:
         if not thought.latest or thought.vouched is None:
             continue
         place = thought.vouched.place
@@ -97,11 +103,12 @@ def _modified(call: Call) -> Problems:
         answer = [place] if begins else [*answer, place]
 
 
-def _bound(call: Call) -> Problems:
+def _bound(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     """Thoughts behind another prefix than their own."""
-    thinking = call.raw.get("thinking") or {}
-    binding = thinking.get("block_binding") or {}
-    if not is_whole(call) or call.raw.get("thread") or binding.get("prefix_mismatch_behavior") == "drop_block":
+    if not thoughts or not is_whole(call) or call.raw.get("thread"):
+        return
+    binding = (call.raw.get("thinking") or {}).get("block_binding") or {}
+    if binding.get("prefix_mismatch_behavior") == "drop_block":
         return
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
@@ -131,7 +138,7 @@ def _differs(vouched: Vouched, prefix: Prefix) -> str | None:
     return None
 
 
-def _unanswered(call: Call) -> Problems:
+def _unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     for message in unpaired(call.raw) if is_whole(call) else ():
         yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
 
@@ -154,6 +161,7 @@ _SETTING = f" That setting requires the `{_BETA}` value in the `anthropic-beta` 
 _BINDS = re.compile(r"claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
 
 HISTORY = history_of(
+    _thoughts,
     ReplayRule(_unsigned, refused_from=Validation.PUBLISHED),
     ReplayRule(_forged),
     ReplayRule(_modified),

@@ -19,9 +19,8 @@ from mockserver.wire.gemini import SIGNATURE
 _Place = tuple[int, int, Body]  # of a part: its content, its index, itself
 
 
-def _unsigned(call: Call) -> Problems:
+def _unsigned(call: Call, contents: Sequence[Body]) -> Problems:
     """The first call of each step since the user spoke, if it has no signature."""
-    contents: Sequence[Body] = call.raw.get("contents") or ()
     asked = [at for at, content in enumerate(contents) if _is_of_user(content)]
     for parts in _steps(contents, asked[-1] if asked else 0):
         first = next(((at, index, part) for at, index, part in parts if "functionCall" in part), None)
@@ -47,14 +46,24 @@ def _steps(contents: Sequence[Body], start: int) -> Iterator[list[_Place]]:
             yield [(at, index, part) for at in places for index, part in enumerate(_parts(contents[at]))]
 
 
-def _corrupted(call: Call) -> Problems:
-    for at, content in enumerate(call.raw.get("contents") or ()):
+def _corrupted(call: Call, contents: Sequence[Body]) -> Problems:
+    for at, content in enumerate(contents):
         for index, part in enumerate(_parts(content)):
             try:
                 SIGNATURE.open(part.get("thoughtSignature") or _NONE)
             except SealError:
                 text = "Invalid" if _NEWEST.match(call.model) else "Corrupted"
                 yield HistoryProblem(Failure("bad_parameter", f"{text} thought signature."), _place(at, index), _KEEP)
+
+
+def _contents(call: Call) -> Sequence[Body] | None:
+    """The contents, if there are calls or signatures among them."""
+    contents: Sequence[Body] = call.raw.get("contents") or ()
+    for content in contents:
+        for part in _parts(content):
+            if "functionCall" in part or "thoughtSignature" in part:
+                return contents
+    return None
 
 
 def _place(at: int, index: int) -> str:
@@ -74,4 +83,4 @@ _SINCE_3 = re.compile(r"gemini-(?:(?:[3-9]|[1-9][0-9])(?![0-9])|[a-z-]+-latest)"
 # Those that are known to say it so; others say "Corrupted".
 _NEWEST = re.compile(r"gemini-(?:3\.[7-9]|[4-9]|[1-9][0-9])(?![0-9])")
 
-HISTORY = history_of(ReplayRule(_unsigned, models=_SINCE_3), ReplayRule(_corrupted))
+HISTORY = history_of(_contents, ReplayRule(_unsigned, models=_SINCE_3), ReplayRule(_corrupted))

@@ -12,7 +12,7 @@ LOOK: Any = {
     "name": "look",
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "number"}}},
 }
-MODELS = ["claude-fable-5-2", "claude-opus-4-8", "claude-sonnet-4-5"]
+MODELS = ["claude-fable-5-2", "claude-opus-4-8", "claude-haiku-5-5"]
 
 
 @pytest.fixture(scope="module")

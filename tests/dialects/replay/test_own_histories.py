@@ -1,7 +1,9 @@
 """What the server itself said comes back: as it was, without a remark; changed, with the provider's own refusal."""
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -461,3 +463,25 @@ def test_signatures_of_another_provider() -> None:
     body = GEMINI.conversation(asked, "weather", model="gemini-3-pro")
     part_of_call(body)["thoughtSignature"] = mine
     assert "Corrupted thought signature." in GEMINI.ask(asked, body, "gemini-3-pro").remarks[0]
+
+
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "keeping-history.md"
+UNTESTED_TITLES = (  # of what validation refuses first
+    "thinking.signature: Field required",
+    "`tool_use` ids were found without `tool_result` blocks immediately after",
+    "unexpected `tool_use_id` found in `tool_result` blocks",
+    "Items are not persisted when `store` is set to false",  # which has a test of its own
+)
+
+
+def test_the_guide_has_the_words_of_each_provider_as_titles() -> None:
+    titles = re.findall(r"^### (.+)$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    messages = [message for *_, message in CHANGED.values()]
+    untold = [message for message in messages if not any(_is_in(title, message) for title in titles)]
+    assert not untold
+    unknown = [title for title in titles if not any(_is_in(title, message) for message in messages)]
+    assert unknown == list(UNTESTED_TITLES)
+
+
+def _is_in(title: str, message: str) -> bool:
+    return re.search(re.escape(title).replace("…", ".*"), message) is not None

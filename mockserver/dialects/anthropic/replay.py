@@ -23,10 +23,10 @@ from mockserver.wire.thinking import Prefix, Vouched, claim_of, read_signature
 
 def prefix_of(call: Call) -> Callable[[], Prefix] | None:
     """Return what makes the prefix of an answer's thoughts, if these are bound to it; a prefill is part of neither."""
-    messages = call.raw.get("messages")
-    if not _BINDS.match(call.model) or not messages or messages[-1]["role"] == "assistant" or call.raw.get("thread"):
+    if not _BINDS.match(call.model) or not is_whole(call) or call.raw.get("thread"):
         return None
-    return partial(_prefix, call.raw)
+    messages = call.raw.get("messages") or ({"role": "assistant"},)
+    return None if messages[-1]["role"] == "assistant" else partial(_prefix, call.raw)
 
 
 def _prefix(body: Body) -> Prefix:

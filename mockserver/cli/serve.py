@@ -178,10 +178,10 @@ def remark_logger() -> Callable[[Exchange], None]:
 
 def remarks_of(exchange: Exchange) -> list[str]:
     """The remarks on an answer, on one line each and without credentials."""
-    return [printable(of_row(exchange).text(remark)) for remark in exchange.remarks]
+    return [printable(of_row(exchange).text(remark), _LONGEST_REMARK) for remark in exchange.remarks]
 
 
-_MAX_REMARKS = 1_000
+_MAX_REMARKS, _LONGEST_REMARK = 1_000, 1_500  # a remark may quote a whole error of the provider
 
 
 def _text_line(exchange: Exchange, worker: Worker | None) -> str:

@@ -114,6 +114,12 @@ class Settings(BaseTable, title="settings"):
         description="Remarks on a rule's answer that no model could give: a tool that was not offered, arguments or "
         "JSON that a strict schema refuses, a wrong finish. With error, they fail a test.",
     )
+    replay: Literal["warn", "error", "off"] = field(
+        "warn",
+        description="Remarks on a history that the live provider would refuse, as the client changed it: a lost "
+        "thought signature, a call without its reasoning, encrypted content that was cut. With error, the client gets "
+        "the provider's own error.",
+    )
     stored_answers: int = field(
         1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."
     )

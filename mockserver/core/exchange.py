@@ -201,7 +201,7 @@ class Exchange(Struct, eq=False):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return () if self.plan is None else self.plan.remarks
+        return () if self.plan is None else (*self.plan.remarks, *self.plan.history_remarks)
 
     @property
     def faults(self) -> tuple[str, ...]:

@@ -380,6 +380,7 @@ class Plan(Struct, frozen=True):
     modified_by: tuple[str, ...] = ()  # rules that changed the delivery without answering
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
     remarks: tuple[str, ...] = ()  # those on the call, and why no model could answer so, with the rule's place
+    history_remarks: tuple[str, ...] = ()  # why the live provider would refuse the history of its call
 
     @property
     def rendered(self) -> "Plan":
@@ -392,6 +393,7 @@ class Plan(Struct, frozen=True):
             modified_by=self.modified_by,
             trace=self.trace,
             remarks=self.remarks,
+            history_remarks=self.history_remarks,
         )
 
 

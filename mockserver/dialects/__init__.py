@@ -4,7 +4,7 @@ A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows
 """
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.call import Call
+from mockserver.core.history import HistoryProblem
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json, parsed
 from mockserver.core.lazy import LazyMapping
@@ -28,6 +29,10 @@ def error_frame(failed: Reply, frames: int) -> Frame:
     return Frame(failed.body, part="finish")
 
 
+def any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
+    return ()
+
+
 class Texts(Struct, frozen=True):
     """Where a request holds the texts that differ most from call to call: in the field `key` of its body.
 
@@ -35,7 +40,7 @@ class Texts(Struct, frozen=True):
     of its messages), or None if it holds more than texts. `call(sample, value)` returns the Call of a request whose
     body differs from that of `sample` in texts and ids only.
     `headers` returns the headers of a reply that name its request, in order and ASCII only; `item_id` the id of a part
-    of an answer that follows from the answer's own id.
+    of an answer, which follows from the answer's own id and from whether the answer is `stored`.
     """
 
     key: str
@@ -44,7 +49,7 @@ class Texts(Struct, frozen=True):
     headers: Callable[[HttpRequest, Call | None], Headers]
     names: frozenset[str]
     ids: frozenset[str] = frozenset()
-    item_id: Callable[[str, int], str] | None = None
+    item_id: Callable[..., str] | None = None
 
 
 class Operation(Struct, frozen=True):
@@ -56,7 +61,8 @@ class Operation(Struct, frozen=True):
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
     them next. `rename(request, body)` returns a body with its fields under the names by which rules know them, where a
-    provider takes several names for one.
+    provider takes several names for one. `history(call, validation)` returns why the live provider would refuse the
+    history that a call sends back, which parsing it so closely did not.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -75,6 +81,7 @@ class Operation(Struct, frozen=True):
     texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
     rename: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
+    history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
         """Return the call of a request. Raises Failure where it is refused, or if no call can be made of it."""

@@ -136,6 +136,7 @@ def _few_pairs(value: Any) -> Any:
 
 
 MAX_METADATA_PAIRS = 16
+MAX_CALL_ID = 40  # characters
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
 Biases = read_by(_first_refused_bias)(mapping(number(-100, 100, multiple_of=1)))
@@ -263,7 +264,18 @@ def _outline_with_tools(messages: Sequence[Json]) -> bytes | None:
         if type(role) is not str or role not in _WITH_TOOLS or (type(text) is not str and role != "assistant"):
             return None
         found.append({**told, "content": "" if type(text) is str and text.strip() else text})
-    return to_json(found)
+    # What is learned of short ids must not answer those that are refused.
+    return None if any(too_long_ids(messages)) else to_json(found)
+
+
+def too_long_ids(messages: Iterable[Json]) -> Iterator[tuple[int, int, str]]:
+    """Yield the ids of calls that are longer than OpenAI takes, each after the places of its message and its call."""
+    for at, message in enumerate(messages):
+        calls = message.get("tool_calls") if isinstance(message, dict) else None
+        for index, call in enumerate(calls if isinstance(calls, list) else ()):
+            name = call.get("id") if isinstance(call, dict) else None
+            if isinstance(name, str) and len(name) > MAX_CALL_ID:
+                yield at, index, name
 
 
 def _with_messages(sample: Call, messages: Json) -> Call:
@@ -517,24 +529,24 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
         yield from _unmet_choice(body, "tool_choice", "tools", ())
     if len(body.get("tools") or ()) > 128:
         yield Complaint("long", ("tools",), got=body["tools"], bound=128)
-    yield from _unanswered_calls(body["messages"])
+    yield from unanswered_calls(body["messages"])
 
 
-def _unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
+def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Every tool call needs its tool message next, and every tool message a call before it."""
-    open_ids: list[str] = []
+    asked, open_ids = set[str](), list[str]()
     at = 0
     for index, message in enumerate(messages):
         if message["role"] == "tool":
-            if message["tool_call_id"] not in open_ids:
+            if message["tool_call_id"] not in asked:
                 yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
-            else:
+            elif message["tool_call_id"] in open_ids:
                 open_ids.remove(message["tool_call_id"])
         elif open_ids:
             break
-        elif message["role"] == "assistant":
+        else:
             open_ids = [call["id"] for call in message.get("tool_calls") or ()]
-            at = index
+            asked, at = set(open_ids), index
     if open_ids:
         yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(open_ids))}", "messages", at)
 

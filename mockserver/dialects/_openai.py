@@ -11,6 +11,7 @@ from mockserver.core.plan import Answer, Embeddings
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
+from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
 from mockserver.dialects._embeddings_moderations import embeddings, input_texts, parse_embeddings
 from mockserver.dialects._errors import refuse
@@ -23,6 +24,7 @@ from mockserver.dialects._responses import (
     response_texts,
     responses_reply,
 )
+from mockserver.dialects._responses_replay import RESPONSES_HISTORY
 from mockserver.dialects._stored import StoredResponses, stored_chats
 from mockserver.wire.chat import ChatLayout, Extra, completion
 from mockserver.wire.text import TextLayout
@@ -48,7 +50,9 @@ class OpenAIApi(Struct, frozen=True):
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
             Operation(
-                "chat", "POST", "/chat/completions", self._parse_chat, self._render_chat, texts=chat_texts(self.naming)
+                *("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
+                texts=chat_texts(self.naming),
+                history=CHAT_HISTORY,
             ),
             Operation(
                 *("completions", "POST", "/completions", self._parse_completion, self._render_completion),
@@ -67,6 +71,7 @@ class OpenAIApi(Struct, frozen=True):
                 *("responses", "POST", "/responses", parse, self._render_responses),
                 error=error_event,
                 texts=response_texts(self.naming),
+                history=RESPONSES_HISTORY,
             ),
             *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, parse).operations(),
             *stored_chats(

@@ -373,7 +373,7 @@ def responses_live_only(body: Body) -> Iterator[Complaint]:
     if isinstance(body.get("input"), list):
         yield from _incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
-            yield from _unpaired_calls(body["input"])
+            yield from (complaint for _, complaint in unpaired_calls(body["input"]))
 
 
 def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
@@ -401,16 +401,22 @@ def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("input", index, key))
 
 
-def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
-    calls = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS}
-    outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
-    for call_id, kind in outputs.items():
+def unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
+    """Yield where an output has no call, or a call no output. Items that stand for others may hold the other one."""
+    if any(item_type(item) in _STAND_FOR_OTHERS for item in items):
+        return
+    calls = {as_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS}
+    outputs = {
+        as_text(item.get("call_id")): at for at, item in enumerate(items) if item.get("type") in _OUTPUTS.values()
+    }
+    for call_id, at in outputs.items():
         if call_id not in calls:
-            message = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
-            yield custom_complaint(message, "input")
-    for call_id, kind in calls.items():
+            kind = items[at]["type"].replace("_", " ")
+            yield at, custom_complaint(f"No tool call found for {kind} with call_id {clip(call_id)}.", "input")
+    for call_id, at in calls.items():
         if call_id not in outputs:
-            yield custom_complaint(f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.", "input")
+            kind = items[at]["type"].replace("_", " ")
+            yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
 
 
 def response_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
@@ -444,7 +450,10 @@ def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     reasoning = call.raw.get("reasoning") or {}
     summary = any(reasoning.get(key) for key in ("summary", "generate_summary"))
     return ResponseOptions(
-        {**layout.unset, **request_fields(call, layout.response)}, frozenset(wanted or ()), summary=summary
+        {**layout.unset, **request_fields(call, layout.response)},
+        frozenset(wanted or ()),
+        summary=summary,
+        stored=call.raw.get("store") is not False,
     )
 
 
@@ -505,6 +514,7 @@ _OUTPUTS: Mapping[str, str] = {
     "shell_call": "shell_call_output",
     "apply_patch_call": "apply_patch_call_output",
 }
+_STAND_FOR_OTHERS = ("item_reference", "compaction", "context_compaction")
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "function_call": ("call_id", "name", "arguments"),
     "function_call_output": ("call_id", "output"),

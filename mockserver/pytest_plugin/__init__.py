@@ -296,6 +296,11 @@ OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
         "string",
         {"choices": ("warn", "error", "off")},
     ),
+    "replay": (
+        "what to do about histories that the live provider would refuse: warn (default), error or off",
+        "string",
+        {"choices": ("warn", "error", "off")},
+    ),
     "record": ("what to record into the cassettes of tests", "string", {"choices": _RECORDS}),
     "upstream": (
         "the provider's base URL, for recording: openai=https://api.openai.com/v1",

@@ -1,7 +1,7 @@
 """Why a test fails, each reason in one line and in full: unmatched calls, rules not called, exceeded budgets."""
 
 import traceback
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
@@ -151,13 +151,22 @@ def unanswerable(remarks: Iterable[Remark]) -> Iterator[Problem]:
 
 def impossible_answers(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
     """The answers of rules that no model could give, each remark once."""
+    return _remarked({call: call.answer_remarks for call in calls}, 'if you mean it, set lint="off"')
+
+
+def refused_histories(calls: Sequence[ReceivedCall]) -> Iterator[Problem]:
+    """The histories that a live provider would refuse, each remark once."""
+    return _remarked({call: call.history_remarks for call in calls}, 'if you mean it, set replay="off"')
+
+
+def _remarked(remarks: Mapping[ReceivedCall, Sequence[str]], remedy: str) -> Iterator[Problem]:
     found: dict[str, list[ReceivedCall]] = {}
-    for call in calls:
-        for remark in call.remarks:
-            found.setdefault(remark, []).append(call)
-    for remark, those in found.items():
+    for call, texts in remarks.items():
+        for text in texts:
+            found.setdefault(text, []).append(call)
+    for text, those in found.items():
         more = f" and {plural(len(those) - 1, 'more call')}" if len(those) > 1 else ""
-        yield problem(one_line(remark), [f"{call_line(those[0])}{more}", 'if you mean it, set lint="off"'])
+        yield problem(one_line(text), [f"{call_line(those[0])}{more}", remedy])
 
 
 def no_answer(where: str) -> Problem:

@@ -232,10 +232,10 @@ def marks_of(answer: Answer, call: Call, seed: Seed, texts: Texts) -> Iterator[M
             if isinstance(part, ToolUse):
                 yield partial(_tool_call_id, (seed, call.tool_call_ids), (str(index), str(at)))
             if texts.item_id is not None:
-                yield partial(_item_id, texts.item_id, at)
+                yield partial(_item_id, partial(texts.item_id, stored=call.options.store), at)
 
 
-def _item_id(item_id: Callable[[str, int], str], at: int, id: str, fingerprint: str) -> str:
+def _item_id(item_id: Callable[..., str], at: int, id: str, fingerprint: str) -> str:
     return item_id(id, at)
 
 

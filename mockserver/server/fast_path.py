@@ -295,7 +295,7 @@ class FastPath:
         """Learn from the handler's answer to a request of this lane: make a template of it, or confirm the one made."""
         call, shapes = prepared.call, lane.shapes
         rule = None if call is None else engine.constant_rule(call, {})
-        if call is None or shapes is None or prepared.plan.remarks or rule is False:
+        if call is None or shapes is None or prepared.plan.remarks or prepared.plan.history_remarks or rule is False:
             return
         if prepared.plan.source != ("generated" if rule is None else rule.source):
             return

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings
 from mockserver.core.action import Action
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
@@ -150,6 +151,7 @@ class Handler(Struct, eq=False):
             parse = lambda: operation.call(_plain(http, settings.max_body, take), validation)  # noqa: E731
             try:
                 call = await _run(parse, large=len(http.body) > LARGE)
+                remarks = await _run(partial(_review, operation, call, settings), large=len(http.body) > LARGE)
             except Failure as refusal:
                 return await self._replayed_despite(refusal, http, operation, engine)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
@@ -160,6 +162,8 @@ class Handler(Struct, eq=False):
                 charge, tokenized = await _reserve(reservation, engine, call, key)
                 plan = await _planned_among_few(self.live, engine, tokenized, take)
                 charge = await reservation.settle(charge, plan.outcome)
+            if remarks and not isinstance(plan.outcome, Forward):  # the provider will say so itself
+                plan = replace(plan, history_remarks=remarks)
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
             if take is not None and _makes_large(plan, prepared.reply):
@@ -377,6 +381,16 @@ def _plain(http: HttpRequest, limit: int, take: TakeBytes | None) -> HttpRequest
     if plain is not http and take is not None and len(plain.body) > LARGE:
         take(parsed_size(plain.body))
     return plain
+
+
+def _review(operation: Operation, call: Call, settings: Settings) -> tuple[str, ...]:
+    """Return remarks on the history of a call. Raises the provider's Failure if a changed one is to be refused."""
+    if settings.replay == "off":
+        return ()
+    problems = operation.history(call, settings.validation_of(call.dialect))
+    if problems and settings.replay == "error":
+        raise problems[0].failure
+    return tuple([problem.remark for problem in problems])
 
 
 async def _planned_among_few(live: Live, engine: Engine, call: Call, take: TakeBytes | None) -> Plan:

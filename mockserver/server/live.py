@@ -424,7 +424,7 @@ def digest(live: Live) -> str:
 _OF_A_MACHINE = frozenset(("host", "port", "workers", "cassettes", "cors", "allowed_hosts", "log"))
 _SHOWN_SETTINGS = (
     *("host", "port", "workers", "dialect", "unmatched", "seed", "ids", "tokenizer", "timing", "known_models"),
-    *("validation", "lint", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
+    *("validation", "lint", "replay", "journal_calls", "journal_bytes", "stored_answers", "stored_bytes", "max_body"),
     *("cassette", "cassettes", "record", "record_errors", "replay_speed", "limits"),
     *("cors", "allowed_hosts", "reload", "log", "inspector_writes"),
 )

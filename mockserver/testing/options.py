@@ -151,6 +151,7 @@ class ServerOptions(TypedDict, total=False):
     validation: Literal["live", "published", "off"] | Mapping[str, Literal["live", "published", "off"]]
     strict: bool
     lint: Literal["warn", "error", "off"]
+    replay: Literal["warn", "error", "off"]
     profiles: Mapping[str, Any]
     stored_answers: int
     background_polls: int

@@ -32,6 +32,7 @@ from mockserver.reports.failures import (
     impossible_answers,
     never_reached,
     no_answer,
+    refused_histories,
     too_few_answers,
     unanswerable,
     unmatched,
@@ -304,7 +305,10 @@ class MockServer(Assertions):
         return (*found, *self._budget.exceeded(calls))
 
     def remarks(self) -> tuple[Problem, ...]:
-        """What is probably a mistake, but fails no test: rules that hide others, answers that no model could give."""
+        """What is probably a mistake, but fails no test.
+
+        Rules that hide others, answers that no model could give, histories that a live provider would refuse.
+        """
         lint, rules = self._live.settings.lint, [one.rule for one in self._declared if one.rule is not None]
         wide = not all("name" in rule.spec or rule.spec["when"] for rule in rules)
         hidden = tuple(never_reached(rules)) if wide else ()
@@ -313,10 +317,11 @@ class MockServer(Assertions):
         if len(set(answered)) < len(answered):  # else no rule has answered again
             loaded = [rule for rule in self._live.engine_of(DEFAULT).rules if rule not in rules]
             missed += [each for each in repeated_calls(loaded) if _is_repeated(each, self.calls)]
-        remarked = lint == "warn" and any(row.remarks for row in self._live.journal)
+        remarked = self.calls if any(row.remarks for row in self._live.journal) else ()
         paths = [rule for rule in (*rules, *self._loaded) if "path" in rule.when.uses]
         never = unanswerable(unreachable(paths, self._live.settings.dialect)) if paths else ()
-        return (*hidden, *unanswerable(missed), *never, *(impossible_answers(self.calls) if remarked else ()))
+        impossible = impossible_answers(remarked) if lint == "warn" else ()  # as an error, it is a problem
+        return (*hidden, *unanswerable(missed), *never, *impossible, *refused_histories(remarked))
 
     def ignored_timings(self) -> Iterator[str]:
         """The declared rules whose timing is ignored, as answers take no time in tests unless that is asked for."""

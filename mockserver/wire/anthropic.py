@@ -1,10 +1,9 @@
 """Anthropic's Messages: an Answer as one message, or as the events of a stream, from the same blocks."""
 
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from hashlib import blake2b
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, tokens_of
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import Chunks, weighed
+from mockserver.wire.thinking import Prefix, sign
 
 Body = Mapping[str, Json]
 
@@ -27,6 +27,7 @@ class MessageOptions(Struct, frozen=True):
     extra: Body = {}  # keys of the message that were asked for
     toolset: str = ""  # the one that calls of other tools than `tools` are of
     tools: frozenset[str] = frozenset()
+    prefix: Callable[[], Prefix] | None = None  # what came before, where thoughts are bound to that
 
 
 class Block(Struct, frozen=True):
@@ -112,6 +113,20 @@ def _output_details(counted: Usage, parts: Iterable[Part]) -> dict[str, Json]:
 
 
 def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
+    """Yield the blocks of an answer; its thoughts are signed, each as it stands behind what came before."""
+    thinks = any(isinstance(part, Reasoning) for part in answer.choices[0].parts)
+    prefix = options.prefix() if thinks and options.prefix is not None else None
+    thoughts = 0
+    for block in _blocks(answer, options):
+        if isinstance(block.part, Reasoning):
+            block = replace(block, body={**block.body, "signature": sign(block.part.text, thoughts, prefix)})
+            thoughts += 1
+        if prefix is not None:
+            prefix.add("assistant", block.body)
+        yield block
+
+
+def _blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
     last = ""  # the id of the provider's tool call that a result belongs to
     for at, part in enumerate(answer.choices[0].parts):
         match part:
@@ -123,7 +138,7 @@ def blocks(answer: Answer, options: MessageOptions) -> Iterator[Block]:
                     yield Block({**cited, "type": "text", "text": part.text}, part)
             case Reasoning():
                 text = part.text if options.thinking else ""
-                yield Block({"type": "thinking", "thinking": text, "signature": signature(part.text)}, part)
+                yield Block({"type": "thinking", "thinking": text, "signature": ""}, part)
             case ToolUse(call):
                 if call.kind == "custom" or call.arguments.lstrip()[:1] not in ("{", ""):  # Anthropic has objects only
                     part = _as_object(part)
@@ -232,21 +247,6 @@ def _name(answer: str, at: str, prefix: str) -> str:
 def _sealed(text: str) -> str:
     """A text that nobody can read; equal texts give equal ones."""
     return b64encode(Seed().digest("sealed", text, size=48)).decode()
-
-
-def signature(thinking: str) -> str:
-    """The signature of a thought: of its text, and of that signature itself, as the text may not be shown."""
-    first = blake2b(thinking.encode("utf-8", "replace"), digest_size=48).digest()
-    return b64encode(first + blake2b(first, digest_size=24).digest()).decode()
-
-
-def is_signature(signed: str, thinking: str) -> bool:
-    try:
-        raw = b64decode(signed, validate=True)
-    except ValueError:
-        return False
-    genuine = raw[48:] == blake2b(raw[:48], digest_size=24).digest()
-    return genuine and (not thinking or signed == signature(thinking))
 
 
 _DIRECT: Body = {"type": "direct"}

@@ -1,7 +1,6 @@
 """Gemini's GenerateContentResponse: an Answer as one body, or as the responses of a stream, each with its new parts."""
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
@@ -28,6 +27,7 @@ from mockserver.core.plan import (
     Verdict,
     tokens_of,
 )
+from mockserver.core.seal import Seal, claim
 from mockserver.core.tokens import spelled, token_id, weighed
 
 Object = dict[str, Json]
@@ -157,7 +157,10 @@ def _signed(parts: list[Object], answer: Answer, index: int, options: GeminiOpti
 
 
 def _signature(answer: Answer, index: int) -> str:
-    return b64encode(bytes.fromhex(fingerprint(answer.id, "signature", index) * 2)).decode("ascii")
+    return SIGNATURE.close(claim(answer.id.encode("utf-8", "surrogatepass"), b"%d" % index))
+
+
+SIGNATURE = Seal("thought", b"\x0a\xc8\x01\x01", 210)
 
 
 def _finished(parts: Sequence[Object], choice: Choice, index: int, options: GeminiOptions) -> Object:

@@ -1,9 +1,8 @@
 """Responses: an Answer as the items of one object. `responses_stream.py` yields the same items as events."""
 
-from base64 import b64encode
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from json.encoder import encode_basestring_ascii as quoted
 from typing import Literal
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.core.seal import Seal, claim, text_bytes
 from mockserver.wire.chat import pick
 from mockserver.wire.logprobs import Block, spread_logprobs
 
@@ -34,6 +34,7 @@ class ResponseOptions(Struct, frozen=True):
     request_fields: Mapping[str, Json] = {}  # repeated in the object: tools, metadata, ...
     include: frozenset[str] = frozenset()  # optional values to show, as the provider names them
     summary: bool = False  # whether a summary of the reasoning is requested
+    stored: bool = True  # whether the answer is kept for later requests
 
 
 class StatusEvent(Struct, frozen=True):
@@ -72,6 +73,9 @@ _DONE = StatusEvent("completed", failed="")
 _DONE_OR_FAILED = StatusEvent("completed", failed="failed")
 _SEARCH = (StatusEvent("in_progress"), StatusEvent("searching"), _DONE)
 _OTHER = ItemKind("it")
+
+# Nobody can read it; equal reasoning gives equal content. It begins as what Fernet encrypts: a version and a time.
+ENCRYPTED_CONTENT = Seal("reasoning", b"\x80\x00\x00\x00\x00\x65\x53\xf1\x00", 233, url_safe=True)
 
 ITEM_KINDS: Mapping[str, ItemKind] = {
     "web_search_call": ItemKind(
@@ -231,14 +235,57 @@ def _logprobs_of_texts(choice: Choice) -> Iterator[list[Block]] | None:
     return (block["content"] or [] for block in spread_logprobs(texts, choice.logprobs))
 
 
-def item_id(answer_id: str, at: int) -> str:
-    """Return the id of an output item, without the prefix of its type."""
-    begun = _ITEMS.copy()
-    begun.update(f"[{quoted(answer_id)},{at}]".encode("ascii"))  # as `fingerprint` does, but faster
-    return begun.hexdigest()
+class OutputItemId(Struct, frozen=True):
+    """What the id of an output item tells, so that it is known again without being kept.
+
+    `place` is that of the item in its answer, `reasoning` how far before it is the reasoning that led to it (0: none);
+    `stored`: it is kept for later requests.
+    """
+
+    answer: bytes
+    place: int
+    reasoning: int
+    stored: bool
+
+    @property
+    def text(self) -> str:
+        """Return the id, without the prefix of its type."""
+        told = bytes([self.place, self.reasoning, self.stored])
+        told = bytes([one ^ other for one, other in zip(told, self.answer, strict=False)])  # so that ids look random
+        return (self.answer + told + _check(self.answer + told)).hex()
+
+    @property
+    def reasoning_id(self) -> str | None:
+        """Return the id of the reasoning item that led to this one, if there is one."""
+        if not self.reasoning:
+            return None
+        return f"rs_{replace(self, place=self.place - self.reasoning, reasoning=0).text}"
 
 
-_ITEMS = blake2b(digest_size=16)
+def item_id(answer_id: str, at: int, *, reasoning: int = 0, stored: bool = True) -> str:
+    """Return the id of an output item, without the prefix of its type; `reasoning`: how far before it that is."""
+    block, place = divmod(at, 256)
+    answer = _ANSWERS.copy()
+    answer.update(f"{answer_id}\0{block}".encode("utf-8", "surrogatepass"))
+    return OutputItemId(answer.digest(), place, reasoning if reasoning <= place else 0, stored).text
+
+
+def read_item_id(text: str) -> OutputItemId | None:
+    """Return what an id tells with its prefix; None if it was not made here."""
+    found = _ITEM_ID.fullmatch(text)
+    raw = bytes.fromhex(found[1]) if found else b""
+    if not raw or raw[12:] != _check(raw[:12]):
+        return None
+    place, reasoning, stored = (one ^ other for one, other in zip(raw[9:12], raw[:3], strict=True))
+    return OutputItemId(raw[:9], place, reasoning, bool(stored))
+
+
+def _check(told: bytes) -> bytes:
+    return blake2b(told, digest_size=4, key=b"output item").digest()
+
+
+_ANSWERS = blake2b(digest_size=9)
+_ITEM_ID = re.compile(r"[a-z]+_([0-9a-f]{32})")
 
 
 class _ItemBuilder(Struct, frozen=True):
@@ -248,12 +295,14 @@ class _ItemBuilder(Struct, frozen=True):
     logprobs: Iterator[list[Block]] | None
 
     def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
-        name = item_id(self.answer_id, len(before))
+        at, stored = len(before), self.options.stored
+        name = item_id(self.answer_id, at, stored=stored)
         match parts[0]:
             case Reasoning() as reasoning:
                 return self._reasoning(reasoning, status, name)
             case ToolUse() as use:
-                return _tool_call(use, status, name)
+                thought = next((n for n in reversed(range(at)) if before[n].body["type"] == "reasoning"), at)
+                return _tool_call(use, status, item_id(self.answer_id, at, reasoning=at - thought, stored=stored))
             case Item() as item:
                 return hosted_tool_item(item, self.options, name, _last_call(before))
         return self._message(parts, status, name)
@@ -288,9 +337,8 @@ class _ItemBuilder(Struct, frozen=True):
         if self.layout.raw_reasoning:
             item["content"] = [{"type": "reasoning_text", "text": part.text}]
         if "reasoning.encrypted_content" in self.options.include:
-            # Nobody can read it; equal reasoning gives equal content.
-            digits = "".join(fingerprint(name, part.text, i) for i in range(6))
-            item["encrypted_content"] = b64encode(bytes.fromhex(digits)).decode()
+            sealed = claim(name.encode(), text_bytes(part.text))
+            item["encrypted_content"] = ENCRYPTED_CONTENT.close(sealed)
         return item
 
 

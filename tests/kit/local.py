@@ -80,6 +80,5 @@ def local(rules: str = "", **settings: Any) -> Local:
 
 def _answered(reply: Reply, plan: Plan) -> Answered:
     body = reply.body + b"".join(map(sse, reply.frames or reply.pieces or ()))
-    return Answered(
-        reply.status, {name.lower(): value for name, value in reply.headers}, body, plan.source, plan.remarks
-    )
+    headers = {name.lower(): value for name, value in reply.headers}
+    return Answered(reply.status, headers, body, plan.source, (*plan.remarks, *plan.history_remarks))

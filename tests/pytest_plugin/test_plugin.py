@@ -285,6 +285,56 @@ def test_answers_that_no_model_could_give(pytester: pytest.Pytester) -> None:
     assert REMARK not in result.stdout.str()
 
 
+CHANGED = """
+import openai
+import pytest
+
+def ask(server):
+    call = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
+    asked = {"model": "gpt-5", "input": [{"role": "user", "content": "hi"}, call]}
+    server.on().reply("Hello!")
+    with server.client() as client:
+        return client.responses.create(**asked), client.responses.create(**asked)
+
+def test_warn(mockserver):
+    ask(mockserver)
+    assert mockserver.calls[0].remarks == mockserver.calls[1].history_remarks
+
+@pytest.mark.mockserver(lint="error")
+def test_lint(mockserver):
+    ask(mockserver)
+
+@pytest.mark.mockserver(replay="error")
+def test_error(mockserver):
+    with pytest.raises(openai.BadRequestError, match="No tool output found for function call call_1."):
+        ask(mockserver)
+
+@pytest.mark.mockserver(replay="off")
+def test_off(mockserver):
+    ask(mockserver)
+
+def test_failure(mockserver):
+    ask(mockserver)
+    assert 0
+"""
+HISTORY = (
+    'input[[]1]: the live provider refuses this history with 400 "No tool output found for function call call_1."; '
+    "send each call together with its output, which has the same `call_id`"
+)
+
+
+def test_histories_that_the_live_provider_would_refuse(pytester: pytest.Pytester) -> None:
+    ini(pytester, filterwarnings="default::mockserver.testing.MockServerWarning")
+    result = ran(pytester, CHANGED)
+    result.assert_outcomes(passed=4, failed=1, warnings=2)
+    told = [HISTORY, "  call 1: * and 1 more call", '  if you mean it, set replay="off"']
+    result.stdout.fnmatch_lines(["*- mockserver -*", *told])
+    result.stdout.fnmatch_lines([f"*MockServerWarning: {HISTORY}", "*call 1: * and 1 more call"])
+    ran(pytester, CHANGED, "-k", "warn", "--mockserver-replay=error").assert_outcomes(failed=1, deselected=4)
+    ini(pytester, mockserver_replay="off")
+    assert "live provider" not in ran(pytester, CHANGED, "-k", "lint or failure").stdout.str()
+
+
 def test_a_rule_without_conditions_before_others(pytester: pytest.Pytester) -> None:
     tests = """
 def test_hidden(mockserver):

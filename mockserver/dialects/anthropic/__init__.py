@@ -13,6 +13,7 @@ from mockserver.dialects._clients import CLIENT_CONFIGS
 from mockserver.dialects._parse import parse_models, read_object
 from mockserver.dialects.anthropic import batches, complete, files
 from mockserver.dialects.anthropic.models import COUNT, NAME
+from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.replies import (
     credential,
     error_event,
@@ -54,6 +55,7 @@ DIALECT = Dialect(
             error=error_event,
             body=_ask,
             texts=texts(headers),
+            history=HISTORY,
         ),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),
         *batches.operations(),

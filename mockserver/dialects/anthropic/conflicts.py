@@ -9,7 +9,6 @@ from itertools import takewhile
 from mockserver.core.json import Json
 from mockserver.dialects._parse import Body, clip
 from mockserver.dialects.anthropic.betas import INTERLEAVED_THINKING
-from mockserver.wire.anthropic import is_signature
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
 VERSIONS = ("2023-06-01", "2026-10-21")
@@ -28,7 +27,7 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     yield from _empty(body, blocks)
     yield from _of_tools(body)
     yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
-    yield from _unpaired(body)
+    yield from unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
     if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
@@ -129,7 +128,7 @@ def _cached(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
     yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
 
 
-def _unpaired(body: Body, *, first: bool = False) -> Messages:
+def unpaired(body: Body, *, first: bool = False) -> Messages:
     """Every tool call needs its result at once, every result its call; what a thread holds is not known here.
 
     `first`: results must come before whatever else their turn says.
@@ -200,12 +199,10 @@ def live_only(body: Body) -> Messages:
     if (text := prefill(body["messages"])) != text.rstrip():
         yield "messages: final assistant content cannot end with trailing whitespace"
     for place, block in _places(_blocks(body["messages"])):
-        if block["type"] == "thinking" and not is_signature(block["signature"], block["thinking"]):
-            yield f"{place}: Invalid `signature` in `thinking` block"
         if block["type"] == "image" and block["source"]["type"] == "base64":
             yield from _of_image(f"{place}.image.source.base64", block["source"]["data"])
     yield from _unthinking(body)
-    yield from _unpaired(body, first=True)
+    yield from unpaired(body, first=True)
 
 
 def _of_model(body: Body) -> Messages:

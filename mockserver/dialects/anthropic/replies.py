@@ -23,6 +23,7 @@ from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
 from mockserver.dialects._reply import json_reply, merge_headers, moment, request_hex, with_headers
 from mockserver.dialects.anthropic.models import refuse
+from mockserver.dialects.anthropic.replay import prefix_of
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
 
@@ -65,11 +66,13 @@ def message_options(call: Call) -> MessageOptions:
         extra["container"] = _container(raw["container"], call)
     if raw.get("context_management") is not None:
         extra["context_management"] = {"applied_edits": []}
+    prefix = prefix_of(call)
     if "tools" not in raw:
-        return MessageOptions(shown, usage, extra)
+        return MessageOptions(shown, usage, extra, prefix=prefix)
     kinds = [str(tool.get("type")) for tool in raw["tools"]]
     toolset = next((name for name in ("computer", "browser") for kind in kinds if f"{name}_toolset" in kind), "")
-    return MessageOptions(shown, usage, extra, toolset, frozenset(str(tool.get("name")) for tool in raw["tools"]))
+    names = frozenset(str(tool.get("name")) for tool in raw["tools"])
+    return MessageOptions(shown, usage, extra, toolset, names, prefix)
 
 
 def _container(stated: Json, call: Call) -> Body:

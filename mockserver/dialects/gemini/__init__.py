@@ -35,6 +35,7 @@ from mockserver.dialects.gemini.parse import (
     parse_generate,
     renamed,
 )
+from mockserver.dialects.gemini.replay import HISTORY
 from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
 from mockserver.dialects.gemini.stored import stored_operations
 from mockserver.wire.gemini import (
@@ -154,7 +155,8 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 
 def _generation(verb: str, **more: Any) -> Operation:
-    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body, "rename": renamed(GENERATE)}
+    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
+    more |= {"rename": renamed(GENERATE), "history": HISTORY}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
 
 

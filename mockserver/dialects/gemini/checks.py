@@ -29,7 +29,6 @@ def check_generate(request: Body, *, model: str, vertex: bool, validation: Valid
         *_function_turns(request["contents"]),
         *_cache_sentences(request),
         *(_live_tool_sentences(request, config, model, vertex=vertex) if live else ()),
-        *(_unsigned(request["contents"]) if live and is_newer(model) else ()),
     ):
         raise Failure("bad_parameter", why)
 
@@ -391,18 +390,3 @@ def _live_tool_sentences(request: Body, config: Body, model: str, *, vertex: boo
             "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function "
             "calling."
         )
-
-
-def _unsigned(contents: Sequence[Body]) -> Iterator[str]:
-    """The first call of each turn since the user spoke that has no signature."""
-    spoken = (at for at, content in enumerate(contents) if any("text" in part for part in content["parts"]))
-    user = [at for at in spoken if contents[at].get("role") != "model"]
-    for at, content in enumerate(contents[user[-1] if user else 0 :], user[-1] if user else 0):
-        first = next((part for part in content["parts"] if "functionCall" in part), None)
-        if first is not None and content.get("role") == "model" and "thoughtSignature" not in first:
-            yield (
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
-                "work correctly, and missing thought_signature may lead to degraded model performance. Additional "
-                f"data, function call `default_api:{clip(first['functionCall']['name'])}` , position {at + 1}. Please "
-                "refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
-            )

@@ -87,6 +87,23 @@ def test_remarks_are_in_the_journal(tmp_path: Path) -> None:
     assert "remarks" not in quiet.calls()[0]
 
 
+def test_remarks_on_histories_are_in_the_journal(tmp_path: Path) -> None:
+    changed = {"model": "gpt-4o", "messages": [{"role": "assistant", "content": "a", "tool_calls": []}]}
+    server = controlled_server(tmp_path)
+    server.app.ask(CHAT, changed)
+    server.app.ask(CHAT, changed)  # the same answer, from memory
+    server.chat("hi")
+    told = "messages[0].tool_calls: the live provider refuses this history with 400 \"Invalid 'messages[0].tool_calls'"
+    for call in (*server.calls()[:2], server.get("calls/1")):
+        (remark,) = call["remarks"]
+        assert remark.startswith(told)
+    assert "remarks" not in server.calls()[2]
+    refusing = controlled_server(tmp_path, replay="error")
+    assert refusing.app.ask(CHAT, changed).status == 400
+    (call,) = refusing.calls()
+    assert (call["source"], call["status"], "remarks" in call) == ("invalid", 400, False)
+
+
 def test_a_summary_has_no_bodies(server: ControlledServer) -> None:
     call = server.calls()[0]
     assert call.pop("at").endswith("Z")

@@ -1,0 +1,19 @@
+"""What a live provider would refuse of the history that a client sends back."""
+
+from msgspec import Struct
+
+from mockserver.core.plan import REASONS, Failure
+
+
+class HistoryProblem(Struct, frozen=True):
+    """The provider's own refusal, where in the history its cause is, and what a client has to keep there."""
+
+    failure: Failure
+    place: str
+    keep: str
+
+    @property
+    def remark(self) -> str:
+        failure = self.failure
+        status = failure.status or REASONS[failure.reason]
+        return f'{self.place}: the live provider refuses this history with {status} "{failure.message}"; {self.keep}'

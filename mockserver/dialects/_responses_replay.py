@@ -1,0 +1,190 @@
+"""Changed histories that OpenAI refuses in Responses: items without those that they belong to, and rewritten ones.
+
+Not here, as it is not sure: a message without the reasoning before it.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from mockserver.core.call import Call
+from mockserver.core.history import HistoryProblem
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.core.seal import SealError
+from mockserver.core.validation import Validation
+from mockserver.dialects._errors import refuse
+from mockserver.dialects._parse import Body, Complaint, clip, custom_complaint
+from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.dialects._responses import item_type, unpaired_calls
+from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id
+
+Items = Sequence[tuple[int, Body]]  # each with its place
+
+MAX_ID = 64  # characters of an item's id, and of a call's
+
+
+def _other_prefixes(call: Call, items: Items) -> Problems:
+    for at, item in items:
+        name, prefix = _id(item), _PREFIXES.get(item_type(item))
+        if name and prefix is not None and not name.startswith(prefix):
+            text = f"Invalid 'input[{at}].id': '{clip(name)}'. Expected an ID that begins with '{prefix}'."
+            failure = refuse(custom_complaint(text, "input", at, "id")).changed(code="invalid_value")
+            yield HistoryProblem(failure, f"input[{at}].id", _KEEP_IDS)
+
+
+def _long_ids(call: Call, items: Items) -> Problems:
+    for at, item in items:
+        for key in ("id", "call_id"):
+            if isinstance(name := item.get(key), str) and len(name) > MAX_ID:
+                found = Complaint("long", ("input", at, key), got=name, bound=MAX_ID)
+                yield HistoryProblem(refuse(found), found.where, _KEEP_IDS)
+
+
+def _input_texts_of_assistant(call: Call, items: Items) -> Problems:
+    for at, item in items:
+        content = item.get("content") if item.get("role") == "assistant" else None
+        for index, part in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(part, dict) and part.get("type") == "input_text":
+                path = ("input", at, f"content[{index}]")
+                found = Complaint("value", path, got="input_text", expected=("output_text", "refusal"))
+                keep = "send what the assistant said as `output_text`, as it came"
+                yield HistoryProblem(refuse(found), f"input[{at}].content[{index}]", keep)
+
+
+def _duplicates(call: Call, items: Items) -> Problems:
+    seen = set[str]()
+    for at, item in items:
+        name = _id(item)
+        if name in seen:
+            text = f"Duplicate item found with id {clip(name)}. Remove duplicate items from your input and try again."
+            yield _problem(text, at, "send each item once, as itself or as a reference")
+        if name:
+            seen.add(name)
+
+
+def _unkept_items(call: Call, items: Items) -> Problems:
+    """Items without content that were made with `store: false`, so that nobody has it."""
+    for at, item in items:
+        known = _made_here(item)
+        bare = item_type(item) == "item_reference" or (_is_reasoning(item) and not item.get("encrypted_content"))
+        if bare and known is not None and not known.stored:
+            text = (
+                f"Item with id '{_id(item)}' not found. Items are not persisted when `store` is set to false. "
+                "Try again with `store` set to true, or remove this item from your input."
+            )
+            keep = 'with `store: false`, include "reasoning.encrypted_content" and send items back whole'
+            yield _problem(text, at, keep, status=404)
+
+
+def _unverified(call: Call, items: Items) -> Problems:
+    for at, item in items:
+        content = item.get("encrypted_content")
+        if not _is_reasoning(item) or not isinstance(content, str) or not content:
+            continue
+        try:
+            ENCRYPTED_CONTENT.open(content)
+        except SealError:
+            what = f"for item {clip(_id(item))}" if _id(item) else clip(f"{content[:4]}...{content[-4:]}")
+            text = (
+                f"The encrypted content {what} could not be verified. "
+                "Reason: Encrypted content could not be decrypted or parsed."
+            )
+            failure = Failure("bad_parameter", text, code="invalid_encrypted_content")
+            keep = "send `encrypted_content` back as it came, to the provider that made it"
+            yield HistoryProblem(failure, f"input[{at}].encrypted_content", keep)
+
+
+def _lonely_reasoning(call: Call, items: Items) -> Problems:
+    """Reasoning that nothing of the model follows."""
+    for (at, item), (_, after) in zip(items, [*items[1:], (0, _END)], strict=False):
+        if _is_reasoning(item) and _id(item) and _is_of_others(after):
+            text = f"Item '{clip(_id(item))}' of type 'reasoning' was provided without its required following item."
+            yield _problem(text, at, "send reasoning together with the call or message that follows it, or neither")
+
+
+def _calls_without_reasoning(call: Call, items: Items) -> Problems:
+    names = {_id(item) for _, item in items}
+    for at, item in items:
+        known = _made_here(item) if item_type(item) in _CALLS else None
+        if known is not None and known.stored and known.reasoning_id not in {None, *names}:
+            text = (
+                f"Item '{_id(item)}' of type '{item_type(item)}' was provided without its required 'reasoning' item: "
+                f"'{known.reasoning_id}'."
+            )
+            yield _problem(text, at, "send a call together with the reasoning item before it, or without its id")
+
+
+def _unpaired(call: Call, items: Items) -> Problems:
+    for index, found in unpaired_calls([item for _, item in items]):
+        at, item = items[index]
+        if item_type(item).removesuffix("_output") in _CALLS:
+            keep = "send each call together with its output, which has the same `call_id`"
+            yield HistoryProblem(refuse(found), f"input[{at}]", keep)
+
+
+def _alone(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
+    """The same, if the input is all there is: it continues no response or conversation that OpenAI keeps."""
+
+    def checked(call: Call, items: Items) -> Problems:
+        continued = call.body.get("previous_response_id") or call.body.get("conversation")
+        return iter(()) if continued else check(call, items)
+
+    return checked
+
+
+def _items(call: Call) -> Items | None:
+    """The items, each with its place, if they are more than messages of a role and a text."""
+    given: Json = call.body.get("input")
+    if not isinstance(given, list):
+        return None
+    for item in given:
+        if not isinstance(item, dict) or len(item) != 2 or type(item.get("content")) is not str:
+            return [(at, each) for at, each in enumerate(given) if _is_item(each)]
+    return None
+
+
+def _is_item(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type", ""), str | None)
+
+
+def _id(item: Body) -> str:
+    name = item.get("id")
+    return name if isinstance(name, str) else ""
+
+
+def _made_here(item: Body) -> OutputItemId | None:
+    return read_item_id(_id(item))
+
+
+def _is_reasoning(item: Body) -> bool:
+    return item_type(item) == "reasoning"
+
+
+def _is_of_others(item: Body) -> bool:
+    kind = item_type(item)
+    return item.get("role") != "assistant" if kind == "message" else kind.endswith("_output")
+
+
+def _problem(text: str, at: int, keep: str, status: int | None = None) -> HistoryProblem:
+    failure = Failure("bad_parameter", text, status=status, param="input")
+    return HistoryProblem(failure, f"input[{at}]", keep)
+
+
+_END: Body = {"type": "message"}
+_CALLS = ("function_call", "custom_tool_call")
+_KEEP_IDS = "keep the ids of items and calls as they came, or leave out the ids of items"
+_PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+_REASONS = re.compile(r"(?!gpt-[34]|chatgpt)")  # any other name may be a model that reasons
+
+RESPONSES_HISTORY = history_of(
+    _items,
+    ReplayRule(_other_prefixes),
+    ReplayRule(_long_ids),
+    ReplayRule(_input_texts_of_assistant),
+    ReplayRule(_duplicates),
+    ReplayRule(_unkept_items),
+    ReplayRule(_unverified),
+    ReplayRule(_alone(_unpaired), refused_from=Validation.LIVE),
+    ReplayRule(_alone(_lonely_reasoning)),
+    ReplayRule(_alone(_calls_without_reasoning), models=_REASONS),
+)

@@ -1,0 +1,170 @@
+"""Changed histories that Anthropic refuses: thinking that is not as it was, and calls without results.
+
+Not here, as it is not sure: thinking that is dropped before a call of a tool, signatures of another Claude model.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from mockserver.core.call import Call
+from mockserver.core.history import HistoryProblem
+from mockserver.core.json import Json
+from mockserver.core.seal import SealError
+from mockserver.core.validation import Validation
+from mockserver.dialects._parse import Body
+from mockserver.dialects._replay import Problems, ReplayRule, history_of, is_whole
+from mockserver.dialects.anthropic.conflicts import unpaired
+from mockserver.dialects.anthropic.models import refuse
+from mockserver.wire.thinking import Prefix, Vouched, claim_of, read_signature
+
+
+def prefix_of(call: Call) -> Callable[[], Prefix] | None:
+    """Return what makes the prefix of an answer's thoughts, if these are bound to it; a prefill is part of neither."""
+    if not _BINDS.match(call.model) or not is_whole(call) or call.raw.get("thread"):
+        return None
+    messages = call.raw.get("messages") or ({"role": "assistant"},)
+    return None if messages[-1]["role"] == "assistant" else partial(_prefix, call.raw)
+
+
+def _prefix(body: Body) -> Prefix:
+    prefix = Prefix(body)
+    for message in body["messages"]:
+        prefix.add_message(message)
+    return prefix
+
+
+class _Thought(Struct, frozen=True):
+    """A thinking block of the history, and what its signature vouches for: nothing, if somebody else made it."""
+
+    place: str
+    block: Body
+    latest: bool  # of the latest message of the assistant
+    vouched: Vouched | None
+    valid: bool  # whether the signature may be one
+
+    @property
+    def is_edited(self) -> bool:
+        text = self.block.get("thinking")  # empty where it is not shown
+        return bool(text) and self.vouched is not None and self.vouched.text != claim_of(str(text))
+
+
+def _thoughts(call: Call) -> Sequence[_Thought] | None:
+    """The thoughts of the assistant, if messages hold more than texts."""
+    messages: Json = call.body.get("messages")
+    held, latest = list[tuple[int, list[Json]]](), -1
+    for at, message in enumerate(messages if isinstance(messages, list) else ()):
+        if isinstance(message, dict):
+            latest = at if message.get("role") == "assistant" else latest
+            if isinstance(content := message.get("content"), list):
+                held.append((at, content if latest == at else []))
+    if not held:
+        return None
+    return [
+        _Thought(f"messages.{at}.content.{index}", block, at == latest, *_read(block.get("signature")))
+        for at, content in held
+        for index, block in enumerate(content)
+        if isinstance(block, dict) and block.get("type") == "thinking"
+    ]
+
+
+def _read(signature: object) -> tuple[Vouched | None, bool]:
+    try:
+        return (read_signature(signature) if isinstance(signature, str) else None), True
+    except SealError:
+        return None, False
+
+
+def _unsigned(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    for thought in thoughts:
+        if thought.block.get("signature") is None:
+            place = f"{thought.place}.thinking.signature"
+            yield HistoryProblem(refuse(f"{place}: Field required"), thought.place, _KEEP)
+
+
+def _forged(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    for thought in thoughts:
+        if not thought.valid or (thought.is_edited and not thought.latest):
+            yield HistoryProblem(refuse(f"{thought.place}: {_INVALID}"), thought.place, _KEEP)
+
+
+def _modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    """Thoughts of the latest message of the assistant that have other texts, or another order."""
+    answer = list[int]()  # the places that thoughts before it had in their answer
+    for thought in thoughts:
+        if not thought.latest or thought.vouched is None:
+            continue
+        place = thought.vouched.place
+        begins = place == 0 and answer[:1] in ([], [0])  # a message may hold several answers
+        if thought.is_edited or (answer and place <= answer[-1] and not begins):
+            yield HistoryProblem(refuse(f"{thought.place}: {_MODIFIED}"), thought.place, _KEEP)
+        answer = [place] if begins else [*answer, place]
+
+
+def _bound(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    """Thoughts behind another prefix than their own."""
+    if not thoughts or not is_whole(call) or call.raw.get("thread"):
+        return
+    binding = (call.raw.get("thinking") or {}).get("block_binding") or {}
+    if binding.get("prefix_mismatch_behavior") == "drop_block":
+        return
+    prefix = Prefix(call.raw)
+    for at, message in enumerate(call.raw["messages"]):
+        if isinstance(message["content"], str):
+            prefix.add_message(message)
+            continue
+        for index, block in enumerate(message["content"]):
+            vouched, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
+            if vouched is not None and vouched.said and (why := _differs(vouched, prefix)) is not None:
+                place = f"messages.{at}.content.{index}"
+                setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING
+                yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
+            prefix.add(message["role"], block)
+
+
+def _differs(vouched: Vouched, prefix: Prefix) -> str | None:
+    """Return what Anthropic says of how the prefix of a thought differs; None if it does not.
+
+    The first thoughts of a conversation may be left out, but none between others.
+    """
+    if vouched.system != prefix.system:
+        return " The `system` prompt differs from the one this block was created with."
+    if vouched.said != prefix.said or (vouched.is_first and prefix.has_thought):
+        return ""
+    if vouched.thought != prefix.thought and prefix.has_thought:
+        return " The `thinking` block that preceded this one when it was created is missing from this request."
+    return None
+
+
+def _unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    for message in unpaired(call.raw) if is_whole(call) else ():
+        yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
+
+
+_KEEP = "send the thinking blocks of an answer back as they came: all of them, in order, each with its signature"
+_KEEP_ALL = "keep `system`, `tools` and all earlier messages as they were, and add what is new at the end"
+_KEEP_RESULTS = "answer each `tool_use` by a `tool_result` with its id, in the next message of the user"
+_INVALID = "Invalid `signature` in `thinking` block"
+_MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+_BOUND = (
+    "The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+_BETA = "thinking-binding-controls-2026-08-01"
+_SETTING = f" That setting requires the `{_BETA}` value in the `anthropic-beta` header."
+# Claude Fable 5.1 and later; what follows a version may be a date.
+_BINDS = re.compile(r"claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
+
+HISTORY = history_of(
+    _thoughts,
+    ReplayRule(_unsigned, refused_from=Validation.PUBLISHED),
+    ReplayRule(_forged),
+    ReplayRule(_modified),
+    ReplayRule(_bound, models=_BINDS),
+    ReplayRule(_unanswered, refused_from=Validation.PUBLISHED),
+)

@@ -1,0 +1,86 @@
+"""Changed histories that Gemini refuses: lost thought signatures, and those that were changed.
+
+A signature vouches for itself only: clients may complete the arguments of a call, and the other models of Google take
+it, too.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from mockserver.core.call import Call
+from mockserver.core.history import HistoryProblem
+from mockserver.core.plan import Failure
+from mockserver.core.seal import SealError
+from mockserver.dialects._parse import Body, clip
+from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.wire.gemini import SIGNATURE
+
+_Place = tuple[int, int, Body]  # of a part: its content, its index, itself
+
+
+def _unsigned(call: Call, contents: Sequence[Body]) -> Problems:
+    """The first call of each step since the user spoke, if it has no signature."""
+    asked = [at for at, content in enumerate(contents) if _is_of_user(content)]
+    for parts in _steps(contents, asked[-1] if asked else 0):
+        first = next(((at, index, part) for at, index, part in parts if "functionCall" in part), None)
+        if first is not None and "thoughtSignature" not in first[2]:
+            at, index, part = first
+            failure = Failure("bad_parameter", _MISSING.format(clip(part["functionCall"]["name"]), at + 1))
+            yield HistoryProblem(failure, _place(at, index), _KEEP)
+
+
+def _is_of_user(content: Body) -> bool:
+    return content.get("role") != "model" and any("functionResponse" not in part for part in _parts(content))
+
+
+def _parts(content: Body) -> Sequence[Body]:
+    return content.get("parts") or ()
+
+
+def _steps(contents: Sequence[Body], start: int) -> Iterator[list[_Place]]:
+    """What the model said and did at once: neighbouring contents are one turn."""
+    turns = groupby(range(start, len(contents)), key=lambda at: contents[at].get("role") == "model")
+    for of_model, places in turns:
+        if of_model:
+            yield [(at, index, part) for at in places for index, part in enumerate(_parts(contents[at]))]
+
+
+def _corrupted(call: Call, contents: Sequence[Body]) -> Problems:
+    for at, content in enumerate(contents):
+        for index, part in enumerate(_parts(content)):
+            try:
+                SIGNATURE.open(part.get("thoughtSignature") or _NONE)
+            except SealError:
+                text = "Invalid" if _NEWEST.match(call.model) else "Corrupted"
+                yield HistoryProblem(Failure("bad_parameter", f"{text} thought signature."), _place(at, index), _KEEP)
+
+
+def _contents(call: Call) -> Sequence[Body] | None:
+    """The contents, if there are calls or signatures among them."""
+    contents: Sequence[Body] = call.raw.get("contents") or ()
+    for content in contents:
+        for part in _parts(content):
+            if "functionCall" in part or "thoughtSignature" in part:
+                return contents
+    return None
+
+
+def _place(at: int, index: int) -> str:
+    return f"contents[{at}].parts[{index}]"
+
+
+_NONE = "skip_thought_signature_validator"  # which passes instead of any signature
+_KEEP = "send each part of an answer back as it came, with its `thoughtSignature`"
+_MISSING = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
+    "and missing thought_signature may lead to degraded model performance. Additional data, function call "
+    "`default_api:{}` , position {}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more "
+    "details."
+)
+# Gemini 3 and later, and the names that lead to the newest.
+_SINCE_3 = re.compile(r"gemini-(?:(?:[3-9]|[1-9][0-9])(?![0-9])|[a-z-]+-latest)")
+# Those that are known to say it so; others say "Corrupted".
+_NEWEST = re.compile(r"gemini-(?:3\.[7-9]|[4-9]|[1-9][0-9])(?![0-9])")
+
+HISTORY = history_of(_contents, ReplayRule(_unsigned, models=_SINCE_3), ReplayRule(_corrupted))

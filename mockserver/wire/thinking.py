@@ -1,0 +1,129 @@
+"""The signatures of Anthropic's thinking: of a thought, of its place in the answer, and of all that came before it.
+
+Clients send a conversation back with differences that say the same (a text as a block, an empty field left out, 1.0 as
+1), so that only what is said is compared.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from mockserver.core.json import Json, canonical
+from mockserver.core.seal import CLAIM, Seal, claim, text_bytes
+
+Body = Mapping[str, Json]
+
+SIGNATURE = Seal("thinking", b"\x12\xa8\x01\x0a", 240)
+_NOTHING = bytes(CLAIM)
+
+
+class Prefix:
+    """What comes before a thinking block: the system prompt and the tools of a request, then each block in turn."""
+
+    def __init__(self, body: Body) -> None:
+        self.system = claim(_json([_said(block) for block in _blocks(body.get("system"))]))
+        self.thought = _NOTHING  # the signature of the latest thought
+        self._role = ""
+        self._said = blake2b(self.system, digest_size=CLAIM)
+        self._said.update(_json([_plain(tool) for tool in body.get("tools") or ()]))
+
+    def add_message(self, message: Body) -> None:
+        for block in _blocks(message["content"]):
+            self.add(message["role"], block)
+
+    def add(self, role: str, block: Body) -> None:
+        """Add a block; neighbouring messages of one role are one."""
+        if block["type"] in ("thinking", "redacted_thinking"):
+            self.thought = claim(text_bytes(str(block.get("signature") or block.get("data"))))
+        elif block.get("text") != "":
+            turn, self._role = "" if role == self._role else role, role
+            self._said.update(_json([turn, _said(block)]))
+
+    @property
+    def has_thought(self) -> bool:
+        return self.thought != _NOTHING
+
+    @property
+    def said(self) -> bytes:
+        return self._said.digest()
+
+
+class Vouched(Struct, frozen=True):
+    """What a signature vouches for; the last three are empty where thoughts may move to another conversation."""
+
+    text: bytes
+    place: int  # among the thoughts of its answer
+    system: bytes = b""
+    thought: bytes = b""  # the thought before it
+    said: bytes = b""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it was the first thought of its conversation."""
+        return self.thought == _NOTHING
+
+
+def sign(thinking: str, place: int, prefix: Prefix | None) -> str:
+    """Return the signature of a thought; with a prefix, it is valid only behind that."""
+    bound = () if prefix is None else (prefix.system, prefix.thought, prefix.said)
+    return SIGNATURE.close(claim_of(thinking), place.to_bytes(CLAIM, "big"), *bound)
+
+
+def read_signature(signature: str) -> Vouched | None:
+    """Return what a signature vouches for; None for one that somebody else made. Raises SealError."""
+    claims = SIGNATURE.open(signature)
+    if claims is None:
+        return None
+    text, place, *bound = claims
+    return Vouched(text, int.from_bytes(place, "big"), *bound)
+
+
+def claim_of(thinking: str) -> bytes:
+    return claim(text_bytes(thinking))
+
+
+def _blocks(content: Json) -> list[Body]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return list(content or ())
+
+
+def _said(block: Body) -> Json:
+    match block:
+        case {"type": "text", "text": text}:
+            return ["text", text]
+        case {"type": "tool_use"}:
+            return ["tool_use", block.get("id"), block.get("name"), _plain(block.get("input"))]
+        case {"type": "tool_result"}:
+            content = [_said(inner) for inner in _blocks(block.get("content"))]
+            return ["tool_result", block.get("tool_use_id"), bool(block.get("is_error")), content]
+    return _plain(block)
+
+
+def _plain(value: Json) -> Json:
+    """A value without nulls and marks for caching, numbers as the doubles that clients may make of them."""
+    match value:
+        case bool() | str():
+            return value
+        case int() | float():
+            return _number(value)
+        case Mapping():
+            return {key: _plain(each) for key, each in value.items() if each is not None and key not in _UNCOMPARED}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+    return None
+
+
+def _number(value: float) -> str:
+    try:
+        return f"{value + 0.0:.17g}"  # of which -0.0 makes 0.0
+    except OverflowError:
+        return str(value)
+
+
+def _json(value: Json) -> bytes:
+    return canonical(value).encode("ascii")
+
+
+_UNCOMPARED = ("cache_control", "caller")

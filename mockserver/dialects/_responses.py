@@ -21,12 +21,14 @@ from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
+from mockserver.dialects._input_items import item_type, misshapen_items
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     Refuse,
     clip,
+    complaints_of,
     custom_complaint,
     mended,
     refuse_first,
@@ -54,11 +56,6 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
         turn = _Turn()
         yield from _other_messages(item)
     yield from turn.message()
-
-
-def item_type(item: Body) -> str:
-    kind: str | None = item.get("type")
-    return kind if kind is not None else "message" if "role" in item else "item_reference"
 
 
 def _is_of_model(item: Body) -> bool:
@@ -248,13 +245,17 @@ def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest, valid
     return responses_call(http, body, parsed, spec)
 
 
-def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
-    from mockserver.dialects._responses_models import RESPONSE  # slow: a hundred types, which chats do not need
+def parse_openai_responses(
+    http: HttpRequest, body: Body, dialect: str, *, validation: Validation, only_input: bool = False
+) -> Call:
+    """The Call of a body; `only_input`: of one that asks about its input, not for a response."""
+    from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
 
-    request = ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
+    model = models.RESPONSE_INPUT if only_input else models.RESPONSE
+    request = ResponsesRequest(dialect, model, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
     call = parse_responses(http, body, request, validation)
     if validation is Validation.LIVE:
-        refuse_first(responses_live_only(body), refuse)
+        refuse_first(responses_live_only(body, model.fields), refuse)
     return call
 
 
@@ -360,17 +361,19 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("Background mode requires 'store' to be true.", "background")
 
 
-def responses_live_only(body: Body) -> Iterator[Complaint]:
+def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
     """What OpenAI's live API refuses although its published schema allows it."""
-    from mockserver.dialects._responses_models import RESPONSE
+    from mockserver.dialects._responses_models import LIVE_RESPONSE
 
-    yield from unknown_fields(body, RESPONSE.fields)
+    yield from unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
         yield custom_complaint(_NO_SUBJECT, "input")
+    yield from complaints_of(LIVE_RESPONSE, {key: value for key, value in body.items() if value is not None})
     yield from _unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
+        yield from misshapen_items(body["input"])
         yield from _incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from _unpaired_calls(body["input"])

@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from mockserver.dialects._chat import Efforts, JsonObjectFormat, Metadata, Name, TextFormat, ToolMode, Verbosity
+from mockserver.dialects._chat import (
+    NAME_PATTERN,
+    Efforts,
+    JsonObjectFormat,
+    Metadata,
+    Name,
+    PromptCacheKey,
+    SafetyIdentifier,
+    TextFormat,
+    ToolMode,
+    Verbosity,
+)
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -17,6 +28,7 @@ from mockserver.dialects._fields import (
     optional,
     shape,
     tagged_by,
+    text,
     text_or,
     union,
     union_by,
@@ -87,7 +99,9 @@ def tools_of(function_name: Any, kind: str, own: Any) -> Any:
 
 
 ImageTool = open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))
-ResponseTool = tools_of(Name, "image_generation", ImageTool)
+# As in the calls of a namespace, whose bounds are published.
+FunctionName = text(1, 128, pattern=NAME_PATTERN)
+ResponseTool = tools_of(FunctionName, "image_generation", ImageTool)
 
 ResponseNamedTool = shape(type=literal("function", "custom"), name=str)
 McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))
@@ -157,7 +171,7 @@ ResponseBody = shape(
     service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
     metadata=optional(Metadata),
     user=optional(str),
-    safety_identifier=optional(str),
+    safety_identifier=optional(SafetyIdentifier),
     prompt_cache_key=optional(str),
     prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(literal("in_memory", "in-memory", "24h")),
@@ -168,3 +182,31 @@ ResponseBody = shape(
     image=optional(Object),
 )
 RESPONSE = Model(ResponseBody)
+# `POST /responses/input_tokens` and `/responses/compact`: the same, but what they ask about may be null.
+RESPONSE_INPUT = Model(
+    shape(
+        **{
+            **ResponseBody["fields"],
+            **shape(model=optional(str), input=optional(Input), personality=not_null(text(most=64)))["fields"],
+        }
+    )
+)
+
+# Bounds that only the live API checks.
+LIVE_RESPONSE = Model(
+    shape(
+        input=not_null(
+            text_or(
+                "<an array of objects>",
+                list_of(
+                    shape(
+                        id=optional(text(most=64)),
+                        call_id=optional(text(1, 64)),
+                        namespace=optional(text(1, 64, pattern=NAME_PATTERN)),
+                    )
+                ),
+            )
+        ),
+        prompt_cache_key=optional(PromptCacheKey),
+    )
+)

@@ -387,10 +387,11 @@ def _tools(body: Body) -> tuple[Tool, ...]:
 
 
 def tool_of(kind: str, tool: Body) -> Tool:
+    about, parameters = tool.get("description"), tool.get("parameters")
     return Tool(
         str(tool.get("name")),
-        description=tool.get("description") or "",
-        parameters=tool.get("parameters"),
+        description=about if isinstance(about, str) else "",
+        parameters=parameters if isinstance(parameters, dict) else None,
         kind=kind,
         strict=tool.get("strict") is True,
         grammar=_grammar(tool.get("format")),

@@ -81,19 +81,23 @@ CustomTool = shape(
 )
 
 
-def tools_of(function_name: Any, kind: str, own: Any) -> Any:
-    """Functions, custom tools and one of the provider's own; of others only the type is known."""
+def function_tool(name: Any) -> Any:
+    about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
+    return shape(type=literal("function"), name=name, **about)
+
+
+def tools_of(function_name: Any, **own: Any) -> Any:
+    """Functions, custom tools and some of the provider's own, by type; of others only the type is known."""
 
     def tag(tool: Any) -> str:
         found = tool.get("type") if isinstance(tool, dict) else None
-        return found if found in ("function", "custom", kind) else "<a tool>"
+        return found if isinstance(found, str) and (found in ("function", "custom") or found in own) else "<a tool>"
 
-    about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
     return union_by(
         tag,
-        labelled("function", shape(type=literal("function"), name=function_name, **about)),
+        labelled("function", function_tool(function_name)),
         labelled("custom", CustomTool),
-        labelled(kind, own),
+        *(labelled(kind, tool) for kind, tool in own.items()),
         labelled("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
     )
 
@@ -101,7 +105,13 @@ def tools_of(function_name: Any, kind: str, own: Any) -> Any:
 ImageTool = open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))
 # As in the calls of a namespace, whose bounds are published.
 FunctionName = text(1, 128, pattern=NAME_PATTERN)
-ResponseTool = tools_of(FunctionName, "image_generation", ImageTool)
+NamespaceTool = open_shape(
+    type=literal("namespace"),
+    name=text(1, 64, pattern=NAME_PATTERN),
+    description=optional(str),
+    tools=list_of(tagged_by("type", function_tool(FunctionName), CustomTool), 1),
+)
+ResponseTool = tools_of(FunctionName, image_generation=ImageTool, namespace=NamespaceTool)
 
 ResponseNamedTool = shape(type=literal("function", "custom"), name=str)
 McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))

@@ -95,7 +95,7 @@ ComputerTool = shape(
     display_width=int,
     environment=literal("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
 )
-VllmTool = tools_of(str, "computer_use_preview", ComputerTool)
+VllmTool = tools_of(str, computer_use_preview=ComputerTool)
 ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
 ChosenTool = tagged_by("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")

@@ -20,6 +20,7 @@ from mockserver.dialects import Operation, Texts
 from mockserver.dialects._fields import (
     Model,
     Object,
+    Schema,
     integer,
     labelled,
     list_of,
@@ -35,6 +36,7 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
+from mockserver.dialects._loose import LooseModel, readable_format, readable_messages, readable_tools
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import (
     Body,
@@ -190,7 +192,14 @@ ChatBody = shape(
     prompt_cache_retention=optional(str),
     moderation=optional(Object),
 )
-CHAT = Model(ChatBody)
+LOOSE_OFFERS = {"tools": readable_tools, "response_format": readable_format}
+
+
+def chat_model(schema: Schema) -> LooseModel:
+    return LooseModel(schema, conversation={"messages": readable_messages}, offers=LOOSE_OFFERS)
+
+
+CHAT = chat_model(ChatBody)
 
 # Bounds that only the live API has, as its published schema does not state them.
 CallId = text(1, 40)

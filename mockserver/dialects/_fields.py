@@ -77,7 +77,8 @@ def _forgiving(schema: Any) -> Any:
             forgiving.pop("min_length", None)
             forgiving["fail_fast"] = False
         case "str":
-            forgiving.pop("min_length", None)
+            for bound in ("min_length", "max_length", "pattern"):
+                forgiving.pop(bound, None)
         case "typed-dict":
             forgiving["fields"] = _omitting_wrong(forgiving["fields"])
             if schema["config"]["extra_fields_behavior"] == "forbid":

@@ -224,8 +224,8 @@ def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
 
 
 def _tool_with_schemas_as_text(tool: Body) -> Body:
-    if tool["type"] == "namespace" and isinstance(tool.get("tools"), list):
-        return {**tool, "tools": [schema_as_text(inner, "parameters") for inner in tool["tools"]]}
+    if tool.get("type") == "namespace" and isinstance(inner := tool.get("tools"), list):
+        return {**tool, "tools": [_tool_with_schemas_as_text(each) for each in inner if isinstance(each, dict)]}
     return schema_as_text(tool, "parameters")
 
 

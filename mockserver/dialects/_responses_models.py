@@ -17,6 +17,7 @@ from mockserver.dialects._chat import (
 from mockserver.dialects._fields import (
     Model,
     Object,
+    Schema,
     integer,
     labelled,
     list_of,
@@ -33,6 +34,7 @@ from mockserver.dialects._fields import (
     union,
     union_by,
 )
+from mockserver.dialects._loose import LooseModel, readable_items
 
 
 def _part_tag(part: Any) -> str:
@@ -191,9 +193,15 @@ ResponseBody = shape(
     access_programs=optional(Object),
     image=optional(Object),
 )
-RESPONSE = Model(ResponseBody)
+
+
+def responses_model(schema: Schema) -> LooseModel:
+    return LooseModel(schema, conversation={"input": readable_items})
+
+
+RESPONSE = responses_model(ResponseBody)
 # `POST /responses/input_tokens` and `/responses/compact`: the same, but what they ask about may be null.
-RESPONSE_INPUT = Model(
+RESPONSE_INPUT = responses_model(
     shape(
         **{
             **ResponseBody["fields"],

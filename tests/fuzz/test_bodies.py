@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.fuzz.amount import thrown
@@ -44,6 +44,17 @@ def test_spoilt_bodies(connection: Connection, place: Place) -> None:
     @thrown(20)
     def ask(body: bytes, extra: Any) -> None:
         judged(connection, place, Request("POST", target(place), [*JSON, *extra], body))
+
+    ask()
+
+
+@named
+def test_spoilt_bodies_where_nothing_is_checked(unchecked: Connection, place: Place) -> None:
+    @given(body=spoilt(place.operation.name, place.dialect))
+    @thrown(20)
+    def ask(body: bytes) -> None:
+        assume(place.dialect != "azure" or b'"functions"' not in body)  # its schema has no calls of these
+        judged(unchecked, place, Request("POST", target(place), JSON, body))
 
     ask()
 

@@ -142,6 +142,16 @@ def _tool(given: Json) -> Json:
     return given
 
 
+def readable_flat_tools(given: Json) -> Json:
+    """Functions as Responses have them, where a chat has a table of their own; other tools as they are."""
+    return [
+        {"type": "function", **tool["function"]}
+        if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
+        else tool
+        for tool in _listed(given)
+    ]
+
+
 def readable_format(given: Json) -> Json:
     """A response format whose schema has a name, and a table of its own."""
     if not isinstance(given, Mapping) or given.get("type") != "json_schema":

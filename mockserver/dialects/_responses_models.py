@@ -34,7 +34,7 @@ from mockserver.dialects._fields import (
     union,
     union_by,
 )
-from mockserver.dialects._loose import LooseModel, readable_items
+from mockserver.dialects._loose import LooseModel, readable_flat_tools, readable_items
 
 
 def _part_tag(part: Any) -> str:
@@ -196,7 +196,7 @@ ResponseBody = shape(
 
 
 def responses_model(schema: Schema) -> LooseModel:
-    return LooseModel(schema, conversation={"input": readable_items})
+    return LooseModel(schema, conversation={"input": readable_items}, offers={"tools": readable_flat_tools})
 
 
 RESPONSE = responses_model(ResponseBody)

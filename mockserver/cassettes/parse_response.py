@@ -22,6 +22,7 @@ class ParsedToolCall(Struct, frozen=True):
     name: str
     text: str
     custom: bool = False
+    namespace: str = ""
 
 
 class ParsedPart(Struct, frozen=True):
@@ -326,10 +327,11 @@ def _item_parts(item: Table) -> Iterator[ParsedPart]:
             texts = rows(item.get("content")) or rows(item.get("summary"))
             if text := "\n".join(_text(row.get("text")) for row in texts):
                 yield ParsedPart("reasoning", text)
-        case "function_call":
-            yield ParsedPart("call", call=ParsedToolCall(_text(item.get("name")), _text(item.get("arguments"))))
-        case "custom_tool_call":
-            yield ParsedPart("call", call=ParsedToolCall(_text(item.get("name")), _text(item.get("input")), True))
+        case "function_call" | "custom_tool_call" as kind:
+            name, namespace = _text(item.get("name")), _text(item.get("namespace"))
+            custom = kind == "custom_tool_call"
+            text = _text(item.get("input" if custom else "arguments"))
+            yield ParsedPart("call", call=ParsedToolCall(name, text, custom, namespace))
         case _:
             yield ParsedPart("item", item=item)
 

@@ -252,12 +252,13 @@ def _part(part: ParsedPart) -> Mapping[str, Json]:
 def _call(call: ParsedToolCall | None) -> Mapping[str, Json]:
     if call is None or not call.name:
         raise UnsupportedError("it calls a tool without a name")
+    named = {"name": call.name, **({"namespace": call.namespace} if call.namespace else {})}
     if call.custom:
-        return {"name": call.name, "input": literal(call.text)}
+        return {**named, "input": literal(call.text)}
     arguments = parsed(call.text)
     if isinstance(arguments, dict) and compact(arguments) == call.text:
-        return {"name": call.name, "arguments": _literals(arguments)}
-    return {"name": call.name, "arguments": literal(call.text)}
+        return {**named, "arguments": _literals(arguments)}
+    return {**named, "arguments": literal(call.text)}
 
 
 def _literals(value: Json) -> Any:

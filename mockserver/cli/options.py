@@ -69,7 +69,7 @@ def _flag(name: str) -> Callable[[Command], Command]:
     spelled = name.replace("_", "-")
     if field.annotation in (bool, bool | None):
         return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=_described(name), type=bool)
-    choices = "|".join(_choices(field.annotation)) or "…"
+    choices = "|".join(dict.fromkeys(_choices(field.annotation))) or "…"
     more: dict[str, Any] = {"multiple": True, "callback": _one_or_several} if name in REPEATED else {}
     return click.option(f"--{spelled}", name, default=None, help=_described(name), type=str, metavar=choices, **more)
 

@@ -32,6 +32,7 @@ class ToolCall(Struct, frozen=True):
     name: str
     arguments: str
     kind: str = "function"  # or "custom", whose arguments are free text, "bare" (see Call), or a key of CARRIED_OUT
+    namespace: str = ""  # of the tool, where it is in one
 
 
 class Message(Struct, frozen=True):
@@ -55,6 +56,11 @@ class Tool(Struct, frozen=True):
     strict: bool = False
     grammar: tuple[str, str] | None = None  # of a custom tool's input: syntax (lark or regex) and definition
     options: Mapping[str, Json] = {}  # how the client configures a hosted tool
+    namespace: str = ""  # that groups it with others; names are unique within it
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.namespace}.{self.name}" if self.namespace else self.name
 
 
 class Prompt(Struct, frozen=True):
@@ -102,6 +108,9 @@ class ToolChoice(Struct, frozen=True):
     mode: str
     names: tuple[str, ...] = ()
     servers: tuple[tuple[str, str], ...] = ()
+
+    def allows(self, tool: Tool) -> bool:
+        return not self.names or tool.name in self.names or tool.full_name in self.names
 
 
 class IdShape(Struct, frozen=True):
@@ -263,8 +272,9 @@ class Call(Struct, frozen=True, dict=True):
         vars(other).update(vars(self))
         return other
 
-    def tool(self, name: str) -> Tool | None:
-        return next((tool for tool in self.tools if tool.name == name), None)
+    def tool(self, name: str, namespace: str = "") -> Tool | None:
+        """Return the offered tool of a name; without a namespace, the first in any."""
+        return next((tool for tool in self.tools if tool.name == name and namespace in ("", tool.namespace)), None)
 
 
 _INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation

@@ -20,11 +20,13 @@ from mockserver.dialects import Operation, Texts
 from mockserver.dialects._fields import (
     Model,
     Object,
+    Schema,
     integer,
     labelled,
     list_of,
     literal,
     mapping,
+    not_null,
     nullable,
     number,
     optional,
@@ -34,12 +36,14 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
+from mockserver.dialects._loose import LooseModel, readable_format, readable_messages, readable_tools
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     Refuse,
     clip,
+    complaints_of,
     custom_complaint,
     mended,
     refuse_first,
@@ -85,7 +89,8 @@ RequestMessage = tagged_by(
     shape(role=literal("developer"), content=TextContent, name=optional(str)),
 )
 
-Name = text(most=64, pattern=r"^[a-zA-Z0-9_-]+$")
+NAME_PATTERN = r"^[a-zA-Z0-9_-]+$"
+Name = text(1, 64, pattern=NAME_PATTERN)
 FunctionDefinition = shape(name=Name, description=optional(str), parameters=optional(Object), strict=optional(bool))
 FunctionTool = shape(type=literal("function"), function=FunctionDefinition)
 TextFormat = shape(type=literal("text"))
@@ -142,6 +147,8 @@ Penalty = number(-2, 2)
 Biases = read_by(_first_refused_bias)(mapping(number(-100, 100, multiple_of=1)))
 Stops = text_or("<an array of strings>", list_of(str, 1, 4))
 Metadata = read_by(_few_pairs)(mapping(text(most=512), keys=text(most=64)))
+SafetyIdentifier = text(most=128)
+PromptCacheKey = text(most=64)  # longer ones are only refused by the live API
 Seed = integer(-(2**63), 2**63 - 1)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Verbosity = literal("low", "medium", "high")
@@ -180,21 +187,63 @@ ChatBody = shape(
     prediction=optional(shape(type=literal("content"), content=TextContent)),
     web_search_options=optional(Object),
     user=optional(str),
-    safety_identifier=optional(str),
+    safety_identifier=optional(SafetyIdentifier),
     prompt_cache_key=optional(str),
     prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(str),
     moderation=optional(Object),
 )
-CHAT = Model(ChatBody)
+LOOSE_OFFERS = {"tools": readable_tools, "response_format": readable_format}
+
+
+def chat_model(schema: Schema) -> LooseModel:
+    return LooseModel(schema, conversation={"messages": readable_messages}, offers=LOOSE_OFFERS)
+
+
+CHAT = chat_model(ChatBody)
+
+# Bounds that only the live API has, as its published schema does not state them.
+CallId = text(1, 40)
+CalledName = text(1, 64, pattern=NAME_PATTERN)
+LiveToolCall = shape(
+    id=not_null(CallId), function=not_null(shape(name=CalledName)), custom=not_null(shape(name=text(1, 64)))
+)
+LiveMessage = shape(
+    name=optional(text(1, 64, pattern=r"^[^\s<|\\/>]+$")),
+    tool_calls=optional(list_of(LiveToolCall, 1, 128)),
+    function_call=optional(shape(name=CalledName)),
+    tool_call_id=not_null(CallId),
+)
+LIVE_CHAT = Model(
+    shape(
+        messages=list_of(LiveMessage),
+        max_tokens=optional(integer(1)),
+        max_completion_tokens=optional(integer(1)),
+        tools=optional(list_of(shape(custom=not_null(shape(name=text(1, 64)))), 1, 128)),
+        prompt_cache_key=optional(PromptCacheKey),
+    )
+)
 
 RequestHeaders = Callable[[HttpRequest, Call | None], Headers]
 
 
-def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
-    """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it."""
+def parse_chat(
+    http: HttpRequest,
+    body: Body,
+    *,
+    dialect: str,
+    refuse: Refuse,
+    validation: Validation,
+    live_only: Callable[[Body], Iterable[Complaint]] = lambda body: (),
+) -> Call:
+    """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it.
+
+    `live_only` finds what only the live provider refuses.
+    """
     body = mended(CHAT, body, validation)
     chat = validated(CHAT, body, refuse, validation)
+    if validation is Validation.LIVE:
+        refuse_first(live_only(body), refuse)
     if validation is not Validation.OFF:
         refuse_first(chat_conflicts(chat), refuse)
     return chat_call(http, body, chat, dialect=dialect)
@@ -359,10 +408,11 @@ def _tools(body: Body) -> tuple[Tool, ...]:
 
 
 def tool_of(kind: str, tool: Body) -> Tool:
+    about, parameters = tool.get("description"), tool.get("parameters")
     return Tool(
         str(tool.get("name")),
-        description=tool.get("description") or "",
-        parameters=tool.get("parameters"),
+        description=about if isinstance(about, str) else "",
+        parameters=parameters if isinstance(parameters, dict) else None,
         kind=kind,
         strict=tool.get("strict") is True,
         grammar=_grammar(tool.get("format")),
@@ -521,14 +571,9 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
     yield from unknown_fields(body, CHAT.fields)
     if not body["model"]:
         yield custom_complaint("you must provide a model parameter", "model")
-    for field in ("max_tokens", "max_completion_tokens"):
-        value = body.get(field)
-        if value is not None and value < 1:
-            yield Complaint("below", (field,), got=value, bound=1)
+    yield from complaints_of(LIVE_CHAT, body)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
         yield from _unmet_choice(body, "tool_choice", "tools", ())
-    if len(body.get("tools") or ()) > 128:
-        yield Complaint("long", ("tools",), got=body["tools"], bound=128)
     yield from unanswered_calls(body["messages"])
 
 

@@ -59,8 +59,8 @@ def _problem(found: Complaint, keep: str) -> HistoryProblem:
 
 CHAT_HISTORY = history_of(
     _messages,
-    ReplayRule(_empty_calls),
-    ReplayRule(_long_ids),
-    ReplayRule(_nameless_calls),
+    ReplayRule(_empty_calls, refused_from=Validation.LIVE),
+    ReplayRule(_long_ids, refused_from=Validation.LIVE),
+    ReplayRule(_nameless_calls, refused_from=Validation.LIVE),
     ReplayRule(_unanswered, refused_from=Validation.LIVE),
 )

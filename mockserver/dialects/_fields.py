@@ -83,13 +83,17 @@ def _forgiving(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     forgiving = {key: value if key in _NO_SCHEMAS else _forgiving(value) for key, value in schema.items()}
+    for key in ("fields", "choices"):
+        if isinstance(named := schema.get(key), dict):  # names may be those of other keys: metadata, function
+            forgiving[key] = {name: _forgiving(inner) for name, inner in named.items()}
     match schema["type"] if isinstance(schema.get("type"), str) else "":
         case "list":
             forgiving["items_schema"] = _omitted_if_wrong(forgiving.get("items_schema", {"type": "any"}))
             forgiving.pop("min_length", None)
             forgiving["fail_fast"] = False
         case "str":
-            forgiving.pop("min_length", None)
+            for bound in ("min_length", "max_length", "pattern"):
+                forgiving.pop(bound, None)
         case "typed-dict":
             forgiving["fields"] = _omitting_wrong(forgiving["fields"])
             if schema["config"]["extra_fields_behavior"] == "forbid":

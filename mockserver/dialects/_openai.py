@@ -15,7 +15,7 @@ from mockserver.dialects._chat_replay import CHAT_HISTORY
 from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
 from mockserver.dialects._embeddings_moderations import embeddings, input_texts, parse_embeddings
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._parse import read_object, refuse_first
+from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, request_hex, with_headers
 from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
@@ -73,7 +73,7 @@ class OpenAIApi(Struct, frozen=True):
                 texts=response_texts(self.naming),
                 history=RESPONSES_HISTORY,
             ),
-            *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, parse).operations(),
+            *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, self._parse_input).operations(),
             *stored_chats(
                 self.dialect,
                 lambda call, answer: completion(answer, self.chat_layout, self.chat_extra(call)),
@@ -89,11 +89,14 @@ class OpenAIApi(Struct, frozen=True):
         return with_headers(reply, (*self._own_headers(call), *self.rate_limits(tokens)))
 
     def _parse_chat(self, http: HttpRequest, validation: Validation) -> Call:
-        body = self.read(http)
-        call = parse_chat(http, body, dialect=self.dialect, refuse=refuse, validation=validation)
-        if validation is Validation.LIVE:
-            refuse_first(chat_live_only(body), refuse)
-        return call
+        return parse_chat(
+            http,
+            self.read(http),
+            dialect=self.dialect,
+            refuse=refuse,
+            validation=validation,
+            live_only=chat_live_only,
+        )
 
     def _render_chat(self, call: Call, outcome: Answer) -> Reply:
         reply = chat_reply(call, outcome, self.chat_layout, self.chat_extra(call))
@@ -108,6 +111,9 @@ class OpenAIApi(Struct, frozen=True):
 
     def _parse_responses(self, http: HttpRequest, validation: Validation) -> Call:
         return parse_openai_responses(http, read_object(http), self.dialect, validation=validation)
+
+    def _parse_input(self, http: HttpRequest, validation: Validation) -> Call:
+        return parse_openai_responses(http, read_object(http), self.dialect, validation=validation, only_input=True)
 
     def _render_responses(self, call: Call, outcome: Answer) -> Reply:
         return self._with_limits(responses_reply(call, outcome, RESPONSE_LAYOUT), call, outcome.usage.prompt)

@@ -106,6 +106,14 @@ def validated(model: Model, body: Json, refuse: Refuse, validation: Validation =
         raise refuse(_worst(error.errors(include_url=False), body, 0)) from None
 
 
+def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
+    """The first thing that a model finds wrong with a body, if there is one."""
+    try:
+        model.validate(body)
+    except ValidationError as error:
+        yield _worst(error.errors(include_url=False), body, 0)
+
+
 def mended(model: Model, body: Body, validation: Validation) -> Body:
     """The body; where nothing is checked, without what its request model would complain about."""
     return model.mend(body) if validation is Validation.OFF else body

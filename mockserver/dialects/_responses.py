@@ -21,12 +21,14 @@ from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
+from mockserver.dialects._input_items import item_type, misshapen_item
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import (
     Body,
     Complaint,
     Refuse,
     clip,
+    complaints_of,
     custom_complaint,
     mended,
     refuse_first,
@@ -54,11 +56,6 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
         turn = _Turn()
         yield from _other_messages(item)
     yield from turn.message()
-
-
-def item_type(item: Body) -> str:
-    kind: str | None = item.get("type")
-    return kind if kind is not None else "message" if "role" in item else "item_reference"
 
 
 def _is_of_model(item: Body) -> bool:
@@ -140,7 +137,8 @@ def _client_tool_call(kind: str, item: Body) -> ToolCall:
     name, argument = _CALLS[kind]
     tool = as_text(item.get("name")) if name is None else name
     of = {"function_call": "function", "custom_tool_call": "custom"}.get(kind, kind)
-    return ToolCall(as_text(item.get("call_id") or item.get("id")), tool, as_text(item.get(argument)), kind=of)
+    call_id = as_text(item.get("call_id") or item.get("id"))
+    return ToolCall(call_id, tool, as_text(item.get(argument)), of, as_text(item.get("namespace")))
 
 
 def _result(item: Body) -> Message:
@@ -204,6 +202,8 @@ _RESULTS: Mapping[str, Callable[[Body], Message]] = {
     "apply_patch_call_output": _patch_result,
     "mcp_approval_response": _approval,
 }
+# Items that bring tools with them.
+_WITH_TOOLS = frozenset({"additional_tools", "tool_search_output"})
 # What the client asks of the provider: it says nothing to the model.
 _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_update"})
 # What the model did that is no part of what it said.
@@ -216,11 +216,17 @@ def responses_fingerprint_fields(body: Body, dialect: str) -> dict[str, Json]:
         ordinals: dict[str, str] = {}
         kept["input"] = [with_ordinals(item, ordinals, _IDS) for item in items]
     if tools := kept.get("tools"):
-        kept["tools"] = [schema_as_text(tool, "parameters") for tool in tools]
+        kept["tools"] = [_tool_with_schemas_as_text(tool) for tool in tools]
     text = kept.get("text")
     if text and text.get("format"):
         kept["text"] = {**text, "format": schema_as_text(text["format"], "schema")}
     return kept
+
+
+def _tool_with_schemas_as_text(tool: Body) -> Body:
+    if tool.get("type") == "namespace" and isinstance(inner := tool.get("tools"), list):
+        return {**tool, "tools": [_tool_with_schemas_as_text(each) for each in inner if isinstance(each, dict)]}
+    return schema_as_text(tool, "parameters")
 
 
 _IDS = ("id", "call_id", "approval_request_id")
@@ -248,13 +254,17 @@ def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest, valid
     return responses_call(http, body, parsed, spec)
 
 
-def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
-    from mockserver.dialects._responses_models import RESPONSE  # slow: a hundred types, which chats do not need
+def parse_openai_responses(
+    http: HttpRequest, body: Body, dialect: str, *, validation: Validation, only_input: bool = False
+) -> Call:
+    """The Call of a body; `only_input`: of one that asks about its input, not for a response."""
+    from mockserver.dialects import _responses_models as models  # slow: a hundred types, which chats do not need
 
-    request = ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
+    model = models.RESPONSE_INPUT if only_input else models.RESPONSE
+    request = ResponsesRequest(dialect, model, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
     call = parse_responses(http, body, request, validation)
     if validation is Validation.LIVE:
-        refuse_first(responses_live_only(body), refuse)
+        refuse_first(responses_live_only(body, model.fields), refuse)
     return call
 
 
@@ -303,15 +313,32 @@ def _instructions(parsed: Body) -> Iterator[Message]:
 
 
 def _tools(parsed: Body) -> Iterator[Tool]:
-    yield from map(_tool, parsed.get("tools") or ())
-    items = parsed.get("input")
+    """The offered tools, those of namespaces one by one; each once, though a search may have found it again."""
+    seen = set()
+    for namespace, tool in _offered_tools(parsed):
+        made = replace(_tool(tool), namespace=namespace)
+        if not namespace or made.full_name not in seen:
+            yield made
+        seen.add(made.full_name)
+
+
+def _offered_tools(body: Body) -> Iterator[tuple[str, Body]]:
+    """Yield the tools of a request with their namespaces: of its own list and of input items that bring others."""
+    yield from _unpacked(body.get("tools"))
+    items = body.get("input")
     for item in items if isinstance(items, list) else ():
-        if item.get("type") == "additional_tools" and isinstance(item.get("tools"), list):
-            yield from map(_tool, filter(_has_type, item["tools"]))
+        if item.get("type") in _WITH_TOOLS:
+            yield from _unpacked(item.get("tools"))
 
 
-def _has_type(tool: Json) -> bool:
-    return isinstance(tool, dict) and isinstance(tool.get("type"), str)
+def _unpacked(tools: Json, namespace: str = "") -> Iterator[tuple[str, Body]]:
+    for tool in tools if isinstance(tools, list) else ():
+        if not isinstance(tool, dict) or not isinstance(kind := tool.get("type"), str):
+            continue
+        if kind == "namespace" and isinstance(tool.get("name"), str) and not namespace:
+            yield from _unpacked(tool.get("tools"), tool["name"])
+        elif kind not in ("function", "custom") or isinstance(tool.get("name"), str):
+            yield namespace, tool
 
 
 def _tool(tool: Body) -> Tool:
@@ -328,13 +355,16 @@ def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
         case str():
             return ToolChoice(choice)
         case {"type": "allowed_tools", "mode": mode, "tools": allowed}:
-            return ToolChoice(mode, tuple(_named(allowed)), tuple(_servers(allowed)))
-    return ToolChoice("named", tuple(_named((choice,))), tuple(_servers((choice,))))
+            return ToolChoice(mode, tuple(_named(allowed, tools)), tuple(_servers(allowed)))
+    return ToolChoice("named", tuple(_named((choice,), tools)), tuple(_servers((choice,))))
 
 
-def _named(tools: Iterable[Body]) -> Iterator[str]:
-    for tool in tools:
+def _named(chosen: Iterable[Body], offered: tuple[Tool, ...]) -> Iterator[str]:
+    for tool in chosen:
         kind = tool.get("type", "function")
+        if kind == "namespace":
+            yield from (each.full_name for each in offered if each.namespace == tool.get("name"))
+            continue
         name = tool.get("name") if kind in ("function", "custom") else kind
         if isinstance(name, str):
             yield name
@@ -360,17 +390,20 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
         yield custom_complaint("Background mode requires 'store' to be true.", "background")
 
 
-def responses_live_only(body: Body) -> Iterator[Complaint]:
+def responses_live_only(body: Body, known: frozenset[str]) -> Iterator[Complaint]:
     """What OpenAI's live API refuses although its published schema allows it."""
-    from mockserver.dialects._responses_models import RESPONSE
+    from mockserver.dialects._responses_models import LIVE_RESPONSE
 
-    yield from unknown_fields(body, RESPONSE.fields)
+    yield from unknown_fields(body, known)
     if not body.get("model") and not body.get("prompt"):
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
         yield custom_complaint(_NO_SUBJECT, "input")
+    yield from complaints_of(LIVE_RESPONSE, {key: value for key, value in body.items() if value is not None})
     yield from _unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
+        for index, item in enumerate(body["input"]):
+            yield from misshapen_item(index, item)
         yield from _incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
             yield from (complaint for _, complaint in unpaired_calls(body["input"]))
@@ -381,7 +414,7 @@ def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     choice = body.get("tool_choice")
     if choice in (None, "none", "auto") or body.get("prompt"):
         return
-    tools = body.get("tools") or ()
+    tools = [tool for _, tool in _offered_tools(body)]
     if not tools:
         mode = choice if isinstance(choice, str) else choice["type"]
         yield custom_complaint(f"Tool choice '{mode}' must be specified with 'tools' parameter.", "tool_choice")
@@ -494,13 +527,14 @@ def _shown_tool(tool: Body) -> Body:
 
 
 def error_event(failed: Reply, frames: int) -> Frame:
-    """A failed reply as the last event of a stream, numbered after the others."""
-    error = json.loads(failed.body)["error"]
-    fields = error if isinstance(error, dict) else {"message": error}
-    code = fields.get("code") or fields.get("type")
-    event = {"type": "error", "sequence_number": frames, "code": None if code is None else str(code)}
-    rest = {"message": fields.get("message"), "param": fields.get("param")}
-    return Frame(to_json({**event, **rest}), "error", part="finish")
+    """A failed reply as the last event of a stream, numbered after the others.
+
+    The error stands in a table of its own, as the live API sends it: its reference shows the fields beside the type.
+    """
+    told = json.loads(failed.body)["error"]
+    fields = told if isinstance(told, dict) else {"message": told}
+    error = {key: fields.get(key) for key in ("type", "code", "message", "param")}
+    return Frame(to_json({"type": "error", "sequence_number": frames, "error": error}), "error", part="finish")
 
 
 OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")

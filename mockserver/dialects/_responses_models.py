@@ -2,10 +2,22 @@
 
 from typing import Any
 
-from mockserver.dialects._chat import Efforts, JsonObjectFormat, Metadata, Name, TextFormat, ToolMode, Verbosity
+from mockserver.dialects._chat import (
+    NAME_PATTERN,
+    Efforts,
+    JsonObjectFormat,
+    Metadata,
+    Name,
+    PromptCacheKey,
+    SafetyIdentifier,
+    TextFormat,
+    ToolMode,
+    Verbosity,
+)
 from mockserver.dialects._fields import (
     Model,
     Object,
+    Schema,
     integer,
     labelled,
     list_of,
@@ -17,10 +29,12 @@ from mockserver.dialects._fields import (
     optional,
     shape,
     tagged_by,
+    text,
     text_or,
     union,
     union_by,
 )
+from mockserver.dialects._loose import LooseModel, readable_flat_tools, readable_items
 
 
 def _part_tag(part: Any) -> str:
@@ -69,25 +83,37 @@ CustomTool = shape(
 )
 
 
-def tools_of(function_name: Any, kind: str, own: Any) -> Any:
-    """Functions, custom tools and one of the provider's own; of others only the type is known."""
+def function_tool(name: Any) -> Any:
+    about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
+    return shape(type=literal("function"), name=name, **about)
+
+
+def tools_of(function_name: Any, **own: Any) -> Any:
+    """Functions, custom tools and some of the provider's own, by type; of others only the type is known."""
 
     def tag(tool: Any) -> str:
         found = tool.get("type") if isinstance(tool, dict) else None
-        return found if found in ("function", "custom", kind) else "<a tool>"
+        return found if isinstance(found, str) and (found in ("function", "custom") or found in own) else "<a tool>"
 
-    about = {"description": optional(str), "parameters": optional(Object), "strict": optional(bool)}
     return union_by(
         tag,
-        labelled("function", shape(type=literal("function"), name=function_name, **about)),
+        labelled("function", function_tool(function_name)),
         labelled("custom", CustomTool),
-        labelled(kind, own),
+        *(labelled(kind, tool) for kind, tool in own.items()),
         labelled("<a tool>", open_shape(type=str)),  # one of the provider's own, or one that it reaches (`mcp`)
     )
 
 
 ImageTool = open_shape(type=literal("image_generation"), partial_images=optional(integer(0, 3)))
-ResponseTool = tools_of(Name, "image_generation", ImageTool)
+# As in the calls of a namespace, whose bounds are published.
+FunctionName = text(1, 128, pattern=NAME_PATTERN)
+NamespaceTool = open_shape(
+    type=literal("namespace"),
+    name=text(1, 64, pattern=NAME_PATTERN),
+    description=optional(str),
+    tools=list_of(tagged_by("type", function_tool(FunctionName), CustomTool), 1),
+)
+ResponseTool = tools_of(FunctionName, image_generation=ImageTool, namespace=NamespaceTool)
 
 ResponseNamedTool = shape(type=literal("function", "custom"), name=str)
 McpChoice = shape(type=literal("mcp"), server_label=str, name=optional(str))
@@ -157,7 +183,7 @@ ResponseBody = shape(
     service_tier=optional(literal("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
     metadata=optional(Metadata),
     user=optional(str),
-    safety_identifier=optional(str),
+    safety_identifier=optional(SafetyIdentifier),
     prompt_cache_key=optional(str),
     prompt_cache_options=optional(Object),
     prompt_cache_retention=optional(literal("in_memory", "in-memory", "24h")),
@@ -167,4 +193,38 @@ ResponseBody = shape(
     access_programs=optional(Object),
     image=optional(Object),
 )
-RESPONSE = Model(ResponseBody)
+
+
+def responses_model(schema: Schema) -> LooseModel:
+    return LooseModel(schema, conversation={"input": readable_items}, offers={"tools": readable_flat_tools})
+
+
+RESPONSE = responses_model(ResponseBody)
+# `POST /responses/input_tokens` and `/responses/compact`: the same, but what they ask about may be null.
+RESPONSE_INPUT = responses_model(
+    shape(
+        **{
+            **ResponseBody["fields"],
+            **shape(model=optional(str), input=optional(Input), personality=not_null(text(most=64)))["fields"],
+        }
+    )
+)
+
+# Bounds that only the live API checks.
+LIVE_RESPONSE = Model(
+    shape(
+        input=not_null(
+            text_or(
+                "<an array of objects>",
+                list_of(
+                    shape(
+                        id=optional(text(most=64)),
+                        call_id=optional(text(1, 64)),
+                        namespace=optional(text(1, 64, pattern=NAME_PATTERN)),
+                    )
+                ),
+            )
+        ),
+        prompt_cache_key=optional(PromptCacheKey),
+    )
+)

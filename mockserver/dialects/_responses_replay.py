@@ -13,9 +13,10 @@ from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
 from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._parse import Body, Complaint, clip, custom_complaint
+from mockserver.dialects._input_items import item_type, misshapen_item
+from mockserver.dialects._parse import Body, Complaint, clip
 from mockserver.dialects._replay import Problems, ReplayRule, history_of
-from mockserver.dialects._responses import item_type, unpaired_calls
+from mockserver.dialects._responses import unpaired_calls
 from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id
 
 Items = Sequence[tuple[int, Body]]  # each with its place
@@ -23,13 +24,11 @@ Items = Sequence[tuple[int, Body]]  # each with its place
 MAX_ID = 64  # characters of an item's id, and of a call's
 
 
-def _other_prefixes(call: Call, items: Items) -> Problems:
+def _misshapen(call: Call, items: Items) -> Problems:
+    """Items of the model whose ids, names or parts are not as OpenAI makes them."""
     for at, item in items:
-        name, prefix = _id(item), _PREFIXES.get(item_type(item))
-        if name and prefix is not None and not name.startswith(prefix):
-            text = f"Invalid 'input[{at}].id': '{clip(name)}'. Expected an ID that begins with '{prefix}'."
-            failure = refuse(custom_complaint(text, "input", at, "id")).changed(code="invalid_value")
-            yield HistoryProblem(failure, f"input[{at}].id", _KEEP_IDS)
+        for found in () if _is_of_others(item) else misshapen_item(at, item):
+            yield HistoryProblem(refuse(found), found.where, _KEEP_PARTS if "content" in found.path else _KEEP_IDS)
 
 
 def _long_ids(call: Call, items: Items) -> Problems:
@@ -38,17 +37,6 @@ def _long_ids(call: Call, items: Items) -> Problems:
             if isinstance(name := item.get(key), str) and len(name) > MAX_ID:
                 found = Complaint("long", ("input", at, key), got=name, bound=MAX_ID)
                 yield HistoryProblem(refuse(found), found.where, _KEEP_IDS)
-
-
-def _input_texts_of_assistant(call: Call, items: Items) -> Problems:
-    for at, item in items:
-        content = item.get("content") if item.get("role") == "assistant" else None
-        for index, part in enumerate(content if isinstance(content, list) else ()):
-            if isinstance(part, dict) and part.get("type") == "input_text":
-                path = ("input", at, f"content[{index}]")
-                found = Complaint("value", path, got="input_text", expected=("output_text", "refusal"))
-                keep = "send what the assistant said as `output_text`, as it came"
-                yield HistoryProblem(refuse(found), f"input[{at}].content[{index}]", keep)
 
 
 def _duplicates(call: Call, items: Items) -> Problems:
@@ -173,14 +161,13 @@ def _problem(text: str, at: int, keep: str, status: int | None = None) -> Histor
 _END: Body = {"type": "message"}
 _CALLS = ("function_call", "custom_tool_call")
 _KEEP_IDS = "keep the ids of items and calls as they came, or leave out the ids of items"
-_PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+_KEEP_PARTS = "send what the assistant said as `output_text`, as it came"
 _REASONS = re.compile(r"(?!gpt-[34]|chatgpt)")  # any other name may be a model that reasons
 
 RESPONSES_HISTORY = history_of(
     _items,
-    ReplayRule(_other_prefixes),
-    ReplayRule(_long_ids),
-    ReplayRule(_input_texts_of_assistant),
+    ReplayRule(_misshapen, refused_from=Validation.LIVE),
+    ReplayRule(_long_ids, refused_from=Validation.LIVE),
     ReplayRule(_duplicates),
     ReplayRule(_unkept_items),
     ReplayRule(_unverified),

@@ -16,6 +16,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
 from mockserver.dialects._chat import Metadata
 from mockserver.dialects._fields import Model, nullable, shape
+from mockserver.dialects._input_items import INPUT_PREFIXES, item_type
 from mockserver.dialects._parse import (
     Body,
     Complaint,
@@ -28,7 +29,7 @@ from mockserver.dialects._parse import (
     validated,
 )
 from mockserver.dialects._reply import json_reply, with_headers
-from mockserver.dialects._responses import error_event, item_type, responses_reply
+from mockserver.dialects._responses import error_event, responses_reply
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
 ORDERS = ("asc", "desc")
@@ -152,8 +153,9 @@ _REQUEST_DEFAULTS: Mapping[str, Json] = {
 class StoredResponses(Struct, frozen=True):
     """The operations of a dialect on stored responses.
 
-    `take` parses the body that asks for a response. `final`: a response that is done cannot be cancelled (else it is
-    returned as it is), and only one that was streamed in the background can be streamed again.
+    `take` parses the body of a response that is not made: its input is counted or compacted. `final`: a response that
+    is done cannot be cancelled (else it is returned as it is), and only one that was streamed in the background can be
+    streamed again.
     """
 
     dialect: str
@@ -244,7 +246,7 @@ def input_items(stored: Stored) -> Iterator[Body]:
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
         kind = item_type(item)
-        prefix = _PREFIXES.get(kind) or item_kind(kind).prefix
+        prefix = INPUT_PREFIXES.get(kind) or item_kind(kind).prefix
         head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
         if kind not in _WITHOUT_STATUS:
             head["status"] = "completed"
@@ -291,13 +293,4 @@ def _parts(item: Body) -> Json:
     return [{"type": "input_text", "text": content}]
 
 
-_PREFIXES: Mapping[str, str] = {
-    "message": "msg",
-    "reasoning": "rs",
-    "function_call": "fc",
-    "function_call_output": "fco",
-    "custom_tool_call": "ctc",
-    "custom_tool_call_output": "ctco",
-    "computer_call_output": "cuo",
-}
 _WITHOUT_STATUS = frozenset({"reasoning", "item_reference", "compaction", "mcp_list_tools", "mcp_approval_response"})

@@ -24,6 +24,7 @@ from mockserver.dialects._chat import (
     ResponseFormat,
     ToolMode,
     chat_call,
+    chat_model,
     chat_operation,
     unmet_tool_choice,
 )
@@ -110,7 +111,7 @@ _OF_CHAT = (
     *("functions", "function_call", "reasoning_effort", "verbosity"),
 )
 PassedThrough = shape(**fields_of(ChatBody, *_OF_CHAT), max_completion_tokens=optional(integer(0)))
-AZURE_CHAT, PASSED = Model(AzureChatBody), Model(PassedThrough)
+AZURE_CHAT, PASSED = chat_model(AzureChatBody), Model(PassedThrough)
 
 
 NAME = "azure"

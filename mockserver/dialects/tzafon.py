@@ -23,6 +23,7 @@ from mockserver.dialects._chat import (
     ToolMode,
     ToolName,
     chat_call,
+    chat_model,
     chat_operation,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
@@ -38,7 +39,6 @@ from mockserver.dialects._errors import (
 )
 from mockserver.dialects._fields import (
     STRING,
-    Model,
     Object,
     fields_of,
     integer,
@@ -82,6 +82,7 @@ from mockserver.dialects._responses_models import (
     ResponseNamedTool,
     Summary,
     input_of,
+    responses_model,
     text_options,
     tools_of,
 )
@@ -95,7 +96,7 @@ ComputerTool = shape(
     display_width=int,
     environment=literal("windows", "mac", "linux", "ubuntu", "browser", "desktop"),
 )
-VllmTool = tools_of(str, "computer_use_preview", ComputerTool)
+VllmTool = tools_of(str, computer_use_preview=ComputerTool)
 ComputerChoice = shape(type=literal("computer_use_preview", "computer_use"))
 ChosenTool = tagged_by("type", ResponseNamedTool, ResponseAllowedTools, ComputerChoice)
 Efforts = literal("none", "minimal", "low", "medium", "high", "xhigh")
@@ -135,7 +136,7 @@ InputPart = tagged_by(
 )
 
 # `POST /responses`.
-RESPONSE = Model(
+RESPONSE = responses_model(
     shape(
         input=input_of(InputPart, status=ItemStatus),
         **fields_of(
@@ -206,7 +207,7 @@ ChatFormat = shape(
 )
 
 # `POST /chat/completions`: the fields that mean something here; the others may be anything.
-CHAT = Model(
+CHAT = chat_model(
     shape(
         messages=list_of(VllmMessage, 1),
         **fields_of(ChatBody, *("max_tokens", "max_completion_tokens", "stream", "logprobs", "parallel_tool_calls")),
@@ -297,10 +298,10 @@ def _plain_message(message: Body, index: int) -> Body:
 def _plain_part(part: str | Body) -> Body:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    if isinstance(part.get("type"), str):
-        return part
     if isinstance(part.get("image_url"), str):
         return {"type": "image_url", "image_url": {"url": part["image_url"]}}
+    if isinstance(part.get("type"), str):
+        return part
     return {**part, "type": "unknown"}
 
 

@@ -115,6 +115,8 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
     draft = limited.draft
     shape = call.tool_call_ids
     signed = tuple([_signed(part, shape, seed, (*identity, str(at))) for at, part in enumerate(limited.parts)])
+    if any(tool.namespace for tool in call.tools):
+        signed = tuple([_in_namespace(part, call) for part in signed])
     asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
     weighed = _logprobs(call, draft, echo, limited.parts, seed) if asked else None
@@ -236,6 +238,14 @@ def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -
         case Item():
             return _signed_item(part, seed, identity)
     return part
+
+
+def _in_namespace(part: Part, call: Call) -> Part:
+    """Return a tool call with the namespace of its tool, if that is not stated and only one offers that name."""
+    if not isinstance(part, ToolUse) or part.call.namespace:
+        return part
+    found = {tool.namespace for tool in call.tools if tool.name == part.call.name}
+    return replace(part, call=replace(part.call, namespace=found.pop())) if len(found) == 1 else part
 
 
 def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:

@@ -69,7 +69,8 @@ def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
 def _of_call(call: Call, made: ToolCall, *, whole: bool) -> Iterator[str]:
     kind = "custom" if made.kind == "custom" else "function"
     offered = [tool for tool in call.tools if tool.kind in ("function", "custom")]
-    tool = next((tool for tool in offered if tool.name == made.name), None)
+    same = (tool for tool in offered if tool.name == made.name and made.namespace in ("", tool.namespace))
+    tool = next(same, None)
     choice = call.tool_choice
     if tool is None:
         if not any(each.kind in _NESTING for each in call.tools):
@@ -78,7 +79,7 @@ def _of_call(call: Call, made: ToolCall, *, whole: bool) -> Iterator[str]:
                 f"; it offers {', '.join(map(shown, names[:5]))}" if names else ""
             )
             yield f"calls {shown(made.name)}, a tool that the request does not offer{hint}"
-    elif choice.mode == "none" or (choice.names and made.name not in choice.names):
+    elif choice.mode == "none" or not choice.allows(tool):
         yield f"calls {shown(made.name)}, which the request's tool_choice forbids"
     elif tool.kind != kind:
         key = "input" if tool.kind == "custom" else "arguments"

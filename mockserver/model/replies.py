@@ -113,7 +113,8 @@ def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoic
 
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
-    tool, before = call.tool(options["tool"]) or Tool(options["tool"]), options.get("before", 0)
+    tool, before = call.tool(options["tool"], options.get("namespace", "")), options.get("before", 0)
+    tool = tool or Tool(options["tool"])
     said = mentions(call.last_user)
     if not before:
         return DraftChoice((tool_use(tool, said, seed),))

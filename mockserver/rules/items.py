@@ -11,9 +11,11 @@ from mockserver.config.tables import LazyType, LazyUnion, Tag, field, make_table
 from mockserver.config.validation_errors import AsTable, AsText, Table, either
 
 _NOTES = "annotations (citations), in the API's form"
+NAMESPACE = "namespace of the tool (default: the one in which the request offers a tool of this name)"
 _CALL_ID = "id of the call, to which its result will refer; made when absent"
 
 CallId = Annotated[str | None, field(min_length=1, description=_CALL_ID)]
+Namespace = Annotated[str | None, field(min_length=1, description=NAMESPACE)]
 Arguments = Annotated[AsTable[dict[str, Any]] | AsText[str], either("a table or a JSON text")]
 
 
@@ -70,6 +72,7 @@ class FunctionCallSpec(Table):
         "auto", description="a table, a JSON string, or auto (generated from the tool's schema)"
     )
     call_id: CallId = None
+    namespace: Namespace = None
 
 
 class CustomToolCallSpec(Table):
@@ -81,6 +84,7 @@ class CustomToolCallSpec(Table):
     name: str = field(min_length=1, description="name of the tool")
     input: str = field(description="the text")
     call_id: CallId = None
+    namespace: Namespace = None
 
 
 _SOME = Annotated[list[str], field(min_length=1)]

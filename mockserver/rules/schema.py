@@ -28,7 +28,7 @@ from mockserver.config.validation_errors import (
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
 from mockserver.core.json import Json
 from mockserver.core.plan import FINISHES, OWN_FINISHES, REASONS
-from mockserver.rules.items import INSTEAD, ItemSpec
+from mockserver.rules.items import INSTEAD, NAMESPACE, ItemSpec
 
 _LARGEST = 3.4e38  # the largest 32-bit float
 EmbeddingSpec = Annotated[list[Annotated[float, field(ge=-_LARGEST, le=_LARGEST)]], field(min_length=1)]
@@ -173,6 +173,7 @@ class ToolCallSpec(Table):
     )
     input: str | None = field(None, description="the input of a free-text tool")
     id: str | None = field(None, min_length=1, description="id of the call (default: generated)")
+    namespace: str | None = field(None, min_length=1, description=NAMESPACE)
 
 
 class PartSpec(Table):

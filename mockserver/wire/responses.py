@@ -357,12 +357,14 @@ def _summary(part: Reasoning, layout: ResponseLayout, options: ResponseOptions) 
 
 def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Json]:
     call = use.call
+    namespace = {"namespace": call.namespace} if call.namespace else {}
     if call.kind == "custom":
         return {
             "id": f"ctc_{name}",
             "type": "custom_tool_call",
             "call_id": call.id,
             "name": call.name,
+            **namespace,
             "input": call.arguments,
         }
     return {
@@ -371,6 +373,7 @@ def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Json]:
         "status": status,
         "call_id": call.id,
         "name": call.name,
+        **namespace,
         "arguments": call.arguments,
     }
 

@@ -79,8 +79,8 @@ def _partial_images_wanted(options: ResponseOptions) -> int:
 def _ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: list[OutputItem]) -> Event:
     match answer.broken:
         case Broken(event=True) as broken:
-            error = {"code": broken.code, "message": broken.message, "param": None}
-            return Event("error", to_json(error)[1:], part="finish")
+            error = {"type": broken.code, "code": broken.code, "message": broken.message, "param": None}
+            return Event("error", to_json({"error": error})[1:], part="finish")
     status = status_of(answer, layout)
     final = to_json({"response": response_of_items(answer, layout, options, items)})[1:]
     return Event(f"response.{status}", final, part="finish")

@@ -212,7 +212,7 @@ def test_events(api: Api, dialect: str, name: str) -> None:
 def test_a_bare_error_ends_a_stream(dialect: str) -> None:
     events = RESPONSE.streamed(dialect, "broken-off")
     RESPONSE.check_stream(events)
-    assert (events.parsed[-1]["type"], events.parsed[-1]["message"]) == ("error", "Oh.")
+    assert (events.parsed[-1]["type"], events.parsed[-1]["error"]["message"]) == ("error", "Oh.")
 
 
 @pytest.mark.parametrize(

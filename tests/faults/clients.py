@@ -78,8 +78,6 @@ def response(part: Any, seen: Seen) -> None:
             seen.calls.append(part.item.name)
         case "response.completed":
             seen.finish, seen.usage = True, bool(part.response.usage)
-        case "error":
-            seen.raised = "the event `error`"
         case None:
             _whole(part, seen)
 

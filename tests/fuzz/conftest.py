@@ -27,6 +27,15 @@ def server() -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def unchecked() -> Iterator[Connection]:
+    """A connection to a server that refuses no request of which it can make a call."""
+    with served(RULES.replace("settings: {", "settings: {validation: off, ")) as running:
+        found = Connection(running.port)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
 def connection(server: Served) -> Iterator[Connection]:
     """A connection that all requests of a module go over; the server must never have closed it unasked."""
     found = Connection(server.port)

@@ -69,9 +69,12 @@ def test_an_error_event_stands_for_itself() -> None:
     assert last == {
         "type": "error",
         "sequence_number": 6,
-        "code": "rate_limit_exceeded",
-        "message": "Slow down.",
-        "param": None,
+        "error": {
+            "type": "rate_limit_exceeded",
+            "code": "rate_limit_exceeded",
+            "message": "Slow down.",
+            "param": None,
+        },
     }
 
 

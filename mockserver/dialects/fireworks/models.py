@@ -16,6 +16,7 @@ from mockserver.dialects._chat import (
     FunctionDefinition,
     RequestMessage,
     StreamOptions,
+    chat_model,
 )
 from mockserver.dialects._completions import MAX_PROMPTS
 from mockserver.dialects._fields import (
@@ -210,4 +211,4 @@ ChatCompletionRequest = shape(
     stream_options=optional(StreamOptions),
     prompt_truncate_len=optional(Int),
 )
-COMPLETION, CHAT = Model(CompletionRequest), Model(ChatCompletionRequest)
+COMPLETION, CHAT = Model(CompletionRequest), chat_model(ChatCompletionRequest)

@@ -54,10 +54,10 @@ def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
 def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
     """Return a call of one tool without an id; arguments that no text mentions are generated."""
     if tool.kind == "custom":
-        return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
+        return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), "custom", tool.namespace))
     said = replace(said, sparse=True) if said.text else said
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
-    return ToolUse(ToolCall("", tool.name, compact(made)))
+    return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
 
 
 def waits(use: Use) -> bool:
@@ -82,7 +82,7 @@ def with_earlier_results(call: Call, seed: Seed) -> Call:
 
 def _offered(call: Call) -> tuple[Tool, ...]:
     choice = call.tool_choice
-    named = (chosen(tool, choice) for tool in call.tools if tool.name in choice.names)
+    named = (chosen(tool, choice) for tool in call.tools if choice.allows(tool))
     return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 

@@ -252,29 +252,31 @@ def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before
 
 
 def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
-    identity, name = call.id or "", call.name
-    context.at("name").refuse_template(name)
-    context.at("id").refuse_template(identity)
+    bare = ToolCall(call.id or "", call.name, "{}", namespace=call.namespace or "")
+    context.at("name").refuse_template(bare.name)
+    context.at("id").refuse_template(bare.id)
+    context.at("namespace").refuse_template(bare.namespace)
     if call.input is not None:
         if call.arguments is not None:
             context.at("input").refuse_key('use "input" or "arguments", not both')
-        return context.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
+        return context.at("input").text(call.input).into(lambda text: replace(bare, arguments=text, kind="custom"))
     match call.arguments:
         case None | "auto":
-            return Compiled(lambda scope: _automatic(scope, ToolCall(identity, name, "{}"), before))
+            return Compiled(lambda scope: _automatic(scope, bare, before))
         case str() as source:
             arguments = context.at("arguments").text(source)
         case table:
             arguments = json_text(table, context.at("arguments"))
-    return arguments.into(lambda text: ToolCall(identity, name, text))
+    return arguments.into(lambda text: replace(bare, arguments=text))
 
 
 def _automatic(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
     """Make arguments that satisfy the tool's schema; none if the request does not offer the tool."""
-    if scope.call.tool(bare.name) is not None:
-        for part in scope.generate("arguments", {"tool": bare.name, "before": before}, 0).parts:
+    if scope.call.tool(bare.name, bare.namespace) is not None:
+        wanted = {"tool": bare.name, "namespace": bare.namespace, "before": before}
+        for part in scope.generate("arguments", wanted, 0).parts:
             if isinstance(part, ToolUse):
-                return replace(part.call, id=bare.id)
+                return replace(part.call, id=bare.id, namespace=bare.namespace)
     return bare
 
 
@@ -286,18 +288,19 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
         case ReasoningSpec():
             yield _reasoning(spec, cut, context)
         case FunctionCallSpec():
-            yield tool_use(_call(spec.name, {"arguments": spec.arguments}, spec.call_id), cut, context)
+            yield tool_use(_call(spec, {"arguments": spec.arguments}), cut, context)
         case CustomToolCallSpec():
-            yield tool_use(_call(spec.name, {"input": spec.input}, spec.call_id), cut, context)
+            yield tool_use(_call(spec, {"input": spec.input}), cut, context)
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, context)
             given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
             yield given.into(partial(item, hosted.type, chunks=cut))
 
 
-def _call(name: str, said: Mapping[str, Json], call_id: str | None) -> ToolCallSpec:
-    named = {} if call_id is None else {"id": call_id}
-    return ToolCallSpec.model_validate({"name": name, **said, **named})
+def _call(spec: FunctionCallSpec | CustomToolCallSpec, said: Mapping[str, Json]) -> ToolCallSpec:
+    named = {"id": spec.call_id, "namespace": spec.namespace}
+    stated = {key: value for key, value in named.items() if value is not None}
+    return ToolCallSpec.model_validate({"name": spec.name, **said, **stated})
 
 
 def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:

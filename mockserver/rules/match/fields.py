@@ -124,7 +124,9 @@ def _conversation(call: Call) -> str | None:
 
 @_kept
 def _tools(call: Call) -> tuple[str, ...]:
-    return tuple(tool.name for tool in call.tools)
+    """The names; those of tools in namespaces also with these: `get_weather`, and `crm.get_weather`."""
+    names = (tool.name for tool in call.tools)
+    return (*names, *(tool.full_name for tool in call.tools if tool.namespace))
 
 
 def _tool_choice(call: Call) -> str:

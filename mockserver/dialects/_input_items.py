@@ -1,0 +1,87 @@
+"""Items of a Responses input: of which type each is, and what form of them only the live API insists on."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from mockserver.core.json import Json
+from mockserver.dialects._chat import NAME_PATTERN
+from mockserver.dialects._parse import Body, Complaint, clip
+from mockserver.wire.responses import ITEM_KINDS
+
+
+def item_type(item: Body) -> str:
+    kind: str | None = item.get("type")
+    return kind if kind is not None else "message" if "role" in item else "item_reference"
+
+
+def misshapen_item(index: int, item: Body) -> Iterator[Complaint]:
+    """An id that is no id of its item, a name that is no name, and parts that the item cannot have."""
+    kind = item_type(item)
+    yield from _wrong_id(item.get("id"), _ID_PREFIXES.get(kind, ""), index)
+    name = item.get("name")
+    if kind == "function_call" and isinstance(name, str) and not re.fullmatch(NAME_PATTERN, name):
+        path = ("input", index, "name")
+        if name:
+            yield Complaint("pattern", path, name, bound=NAME_PATTERN)
+        else:
+            yield Complaint("short", path, name, bound=1)
+    if kind == "message":
+        yield from _wrong_parts(item.get("content"), item.get("role"), ("input", index, "content"))
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        yield from _wrong_parts(item.get("output"), "tool", ("input", index, "output"))
+
+
+def _wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
+    if not isinstance(name, str):
+        return
+    expected = None
+    if not _ID.fullmatch(name):
+        expected = "contains letters, numbers, underscores, or dashes, but this value contained additional characters"
+    elif not name.startswith(prefix):
+        expected = f"begins with '{prefix}'"
+    if expected is not None:
+        path = ("input", index, "id")
+        message = f"Invalid 'input[{index}].id': '{clip(name)}'. Expected an ID that {expected}."
+        yield Complaint("value", path, got=name, message=message)
+
+
+def _wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -> Iterator[Complaint]:
+    """Parts of no type that there is, or of one that this speaker cannot use: the path then ends at the part."""
+    allowed = _OWN_PARTS.get(str(speaker), _PARTS_OF_OTHERS)
+    for index, part in enumerate(parts if isinstance(parts, list) else ()):
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if not isinstance(kind, str) or kind in allowed:
+            continue
+        if kind not in _PARTS and speaker != "tool":
+            yield Complaint("value", (*path, index, "type"), got=kind, expected=_PARTS)
+        elif kind not in _RARE_PARTS or speaker == "assistant":
+            yield Complaint("value", (*path, index), got=kind, expected=allowed)
+
+
+_PARTS_OF_OTHERS = ("input_text", "input_image", "input_audio", "input_file")
+_OWN_PARTS: Mapping[str, tuple[str, ...]] = {
+    "assistant": ("output_text", "refusal"),
+    "tool": ("input_text", "input_image", "input_file", "scoped_content"),
+}
+_RARE_PARTS = frozenset({"computer_screenshot", "encrypted_content"})
+_PARTS = (
+    *("input_text", "input_image", "input_audio", "output_text", "refusal", "input_file", "computer_screenshot"),
+    *("summary_text", "encrypted_content"),
+)
+
+# How the ids of items begin; those of what clients add (results, references) may begin in any way.
+INPUT_PREFIXES: Mapping[str, str] = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+    "computer_call_output": "cuo",
+}
+_ID_PREFIXES: Mapping[str, str] = {
+    kind: prefix
+    for kind, prefix in {**INPUT_PREFIXES, **{name: kind.prefix for name, kind in ITEM_KINDS.items()}}.items()
+    if not kind.endswith("_output")
+}
+_ID = re.compile(r"[a-zA-Z0-9_-]+")

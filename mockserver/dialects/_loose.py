@@ -1,0 +1,216 @@
+"""What can be read of a conversation that its provider would refuse, for servers that are merely compatible with it.
+
+Roles may be any, ids, types and names may lack, arguments may be objects. What has no text or no name is left out.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from mockserver.core.json import Json, compact
+from mockserver.core.lazy import lazy_property
+from mockserver.core.validation import Validation
+from mockserver.dialects._fields import Model, Object, Schema, list_of, optional, shape
+
+Body = Mapping[str, Json]
+
+
+class LooseModel(Model):
+    """A model, some fields of which are read by functions where nothing is checked.
+
+    What the functions in `conversation` return is taken as it is; there must be something. What those in `offers`
+    return is then mended as any other field.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        conversation: Mapping[str, Callable[[Json], list[dict[str, Json]]]],
+        offers: Mapping[str, Callable[[Json], Json]] | None = None,
+        needed: Collection[str] | None = None,
+    ) -> None:
+        super().__init__(schema, needed)
+        self._conversation, self._offers = conversation, offers or {}
+
+    def mend(self, body: Body) -> Body:
+        readable = self._readable(body)
+        return body if readable is None else self._loose.mend(readable)
+
+    def read(self, body: Json, validation: Validation) -> Any:
+        if validation is not Validation.OFF:
+            return super().read(body, validation)
+        readable = self._readable(body)
+        return self.validate(body) if readable is None else self._loose.read(readable, validation)
+
+    def _readable(self, body: Body) -> Body | None:
+        """The body with what can be read of it; None if that is no conversation."""
+        said = {key: read(body[key]) for key, read in self._conversation.items() if key in body}
+        if not all(said.get(key) for key in self._conversation if key in self._needed):
+            return None
+        return {**body, **said, **{key: read(body[key]) for key, read in self._offers.items() if key in body}}
+
+    @lazy_property
+    def _loose(self) -> Model:
+        anything = shape(**{key: optional(list_of(Object)) for key in self._conversation})["fields"]
+        return Model({**self.schema, "fields": {**self.schema["fields"], **anything}}, self._needed)
+
+
+def readable_messages(given: Json) -> list[dict[str, Json]]:
+    """The messages of a chat."""
+    found = (_message(each) for each in ([given] if isinstance(given, str) else _listed(given)))
+    return [message for message in found if message is not None]
+
+
+def _message(given: Json) -> dict[str, Json] | None:
+    if isinstance(given, str):
+        return {"role": "user", "content": given}
+    if not isinstance(given, Mapping):
+        return None
+    role, content = _role(given), _content(given.get("content"), _part)
+    calls = [made for each in _listed(given.get("tool_calls")) if (made := _tool_call(each)) is not None]
+    function = _function(given.get("function_call"))
+    if role is None and content is None and not calls:
+        return None
+    texts = {key: given[key] for key in ("name", "tool_call_id", "refusal") if isinstance(given.get(key), str)}
+    made = {**({"tool_calls": calls} if calls else {}), **({"function_call": function} if function else {})}
+    return {"role": role or "user", "content": content, **texts, **made}
+
+
+def _role(given: Body) -> str | None:
+    author = given.get("author")  # as Harmony, the format of gpt-oss, has it
+    role = given.get("role", author.get("role") if isinstance(author, Mapping) else None)
+    return role if isinstance(role, str) and role else None
+
+
+def _content(given: Json, read: Callable[[Json], Json]) -> Json:
+    """A text, or the parts that can be read; None if there is neither."""
+    if isinstance(given, str):
+        return given
+    parts = (read(each) for each in ([given] if isinstance(given, Mapping) else _listed(given)))
+    return [part for part in parts if part is not None] or None
+
+
+def _part(given: Json) -> Json:
+    if isinstance(given, str):
+        return {"type": "text", "text": given}
+    match given:
+        case {"type": "refusal", "refusal": str(text)}:
+            return {"type": "refusal", "refusal": text}
+        case {"image_url": str(url) | {"url": str(url)}}:
+            return {"type": "image_url", "image_url": {"url": url}}
+        case {"type": "input_audio" | "file" as kind} if isinstance(given.get(kind), Mapping):
+            return given
+        case {"text": str(text)}:
+            return {"type": "text", "text": text}
+    return None
+
+
+def _tool_call(given: Json) -> dict[str, Json] | None:
+    if not isinstance(given, Mapping):
+        return None
+    name = given.get("id")
+    identity = name if isinstance(name, str) else ""
+    custom = given.get("custom")
+    if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
+        made = {"name": custom["name"], "input": _text(custom.get("input"))}
+        return {"id": identity, "type": "custom", "custom": made}
+    function = _function(given.get("function", given))
+    return function and {"id": identity, "type": "function", "function": function}
+
+
+def _function(given: Json) -> dict[str, Json] | None:
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
+        return None
+    return {"name": given["name"], "arguments": _text(given.get("arguments"))}
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else compact(value)
+
+
+def readable_tools(given: Json) -> Json:
+    """Functions with their type, and in a table of their own, as chats have them; other tools as they are."""
+    return [_tool(tool) for tool in _listed(given)]
+
+
+def _tool(given: Json) -> Json:
+    match given:
+        case {"function": {"name": str()} as function}:
+            return {"type": "function", "function": function}
+        case {"name": str()} if given.get("type", "function") == "function":
+            return {"type": "function", "function": {key: value for key, value in given.items() if key != "type"}}
+    return given
+
+
+def readable_flat_tools(given: Json) -> Json:
+    """Functions as Responses have them, where a chat has a table of their own; other tools as they are."""
+    return [
+        {"type": "function", **tool["function"]}
+        if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
+        else tool
+        for tool in _listed(given)
+    ]
+
+
+def readable_format(given: Json) -> Json:
+    """A response format whose schema has a name, and a table of its own."""
+    if not isinstance(given, Mapping) or given.get("type") != "json_schema":
+        return given
+    stated = given["json_schema"] if isinstance(given.get("json_schema"), Mapping) else given
+    name, schema = stated.get("name"), stated.get("schema")
+    if not isinstance(schema, Mapping):
+        return given
+    strict = stated.get("strict") is True
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": name if isinstance(name, str) else "answer", "schema": schema, "strict": strict},
+    }
+
+
+def readable_items(given: Json) -> list[dict[str, Json]]:
+    """The input items of a response."""
+    return list(_items([given] if isinstance(given, str) else _listed(given)))
+
+
+def _items(given: Iterable[Json]) -> Iterator[dict[str, Json]]:
+    for each in given:
+        if isinstance(each, str):
+            yield {"type": "message", "role": "user", "content": each}
+        elif isinstance(each, Mapping):
+            kind = each.get("type")
+            if isinstance(kind, str) and kind and kind != "message":
+                yield dict(each)
+            else:
+                yield from _items_of_message(each)
+
+
+def _items_of_message(given: Body) -> Iterator[dict[str, Json]]:
+    """A message; one of a chat that calls tools or tells their results as the items that say so here."""
+    message = _message(given)
+    if message is None:
+        if isinstance(given.get("id"), str):
+            yield {"type": "item_reference", "id": given["id"]}
+        return
+    content = _content(given.get("content"), _item_part)
+    if message["role"] == "tool":
+        yield {"type": "function_call_output", "call_id": message.get("tool_call_id", ""), "output": content}
+        return
+    if content is not None:
+        yield {"type": "message", "role": message["role"], "content": content}
+    for call in message.get("tool_calls", ()):
+        made = call.get("function") or {"name": call["custom"]["name"], "arguments": call["custom"]["input"]}
+        yield {"type": "function_call", "call_id": call["id"], **made}
+
+
+def _item_part(given: Json) -> Json:
+    match given:
+        case {"type": "input_image" | "input_file" | "input_audio"}:
+            return given
+        case {"image_url": str(url) | {"url": str(url)}}:
+            return {"type": "input_image", "image_url": url}
+    part = _part(given)
+    return {"type": "input_text", "text": part["text"]} if part and part["type"] == "text" else part
+
+
+def _listed(given: Json) -> list[Json]:
+    return given if isinstance(given, list) else []

@@ -209,7 +209,8 @@ def test_off_for_batches() -> None:
     requests = [
         {"custom_id": "a", "params": params},
         {"custom_id": "a", "params": {**params, "max_tokens": "x"}},
-        {"custom_id": "no id", "params": params},
+        {"custom_id": "any id", "params": params},
+        {"custom_id": 7, "params": params},
         {"custom_id": "b", "params": {"model": "m"}},
     ]
     made = server.ask(f"{ROOT}/messages/batches", {"requests": requests, "later": 1})
@@ -218,6 +219,7 @@ def test_off_for_batches() -> None:
     assert [(each["custom_id"], each["result"]["type"]) for each in told] == [
         ("a", "succeeded"),
         ("a", "succeeded"),
+        ("any id", "succeeded"),
         ("b", "errored"),
     ]
 

@@ -8,8 +8,8 @@ from openai.types.chat import completion_create_params as chat_create_params
 from openai.types.chat import completion_update_params
 from openai.types.responses import input_token_count_params, response_compact_params, response_create_params
 
+from tests.kit.client_types import smallest_bodies
 from tests.kit.local import Local, local
-from tests.kit.smallest_bodies import bodies
 
 ASKED = {"model": "m", "input": "Hi"}
 REQUESTS: list[tuple[str, Any, dict[str, Any]]] = [
@@ -40,7 +40,7 @@ REFUSED = {
 def test_whatever_the_types_of_the_client_allow(path: str, kind: Any, base: dict[str, Any]) -> None:
     server = local()
     refused = {}
-    for body in bodies(kind, VALUES):
+    for _, body in smallest_bodies(kind, VALUES):
         answered = server.ask(path, {**base, **body})
         if answered.status != 200 and answered.json["error"]["message"] not in REFUSED:
             refused[answered.json["error"]["message"]] = body
@@ -50,7 +50,7 @@ def test_whatever_the_types_of_the_client_allow(path: str, kind: Any, base: dict
 @pytest.mark.parametrize(("path", "kind", "base"), REQUESTS)
 def test_live_knows_the_same_fields_and_parts(path: str, kind: Any, base: dict[str, Any]) -> None:
     server = local(validation="live")
-    for body in bodies(kind, VALUES):
+    for _, body in smallest_bodies(kind, VALUES):
         answered = server.ask(path, {**base, **body})
         error = {} if answered.status == 200 else answered.json["error"]
         known = error.get("code") in (None, "missing_required_parameter") or error["param"].endswith("].id")
@@ -59,7 +59,7 @@ def test_live_knows_the_same_fields_and_parts(path: str, kind: Any, base: dict[s
 
 def test_an_update_of_a_stored_chat() -> None:
     server = local()
-    for body in bodies(completion_update_params.CompletionUpdateParams, {}):
+    for _, body in smallest_bodies(completion_update_params.CompletionUpdateParams):
         assert server.ask(f"/v1/chat/completions/{_stored(server)}", body).status == 200
 
 

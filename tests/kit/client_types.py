@@ -15,11 +15,15 @@ Path = str
 def smallest_bodies(kind: Any, values: Mapping[str, Json] | None = None) -> Iterator[tuple[Path, Json]]:
     """Yield a value for each part of a type: the smallest that holds this field, member of a union or literal.
 
-    Each comes with the path to that part, such as `messages[].<ToolUseBlockParam>.caller`. `values` states the fields,
+    Each value comes once, with the path to that part, such as `messages[].<ToolUseBlockParam>.caller`. `values` states the fields,
     by name, for which the smallest value of their type will not do, such as a number with a lower bound. A type within
     itself is followed once.
     """
-    return _Walk(values or {}).every(kind, path="", within=())
+    seen = set[str]()
+    for path, body in _Walk(values or {}).every(kind, path="", within=()):
+        if (shown := repr(body)) not in seen:
+            seen.add(shown)
+            yield path, body
 
 
 def fields_of(kind: Any) -> Mapping[str, tuple[Any, bool]]:

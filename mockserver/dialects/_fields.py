@@ -69,54 +69,65 @@ class Model:
     def _salvage(self) -> Callable[[Json], Any]:
         """The same, but what is wrong is left out, with as little around it as possible, unless it is needed."""
         fields = {name: {**field, "required": name in self._needed} for name, field in self.schema["fields"].items()}
-        return SchemaValidator(_forgiving({**self.schema, "fields": fields})).validate_python
+        return SchemaValidator(_forgive({**self.schema, "fields": fields})).validate_python
 
     @lazy_property
     def _validate_open(self) -> Callable[[Json], Any]:
-        return SchemaValidator(_opened(self.schema)).validate_python
+        return SchemaValidator(_admit_new_names(self.schema)).validate_python
 
 
-def _forgiving(schema: Any) -> Any:
+def _forgive(schema: Schema) -> Schema:
     """A schema whose lists and tables leave out what is wrong in them, and may be empty."""
-    if isinstance(schema, list | tuple):
-        return type(schema)(_forgiving(each) for each in schema)
-    if not isinstance(schema, dict):
-        return schema
-    forgiving = {key: value if key in _NO_SCHEMAS else _forgiving(value) for key, value in schema.items()}
-    for key in ("fields", "choices"):
-        if isinstance(named := schema.get(key), dict):  # names may be those of other keys: metadata, function
-            forgiving[key] = {name: _forgiving(inner) for name, inner in named.items()}
-    match schema["type"] if isinstance(schema.get("type"), str) else "":
+    forgiving = _change_within(schema, _forgive)
+    match schema["type"]:
         case "list":
-            forgiving["items_schema"] = _omitted_if_wrong(forgiving.get("items_schema", {"type": "any"}))
+            forgiving["items_schema"] = _omit_if_wrong(forgiving.get("items_schema", {"type": "any"}))
             forgiving.pop("min_length", None)
             forgiving["fail_fast"] = False
         case "str":
             for bound in ("min_length", "max_length", "pattern"):
                 forgiving.pop(bound, None)
         case "typed-dict":
-            forgiving["fields"] = _omitting_wrong(forgiving["fields"])
+            for field in forgiving["fields"].values():
+                if not field["required"]:
+                    field["schema"] = _omit_if_wrong(field["schema"])
             if schema["config"]["extra_fields_behavior"] == "forbid":
                 forgiving["config"] = {**schema["config"], "extra_fields_behavior": "ignore"}
     return forgiving
 
 
-def _opened(schema: Any) -> Any:
+def _omit_if_wrong(schema: Schema) -> Schema:
+    return {"type": "default", "schema": schema, "on_error": "omit"}
+
+
+def _admit_new_names(schema: Schema) -> Schema:
     """A schema that also takes fields, members of unions and words that it does not name."""
-    if isinstance(schema, list | tuple):
-        return type(schema)(_opened(each) for each in schema)
-    if not isinstance(schema, dict):
-        return schema
-    opened = {key: value if key in _NO_SCHEMAS else _opened(value) for key, value in schema.items()}
-    match schema["type"] if isinstance(schema.get("type"), str) else "":
+    admitting = _change_within(schema, _admit_new_names)
+    match schema["type"]:
         case "literal":
             return {"type": "str"}
         case "typed-dict":
-            opened["config"] = {**schema["config"], "extra_fields_behavior": "allow"}
+            admitting["config"] = {**schema["config"], "extra_fields_behavior": "allow"}
         case "tagged-union":
-            opened["choices"] = {**opened["choices"], _NEW: {"type": "any"}}
-            opened["discriminator"] = _tag_or_new(schema["discriminator"], schema["choices"])
-    return opened
+            admitting["choices"][_NEW] = {"type": "any"}
+            admitting["discriminator"] = _tag_or_new(schema["discriminator"], schema["choices"])
+    return admitting
+
+
+def _change_within(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
+    """A copy of a schema with each of the schemas that stand directly in it changed."""
+    changed = {**schema, **{key: change(schema[key]) for key in _INNER if key in schema}}
+    if "fields" in schema:
+        changed["fields"] = {name: change(field) for name, field in schema["fields"].items()}
+    match schema.get("choices"):
+        case dict() as tagged:
+            changed["choices"] = {tag: change(member) for tag, member in tagged.items()}
+        case list() as labelled_members:
+            changed["choices"] = [(change(member), label) for member, label in labelled_members]
+    return changed
+
+
+_INNER = ("schema", "items_schema", "keys_schema", "values_schema")
 
 
 def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collection[str]) -> Callable[[Any], Json]:
@@ -132,19 +143,7 @@ def _tag_or_new(discriminator: str | Callable[[Any], str | None], known: Collect
     return tag_of
 
 
-def _omitting_wrong(fields: Schema) -> Schema:
-    return {
-        name: field if field["required"] else {**field, "schema": _omitted_if_wrong(field["schema"])}
-        for name, field in fields.items()
-    }
-
-
-def _omitted_if_wrong(schema: Schema) -> Schema:
-    return {"type": "default", "schema": schema, "on_error": "omit"}
-
-
 _NEW = "<new>"
-_NO_SCHEMAS = ("expected", "config", "metadata", "function", "discriminator", "serialization")
 
 
 def schema_of(kind: Type) -> Any:

@@ -15,9 +15,9 @@ Path = str
 def smallest_bodies(kind: Any, values: Mapping[str, Json] | None = None) -> Iterator[tuple[Path, Json]]:
     """Yield a value for each part of a type: the smallest that holds this field, member of a union or literal.
 
-    Each value comes once, with the path to that part, such as `messages[].<ToolUseBlockParam>.caller`. `values` states the fields,
-    by name, for which the smallest value of their type will not do, such as a number with a lower bound. A type within
-    itself is followed once.
+    Each value comes once, with the path to that part, such as `messages[].<ToolUseBlockParam>.caller`. `values` states
+    the fields, by name, for which the smallest value of their type will not do, such as a number with a lower bound. A
+    type within itself is followed once.
     """
     seen = set[str]()
     for path, body in _Walk(values or {}).every(kind, path="", within=()):

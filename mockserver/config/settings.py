@@ -243,6 +243,10 @@ def assembled(
         except MockserverError as error:
             mistakes += error.mistakes
             settings = settings.model_copy(update=dict(_valid(layer, profiles)))
+    try:
+        settings = _resolve_strict(settings, [layer for layer in layers if isinstance(layer.values, Mapping)])
+    except MockserverError as error:
+        mistakes += error.mistakes
     return settings, mistakes
 
 
@@ -330,20 +334,22 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
         if dialects and name not in dialects:
             known = f"must be one of {', '.join(dialects)}, not {shown(name)}{did_you_mean(name, dialects)}"
             raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
-    stated = {name: getattr(settings, name) for name in settings.model_fields_set}
-    return stated if settings.strict is None else stated | _of_strict(layer, settings)
+    return {name: getattr(settings, name) for name in settings.model_fields_set}
 
 
-def _of_strict(layer: _Layer, settings: Settings) -> dict[str, Json]:
-    """What the deprecated setting `strict` means. Raises ConfigError where its successor is stated, too."""
-    strict, validation = layer.written("strict"), layer.written("validation")
-    if "validation" in settings.model_fields_set:
-        words = f"{strict} and {validation} are both set; remove {strict}"
+def _resolve_strict(settings: Settings, layers: Sequence[_Layer]) -> Settings:
+    """The settings with what the deprecated `strict` means. Raises ConfigError where its successor is stated, too."""
+    layer = next((each for each in reversed(layers) if "strict" in each.values), None)
+    if layer is None or settings.strict is None:
+        return settings
+    strict = layer.written("strict")
+    if successor := next((each for each in layers if "validation" in each.values), None):
+        words = f"{strict} and {successor.written('validation')} are both set; remove {strict}"
         raise ConfigError(layer.mistake(("strict",), words, key=True))
     meant = Validation.LIVE if settings.strict else Validation.PUBLISHED
-    instead = f"{validation}: {meant}" if layer.document else f"{validation}={meant}"
+    instead = f"{layer.written('validation')}{': ' if layer.document else '='}{meant}"
     log.warning("%s", layer.mistake(("strict",), f"{strict} is deprecated; write {instead}", key=True).shown())
-    return {"validation": meant}
+    return settings.model_copy(update={"validation": meant})
 
 
 def _valid(layer: _Layer, profiles: Profiles | None) -> Iterator[tuple[str, Json]]:

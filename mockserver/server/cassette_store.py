@@ -31,7 +31,7 @@ from mockserver.server.recorder import RecordingPolicy
 from mockserver.server.routes import Endpoint, find, operation_for, places
 from mockserver.server.snapshot import query_from
 from mockserver.server.sources import cassettes_in, rules_in
-from mockserver.server.stubs import other
+from mockserver.server.stubs import digest, other
 
 if TYPE_CHECKING:
     from mockserver.cassettes.match import EpisodeIndex
@@ -354,8 +354,10 @@ def parse_recorded(operation: Operation, dialect: str, http: HttpRequest) -> Cal
     except Failure:
         unread = other(dialect).parse(http, Validation.OFF)
         sent = unread.raw if isinstance(unread.raw, Mapping) else {}
-        meaning, stream = {"request": unread.meaning}, sent.get("stream") is True
-        return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=stream)
+        named = {name: value for name, value in http.path_params.items() if name != "namespace"}
+        meaning = {"named": named, "body": sent or digest(http)}
+        is_stream = sent.get("stream") is True
+        return replace(unread, operation=operation.name, meaning=meaning, raw={}, sent=sent, stream=is_stream)
 
 
 @cache

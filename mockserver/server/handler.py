@@ -147,13 +147,13 @@ class Handler(Struct, eq=False):
                 refuse_socket(http)
             operation, key = self.operation(http.method), self.dialect.credential(http)
             check_key(key, settings.keys)
-            validation = settings.validation_of(self.dialect.name)
-            parse = lambda: operation.call(_plain(http, settings.max_body, take), validation)  # noqa: E731
+            plain = await _run(partial(_plain, http, settings.max_body, take), large=len(http.body) > LARGE)
+            parse = partial(operation.call, plain, settings.validation_of(self.dialect.name))
             try:
-                call = await _run(parse, large=len(http.body) > LARGE)
+                call = await _run(parse, large=len(plain.body) > LARGE)
                 remarks = await _run(partial(_review, operation, call, settings), large=len(http.body) > LARGE)
             except Failure as refusal:
-                return await self._replayed_despite(refusal, http, operation, engine)
+                return await self._replayed_despite(refusal, plain, operation, engine)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
             timed = timed_by(http)  # raises before anything is counted
             if reservation is None or call.operation not in LIMITED:

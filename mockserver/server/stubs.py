@@ -34,7 +34,7 @@ def other(dialect: str) -> Operation:
 def _parse(dialect: str, http: HttpRequest, validation: Validation) -> Call:
     raw = _content(http)
     model = raw.get("model") if isinstance(raw, dict) else None
-    meaning = [http.method, http.path, dict(http.query), raw or _digest(http)]
+    meaning = [http.method, http.path, dict(http.query), raw or digest(http)]
     return Call(dialect, OTHER, model if isinstance(model, str) else "", http, meaning, raw)
 
 
@@ -57,7 +57,7 @@ def _content(http: HttpRequest) -> Json:
     return {}
 
 
-def _digest(http: HttpRequest) -> str:
+def digest(http: HttpRequest) -> str:
     """A hash of a body, the same for every boundary of its parts, which clients draw at random."""
     found = _BOUNDARY.search(http.header("content-type") or "")
     body = http.body.replace(found[1].encode("latin-1"), b"") if found else http.body

@@ -132,15 +132,17 @@ def test_strict_still_works_and_says_what_to_write(
         assert caplog.messages[0].startswith(said)
 
 
-def test_strict_and_validation_exclude_each_other_in_one_place() -> None:
+def test_strict_and_validation_exclude_each_other() -> None:
     words = "strict and validation are both set; remove strict"
     with pytest.raises(ConfigError, match=words):
         assemble({}, {}, [read("settings: {strict: true, validation: live}", "rules.yaml")])
     both = {"MOCKSERVER_STRICT": "true", "MOCKSERVER_VALIDATION": "off"}
     with pytest.raises(ConfigError, match="MOCKSERVER_STRICT and MOCKSERVER_VALIDATION are both set"):
         assemble({}, both, [])
-    settings = assemble({"validation": "off"}, {}, [read("settings: {strict: true}", "rules.yaml")])
-    assert settings.validation_of("openai") is Validation.OFF
+    with pytest.raises(ConfigError, match="MOCKSERVER_STRICT and validation are both set; remove MOCKSERVER_STRICT"):
+        assemble({}, {"MOCKSERVER_STRICT": "false"}, [read("settings: {validation: off}", "rules.yaml")])
+    with pytest.raises(ConfigError, match="strict and --validation are both set; remove strict"):
+        assemble({"validation": "off"}, {}, [read("settings: {strict: true}", "rules.yaml")])
 
 
 def test_validation_by_dialect() -> None:

@@ -1,5 +1,6 @@
 """What `validation` refuses: by mode and dialect; recordings play whatever it says."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,14 @@ def test_recordings_play_whatever_is_refused(tmp_path: Path, mode: str) -> None:
         file.append(episode(body, f"answer {number}"))
     server = playing(tmp_path, validation=mode)
     for number, body in enumerate(WRONG, 1):
-        answered = server.ask(CHAT, body)
-        assert (answered.body.decode(), answered.source) == (f"answer {number}", f"cassette wrong.yaml#{number}")
+        data, coding = gzip.compress(json.dumps(body).encode()), {"content-encoding": "gzip"}
+        for answered in (
+            server.ask(CHAT, body),
+            server.ask(f"/openai{CHAT}?beta=true", body),
+            server.ask(CHAT, body, namespace="mine"),
+            server.ask(CHAT, data, headers=coding),
+        ):
+            assert (answered.body.decode(), answered.source) == (f"answer {number}", f"cassette wrong.yaml#{number}")
     missed = server.ask(CHAT, {"messages": 8})
     assert missed.status == 400, missed
 

@@ -147,7 +147,7 @@ def _after(words: tuple[bytes, ...], between: bytes, value: bytes) -> re.Pattern
 
 def _is_announced(small: bytes, at: int) -> bool:
     """Whether a word announces a secret: not every key does, nor a token of something else."""
-    before = small[max(0, at - 16) : at]
+    before = small[max(0, at - _LONGEST_NAME) : at]
     if small.startswith(b"key", at):
         return before.rstrip(b"_ -").endswith(_OF_KEYS)
     if not small.startswith(b"token", at):
@@ -156,6 +156,8 @@ def _is_announced(small: bytes, at: int) -> bool:
         return before[:-1].endswith(_OF_TOKENS)
     return not is_page_token(before + b"token")
 
+
+_LONGEST_NAME = 32  # letters before the word that announces a secret
 
 _CUES = (
     *(b"key", b"secret", b"password", b"passwd", b"passphrase", b"pwd"),

@@ -134,7 +134,7 @@ def _unescaped(text: bytes) -> str:
 
 @lru_cache(1024)
 def _is_secret_header(name: bytes) -> bool:
-    return _HEADER.search(name) is not None and not is_page_token(name)
+    return _HEADER.search(name) is not None
 
 
 def _is_secret_parameter(name: bytes) -> bool:
@@ -144,7 +144,7 @@ def _is_secret_parameter(name: bytes) -> bool:
 
 
 def is_page_token(name: bytes) -> bool:
-    """Whether a name ends as that of a token of a page does, which is not a credential: `nextPageToken`."""
+    """Whether a name is, or ends with, that of a token of a page, which is not a credential: `nextPageToken`."""
     return _PAGE_TOKEN.search(name) is not None
 
 
@@ -167,7 +167,8 @@ _PARAMETER = re.compile(
     re.IGNORECASE,
 )
 _PAGE_TOKEN = re.compile(
-    rb"(?:page|paging|pagination|continuation|continue|next|prev|previous|cursor|resume|skip|sync)[_. -]?token$",
+    rb"(?:^|[^\w-])(?:next|(?:(?:next|prev|previous|start)[_. -]?)?"
+    rb"(?:page|paging|pagination|continuation|continue|cursor|skip|sync))[_. -]?token$",
     re.IGNORECASE,
 )
 _BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")

@@ -1,5 +1,6 @@
 """`mockserver cassette import`: recordings of other tools become cassettes, with a report of what was left out."""
 
+import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,9 +108,14 @@ def _choose_names(sources: Sequence[Source], into: str | None) -> Sequence[str]:
     names = [cassette_name((*source.parts[:-1], _stem(source))) for source in sources]
     count = Counter(map(str.casefold, names))
     return [
-        name if count[name.casefold()] == 1 else f"{name}~{sha256(source.file.encode()).hexdigest()[:8]}"
+        name if count[name.casefold()] == 1 else f"{name}~{sha256(_find_path(source).encode()).hexdigest()[:8]}"
         for source, name in zip(sources, names, strict=True)
     ]
+
+
+def _find_path(source: Source) -> str:
+    """The path of a file from here, which is the same however it was typed."""
+    return Path(os.path.relpath(source.file)).as_posix()
 
 
 def _stem(source: Source) -> str:

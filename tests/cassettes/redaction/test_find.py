@@ -39,6 +39,7 @@ HEADERS = [
     ("x-api-key", "abc", "...(masked)"),
     ("ocp-apim-subscription-key", KEY, MASKED),
     ("x-mockserver-token", KEY, MASKED),
+    ("x-next-page-token", KEY, MASKED),
     ("cookie", f"theme=d; session={KEY}", f"theme=...(masked); session={MASKED}"),
     ("x-request-id", KEY, KEY),
     ("authorization", "", ""),
@@ -51,7 +52,21 @@ def test_headers_that_hold_a_credential(name: str, value: str, shown: str) -> No
     assert CredentialFields().headers(fields) == ((name.encode(), shown.encode()),)
 
 
-@pytest.mark.parametrize("name", ["api-key", "key", "token", "access_token", "sig", "code", "API_KEY", "%6bey"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api-key",
+        "key",
+        "token",
+        "access_token",
+        "sig",
+        "code",
+        "API_KEY",
+        "%6bey",
+        "facebook_page_token",
+        "homepage_token",
+    ],
+)
 def test_parameters_of_a_query(name: str) -> None:
     query = f"a=1&{name}={quote(KEY)}&b".encode()
     assert list(credentials((), query)) == [KEY]
@@ -67,6 +82,8 @@ def test_parameters_of_a_query(name: str) -> None:
         b"key",
         b"",
         b"page_token=aB3",
+        b"nextSyncToken=aB3",
+        b"continuation-token=aB3",
         b"next-token=aB3",
     ],
 )

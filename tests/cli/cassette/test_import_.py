@@ -104,6 +104,9 @@ def test_no_two_files_share_a_cassette(place: Place) -> None:
     assert (len(kept), kept[-1]) == (len(names), "b")
     assert all(f"  {name}" in ran.out for name in kept)
     assert place.run("import", *reversed(files)).out.count("1 already there") == len(names)
+    typed = [f"./{name}" for name in names] + [str(Path(name).resolve()) for name in names]
+    for again in (typed[: len(names)], typed[len(names) :]):
+        assert place.run("import", *again).out.count("1 already there") == len(names)
 
 
 def test_standard_input_wants_a_name(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

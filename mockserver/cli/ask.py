@@ -48,7 +48,7 @@ _SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 @rules_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
-@setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
+@setting_flags("dialect", "unmatched", "validation", "replay", "seed", "cassette", "cassettes")
 def ask_command(
     text: str, operation: str, model: str | None, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> int:
@@ -149,7 +149,7 @@ def _part(part: Part) -> str:
 @click.argument("request_file", metavar="REQUEST.json", type=str)
 @rules_argument
 @click.option("--path", default=None, metavar="PATH", help="The path of the request [depends on its body].")
-@setting_flags("dialect", "unmatched", "cassette", "cassettes")
+@setting_flags("dialect", "unmatched", "validation", "cassette", "cassettes")
 def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
     """Show which of RULES (default: rules.yaml) answers REQUEST.json (`-` reads standard input).
 

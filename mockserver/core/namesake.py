@@ -4,7 +4,7 @@ import sys
 
 OVERWRITTEN = (
     "the package mockserver-client, another product, overwrote or removed files of mockserver-llm, as both install a "
-    "module mockserver: pip uninstall mockserver-client, then pip install --force-reinstall mockserver-llm"
+    "module mockserver: pip uninstall mockserver-client, then install mockserver-llm again, with --force-reinstall"
 )
 
 

@@ -18,6 +18,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
 from mockserver.core.protocols import START, STATE, times_counter
 from mockserver.core.text import shown, truncate
+from mockserver.core.validation import Validation
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import singles, with_tokenizer
 from mockserver.engine.counters import next_attempt_of
@@ -124,7 +125,17 @@ class Reached(Struct, frozen=True):
             return self.operation.call(self.http, settings.validation_of(self.place.dialect.name))
         except Failure as failure:
             words = f"the provider would refuse this request to {self.http.path}: {failure}"
-            raise ConfigError(words) from failure
+            hint = " To answer it as a merely compatible server does, set validation: off." if self.is_readable else ""
+            raise ConfigError(words + hint) from failure
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether a call can be made of the request where nothing is checked."""
+        try:
+            self.operation.call(self.http, Validation.OFF)
+        except Failure:
+            return False
+        return True
 
 
 def reach(described: RequestFile, dialect: str, *, stubs: bool = False) -> Reached:

@@ -43,13 +43,13 @@ class _Thought(Struct, frozen=True):
     place: str
     block: Body
     latest: bool  # of the latest message of the assistant
-    vouched: SignatureClaims | None
+    claims: SignatureClaims | None
     valid: bool  # whether the signature may be one
 
     @property
     def is_edited(self) -> bool:
         text = self.block.get("thinking")  # empty where it is not shown
-        return bool(text) and self.vouched is not None and self.vouched.text != claim_text(str(text))
+        return bool(text) and self.claims is not None and self.claims.text != claim_text(str(text))
 
 
 def _thoughts(call: Call) -> Sequence[_Thought] | None:
@@ -95,9 +95,9 @@ def _find_modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     """Thoughts of the latest message of the assistant that have other texts, or another order."""
     first = last = -1  # the places that thoughts of this message had in their answer
     for thought in thoughts:
-        if not thought.latest or thought.vouched is None:
+        if not thought.latest or thought.claims is None:
             continue
-        place = thought.vouched.place
+        place = thought.claims.place
         # Clients join answers to one message (one that paused and its continuation), and each counts from 0. A message
         # whose thoughts begin with another place was reordered: there, 0 begins nothing.
         begins = place == 0 and first <= 0
@@ -116,23 +116,23 @@ def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
         for index, block in enumerate(blocks_of(message)):
-            vouched, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
-            if vouched is not None and vouched.said and (why := _describe_difference(vouched, prefix)) is not None:
+            claims, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
+            if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
                 setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING
                 yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
             prefix.add(message["role"], block)
 
 
-def _describe_difference(vouched: SignatureClaims, prefix: Prefix) -> str | None:
+def _describe_difference(claims: SignatureClaims, prefix: Prefix) -> str | None:
     """Return what Anthropic says of how the prefix of a thought differs; None if it does not."""
-    if vouched.system != prefix.system:
+    if claims.system != prefix.system:
         return " The `system` prompt differs from the one this block was created with."
     # `said` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows: if
     # none stands before this one, nothing is wrong.
-    if vouched.said != prefix.said or (vouched.is_first and prefix.has_thought):
+    if claims.said != prefix.said or (claims.is_first and prefix.has_thought):
         return ""
-    if vouched.thought != prefix.thought and prefix.has_thought:
+    if claims.thought != prefix.thought and prefix.has_thought:
         return " The `thinking` block that preceded this one when it was created is missing from this request."
     return None
 

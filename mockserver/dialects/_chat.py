@@ -592,7 +592,8 @@ def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
         elif +open_ids:
             break
         else:
-            open_ids = Counter(call["id"] for call in message.get("tool_calls") or ())
+            calls = message.get("tool_calls") if message["role"] == "assistant" else None  # elsewhere, it is any field
+            open_ids = Counter(call["id"] for call in calls or ())
             asked, at = set(open_ids), index
     if unanswered := list((+open_ids).elements()):
         yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)

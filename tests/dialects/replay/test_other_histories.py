@@ -268,10 +268,15 @@ def test_what_is_only_likely_is_left_to_validation(path: str, body: Json) -> Non
     assert local(validation="live").ask(path, body).status == 400
 
 
-# Bodies of which nothing was left out, and which are still not of the shape that their dialect asks for.
+# Bodies of which nothing is left out where nothing is checked, though they are not as their dialect asks, or not all.
 UNCHECKED = {
     "a result without an id": chat(HI, called("call_1"), {"role": "tool", "content": "x"}),
     "a call without an id": chat(HI, {"role": "assistant", "tool_calls": [{"type": "function", "function": {}}]}, HI),
+    "calls of a user": chat(
+        HI, called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "a"}, {**HI, "tool_calls": ["a"]}
+    ),
+    "calls of a user that are none": chat(HI, {**HI, "tool_calls": [{}]}, HI),
+    "calls of a system message": chat({"role": "system", "content": "a", "tool_calls": True}, HI),
     "a result of Anthropic without an id": anthropic(user("Hi"), turn(USED), user({"type": "tool_result"})),
     "a call of Anthropic without an id": anthropic(user("Hi"), turn({"type": "tool_use", "name": "look"}), user("Hm")),
     "a message without content": anthropic(user("Hi"), turn(THOUGHT), {"role": "user"}, model="claude-fable-5-1"),
@@ -283,7 +288,8 @@ UNCHECKED = {
 @pytest.mark.parametrize(("path", "body"), UNCHECKED.values(), ids=UNCHECKED.keys())
 @pytest.mark.parametrize("mode", ["warn", "error"])
 def test_unchecked_bodies(path: str, body: Json, mode: str) -> None:
-    assert local(validation="off", replay=mode).ask(path, body).status in (200, 400)
+    for validation in ("off", "published", "live"):
+        assert local(validation=validation, replay=mode).ask(path, body).status in (200, 400), validation
 
 
 def many(count: int) -> dict[str, tuple[str, Json]]:

@@ -118,7 +118,7 @@ class Settings(BaseTable, title="settings"):
         "warn",
         description="Remarks on a history that the live provider would refuse, as the client changed it: a lost "
         "thought signature, a call without its reasoning, encrypted content that was cut. With error, the client gets "
-        "the provider's own error.",
+        "the provider's own error. A history whose recorded answer succeeded gets no remark.",
     )
     stored_answers: int = field(
         1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."

@@ -182,6 +182,7 @@ class Call(Struct, frozen=True, dict=True):
     message_tokens: int = 3  # that the provider counts for each message, and for the conversation
     attempt: int = 1
     sent: Mapping[str, Json] | None = None  # the body, where its dialect would refuse it
+    is_checked: bool = True  # whether its dialect takes the body: only then is `raw` sure to have the shape it asks for
     remarks: tuple[str, ...] = ()  # what its dialect let through and the live provider may refuse
 
     @property

@@ -6,11 +6,15 @@ from mockserver.core.plan import REASONS, Failure
 
 
 class HistoryProblem(Struct, frozen=True):
-    """The provider's own refusal, where in the history its cause is, and what a client has to keep there."""
+    """The provider's own refusal, where in the history its cause is, and what a client has to keep there.
+
+    `part`: which request of a batch has this history.
+    """
 
     failure: Failure
     place: str
     keep: str
+    part: int | None = None
 
     @property
     def remark(self) -> str:

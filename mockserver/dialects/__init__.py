@@ -62,7 +62,8 @@ class Operation(Struct, frozen=True):
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
     them next. `rename(request, body)` returns a body with its fields under the names by which rules know them, where a
     provider takes several names for one. `history(call, validation)` returns why the live provider would refuse the
-    history that a call sends back, which parsing it so closely did not.
+    history that a call sends back, which parsing it so closely did not. Operations that count, cache or compact what a
+    model would read have none, as no report says that providers check histories there.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -96,6 +97,7 @@ class Operation(Struct, frozen=True):
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
             call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
+        call = replace(call, is_checked=False)
         if not isinstance(sent, dict):
             return call
         return keep_unread(call, sent if self.rename is None else self.rename(http, sent))

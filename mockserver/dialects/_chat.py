@@ -4,6 +4,7 @@ The model has types and bounds as OpenAI publishes them; `chat_conflicts` says w
 the part forms of look-alikes.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -141,7 +142,6 @@ def _few_pairs(value: Any) -> Any:
 
 
 MAX_METADATA_PAIRS = 16
-MAX_CALL_ID = 40  # characters
 Penalty = number(-2, 2)
 # A JSON integer may be written 5.0.
 Biases = read_by(_first_refused_bias)(mapping(number(-100, 100, multiple_of=1)))
@@ -203,7 +203,8 @@ def chat_model(schema: Schema) -> LooseModel:
 CHAT = chat_model(ChatBody)
 
 # Bounds that only the live API has, as its published schema does not state them.
-CallId = text(1, 40)
+MAX_CALL_ID = 40  # characters
+CallId = text(1, MAX_CALL_ID)
 CalledName = text(1, 64, pattern=NAME_PATTERN)
 LiveToolCall = shape(
     id=not_null(CallId), function=not_null(shape(name=CalledName)), custom=not_null(shape(name=text(1, 64)))
@@ -307,14 +308,15 @@ def _outline(messages: Json) -> tuple[str, ...] | bytes | None:
 def _outline_with_tools(messages: Sequence[Json]) -> bytes | None:
     if not all(type(message) is dict for message in messages):
         return None
+    ordinals = dict[str, str]()
     found = []
-    for message, told in zip(messages, _without_ids(messages), strict=True):
+    for message, told in zip(messages, _without_ids(messages, ordinals), strict=True):
         role, text = message.get("role"), message.get("content")
         if type(role) is not str or role not in _WITH_TOOLS or (type(text) is not str and role != "assistant"):
             return None
         found.append({**told, "content": "" if type(text) is str and text.strip() else text})
-    # What is learned of short ids must not answer those that are refused.
-    return None if any(too_long_ids(messages)) else to_json(found)
+    # What is learned of usual ids must not answer those that are refused.
+    return to_json(found) if all(1 <= len(name) <= MAX_CALL_ID for name in ordinals) else None
 
 
 def too_long_ids(messages: Iterable[Json]) -> Iterator[tuple[int, int, str]]:
@@ -493,8 +495,8 @@ def schema_as_text(holder: Body, key: str) -> Body:
     return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
-def _without_ids(messages: Sequence[Body]) -> list[Body]:
-    ordinals: dict[str, str] = {}
+def _without_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:
+    ordinals = {} if ordinals is None else ordinals
     return [message if _WITH_IDS.isdisjoint(message) else _renumbered(message, ordinals) for message in messages]
 
 
@@ -579,21 +581,22 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
 
 def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Every tool call needs its tool message next, and every tool message a call before it."""
-    asked, open_ids = set[str](), list[str]()
+    asked, open_ids = set[str](), Counter[str]()
     at = 0
     for index, message in enumerate(messages):
         if message["role"] == "tool":
             if message["tool_call_id"] not in asked:
                 yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
-            elif message["tool_call_id"] in open_ids:
-                open_ids.remove(message["tool_call_id"])
-        elif open_ids:
+            else:
+                open_ids[message["tool_call_id"]] -= 1
+        elif +open_ids:
             break
         else:
-            open_ids = [call["id"] for call in message.get("tool_calls") or ()]
+            calls = message.get("tool_calls") if message["role"] == "assistant" else None  # elsewhere, it is any field
+            open_ids = Counter(call["id"] for call in calls or ())
             asked, at = set(open_ids), index
-    if open_ids:
-        yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(open_ids))}", "messages", at)
+    if unanswered := list((+open_ids).elements()):
+        yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
 
 
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")

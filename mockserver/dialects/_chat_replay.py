@@ -4,41 +4,40 @@ from collections.abc import Sequence
 
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
-from mockserver.core.validation import Validation
 from mockserver.dialects._chat import MAX_CALL_ID, too_long_ids, unanswered_calls
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import Body, Complaint
-from mockserver.dialects._replay import Problems, ReplayRule, history_of, is_whole
+from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
 
 Messages = Sequence[Body]
 
 
-def _empty_calls(call: Call, messages: Messages) -> Problems:
+def _find_empty_calls(call: Call, messages: Messages) -> Problems:
     for at, message in enumerate(messages):
         if message.get("tool_calls") == []:
             found = Complaint("short", ("messages", at, "tool_calls"), got=[], bound=1)
             yield _problem(found, "leave out `tool_calls` where an answer has none")
 
 
-def _long_ids(call: Call, messages: Messages) -> Problems:
+def _find_long_ids(call: Call, messages: Messages) -> Problems:
     for at, index, name in too_long_ids(messages):
         found = Complaint("long", ("messages", at, "tool_calls", index, "id"), got=name, bound=MAX_CALL_ID)
         yield _problem(found, "keep the ids of calls as they came")
 
 
-def _nameless_calls(call: Call, messages: Messages) -> Problems:
+def _find_nameless_calls(call: Call, messages: Messages) -> Problems:
     for at, message in enumerate(messages):
         calls = message.get("tool_calls")
         for index, made in enumerate(calls if isinstance(calls, list) else ()):
             match made:
                 case {"function": {"name": ""}}:
                     path = ("messages", at, "tool_calls", index, "function", "name")
-                    keep = "keep the name of each call, which a stream says in the first piece of the call only"
+                    keep = "keep each call's name; a stream sends it only in the call's first piece"
                     yield _problem(Complaint("short", path, got="", bound=1), keep)
 
 
-def _unanswered(call: Call, messages: Messages) -> Problems:
-    for found in unanswered_calls(messages) if is_whole(call) else ():
+def _find_unanswered(call: Call, messages: Messages) -> Problems:
+    for found in unanswered_calls(messages) if call.is_checked else ():
         yield _problem(found, "answer each of the `tool_calls` by a `tool` message with its id, right after them")
 
 
@@ -57,10 +56,10 @@ def _problem(found: Complaint, keep: str) -> HistoryProblem:
     return HistoryProblem(refuse(found), found.where, keep)
 
 
-CHAT_HISTORY = history_of(
+CHAT_HISTORY = make_history_check(
     _messages,
-    ReplayRule(_empty_calls, refused_from=Validation.LIVE),
-    ReplayRule(_long_ids, refused_from=Validation.LIVE),
-    ReplayRule(_nameless_calls, refused_from=Validation.LIVE),
-    ReplayRule(_unanswered, refused_from=Validation.LIVE),
+    ReplayRule(_find_empty_calls, modes=IF_PUBLISHED),
+    ReplayRule(_find_long_ids, modes=IF_PUBLISHED),
+    ReplayRule(_find_nameless_calls, modes=IF_PUBLISHED),
+    ReplayRule(_find_unanswered, modes=UNLESS_LIVE),
 )

@@ -34,15 +34,31 @@ def misshapen_item(index: int, item: Body) -> Iterator[Complaint]:
 def _wrong_id(name: Json, prefix: str, index: int) -> Iterator[Complaint]:
     if not isinstance(name, str):
         return
-    expected = None
     if not _ID.fullmatch(name):
         expected = "contains letters, numbers, underscores, or dashes, but this value contained additional characters"
+        yield _unexpected_id(name, expected, index)
     elif not name.startswith(prefix):
-        expected = f"begins with '{prefix}'"
-    if expected is not None:
-        path = ("input", index, "id")
-        message = f"Invalid 'input[{index}].id': '{clip(name)}'. Expected an ID that {expected}."
-        yield Complaint("value", path, got=name, message=message)
+        yield _unexpected_id(name, f"begins with '{prefix}'", index)
+
+
+def find_unprefixed_id(index: int, item: Body, prefix: str) -> Iterator[Complaint]:
+    """An id that could be one, but begins otherwise."""
+    name = item.get("id")
+    if isinstance(name, str) and _ID.fullmatch(name):
+        yield from _wrong_id(name, prefix, index)
+
+
+def _unexpected_id(name: str, expected: str, index: int) -> Complaint:
+    message = f"Invalid 'input[{index}].id': '{clip(name)}'. Expected an ID that {expected}."
+    return Complaint("value", ("input", index, "id"), got=name, message=message)
+
+
+def find_input_texts_of_assistant(index: int, item: Body) -> Iterator[Complaint]:
+    """Parts of an assistant's message that are of the type for a user's."""
+    if item_type(item) == "message" and item.get("role") == "assistant":
+        for found in _wrong_parts(item.get("content"), "assistant", ("input", index, "content")):
+            if found.got == "input_text":
+                yield found
 
 
 def _wrong_parts(parts: Json, speaker: Json, path: tuple[str | int, ...]) -> Iterator[Complaint]:

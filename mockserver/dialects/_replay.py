@@ -1,6 +1,7 @@
 """Replay rules: the changed histories that a live provider refuses, as one table of each dialect.
 
-A rule is in a table only if it is sure. It sees what was parsed, which may hold anything that no check has refused.
+A rule is in a table only if it is sure. A rule of `call.body` sees what was sent, which may hold anything; one of
+`call.raw` what its dialect could read, whose shape is sure only if `call.is_checked`.
 """
 
 import re
@@ -21,20 +22,18 @@ History = Callable[[Call, Validation], Sequence[HistoryProblem]]
 class ReplayRule(Struct, frozen=True):
     """A rule of models whose names match `models` (none: of all). `check` gets a call and its history.
 
-    `refused_from`: the mode of validation that refuses the same; the rule is for the looser ones.
+    `modes` are those of validation in which it is applied: the others refuse the same, or want to know nothing of it.
     """
 
     check: Callable[[Call, Any], Problems]
     models: re.Pattern[str] | None = None
-    refused_from: Validation | None = None
+    modes: Sequence[Validation] = tuple(Validation)
 
     def applies(self, call: Call, validation: Validation) -> bool:
-        if self.refused_from is not None and _MODES.index(validation) >= _MODES.index(self.refused_from):
-            return False
-        return self.models is None or self.models.match(call.model) is not None
+        return validation in self.modes and (self.models is None or self.models.match(call.model) is not None)
 
 
-def history_of(read: Callable[[Call], Any], *rules: ReplayRule) -> History:
+def make_history_check(read: Callable[[Call], Any], *rules: ReplayRule) -> History:
     """Return what finds the problems of a call: the first that each rule finds, in the order of the rules.
 
     `read` returns the history as the rules look at it, or None if it holds nothing that could be wrong, as most do.
@@ -50,9 +49,7 @@ def history_of(read: Callable[[Call], Any], *rules: ReplayRule) -> History:
     return find
 
 
-def is_whole(call: Call) -> bool:
-    """Whether nothing of the body was left out because its dialect would refuse it."""
-    return call.sent is None or call.sent == call.raw
-
-
-_MODES = list(Validation)  # from the loosest to the closest
+UNLESS_LIVE = (Validation.OFF, Validation.PUBLISHED)
+IF_OFF = (Validation.OFF,)
+# For bounds that `live` checks, and that the servers which `off` is for, as they are merely compatible, do not have.
+IF_PUBLISHED = (Validation.PUBLISHED,)

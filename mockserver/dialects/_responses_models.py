@@ -211,6 +211,7 @@ RESPONSE_INPUT = responses_model(
 )
 
 # Bounds that only the live API checks.
+MAX_ID = 64  # characters of an item's id, and of a call's
 LIVE_RESPONSE = Model(
     shape(
         input=not_null(
@@ -218,8 +219,8 @@ LIVE_RESPONSE = Model(
                 "<an array of objects>",
                 list_of(
                     shape(
-                        id=optional(text(most=64)),
-                        call_id=optional(text(1, 64)),
+                        id=optional(text(most=MAX_ID)),
+                        call_id=optional(text(1, MAX_ID)),
                         namespace=optional(text(1, 64, pattern=NAME_PATTERN)),
                     )
                 ),

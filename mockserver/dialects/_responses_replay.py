@@ -11,27 +11,39 @@ from mockserver.core.history import HistoryProblem
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
-from mockserver.core.validation import Validation
 from mockserver.dialects._errors import refuse
-from mockserver.dialects._input_items import item_type, misshapen_item
+from mockserver.dialects._input_items import (
+    INPUT_PREFIXES,
+    find_input_texts_of_assistant,
+    find_unprefixed_id,
+    item_type,
+)
 from mockserver.dialects._parse import Body, Complaint, clip
-from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.dialects._replay import IF_PUBLISHED, UNLESS_LIVE, Problems, ReplayRule, make_history_check
 from mockserver.dialects._responses import unpaired_calls
 from mockserver.wire.responses import ENCRYPTED_CONTENT, OutputItemId, read_item_id
 
 Items = Sequence[tuple[int, Body]]  # each with its place
 
-MAX_ID = 64  # characters of an item's id, and of a call's
 
-
-def _misshapen(call: Call, items: Items) -> Problems:
-    """Items of the model whose ids, names or parts are not as OpenAI makes them."""
+def _find_made_up_ids(call: Call, items: Items) -> Problems:
     for at, item in items:
-        for found in () if _is_of_others(item) else misshapen_item(at, item):
-            yield HistoryProblem(refuse(found), found.where, _KEEP_PARTS if "content" in found.path else _KEEP_IDS)
+        prefix = _PREFIXES.get(item_type(item))
+        if prefix is not None and not _is_of_others(item):
+            for found in find_unprefixed_id(at, item, prefix):
+                yield HistoryProblem(refuse(found), found.where, _KEEP_IDS)
 
 
-def _long_ids(call: Call, items: Items) -> Problems:
+def _find_input_texts(call: Call, items: Items) -> Problems:
+    """What the assistant said, sent back as if a user had said it."""
+    for at, item in items:
+        for found in find_input_texts_of_assistant(at, item):
+            yield HistoryProblem(refuse(found), found.where, _KEEP_PARTS)
+
+
+def _find_long_ids(call: Call, items: Items) -> Problems:
+    from mockserver.dialects._responses_models import MAX_ID  # slow, and loaded once there is such a call
+
     for at, item in items:
         for key in ("id", "call_id"):
             if isinstance(name := item.get(key), str) and len(name) > MAX_ID:
@@ -39,7 +51,7 @@ def _long_ids(call: Call, items: Items) -> Problems:
                 yield HistoryProblem(refuse(found), found.where, _KEEP_IDS)
 
 
-def _duplicates(call: Call, items: Items) -> Problems:
+def _find_duplicates(call: Call, items: Items) -> Problems:
     seen = set[str]()
     for at, item in items:
         name = _id(item)
@@ -50,7 +62,7 @@ def _duplicates(call: Call, items: Items) -> Problems:
             seen.add(name)
 
 
-def _unkept_items(call: Call, items: Items) -> Problems:
+def _find_unkept_items(call: Call, items: Items) -> Problems:
     """Items without content that were made with `store: false`, so that nobody has it."""
     for at, item in items:
         known = _made_here(item)
@@ -64,7 +76,7 @@ def _unkept_items(call: Call, items: Items) -> Problems:
             yield _problem(text, at, keep, status=404)
 
 
-def _unverified(call: Call, items: Items) -> Problems:
+def _find_unverified(call: Call, items: Items) -> Problems:
     for at, item in items:
         content = item.get("encrypted_content")
         if not _is_reasoning(item) or not isinstance(content, str) or not content:
@@ -82,7 +94,7 @@ def _unverified(call: Call, items: Items) -> Problems:
             yield HistoryProblem(failure, f"input[{at}].encrypted_content", keep)
 
 
-def _lonely_reasoning(call: Call, items: Items) -> Problems:
+def _find_lonely_reasoning(call: Call, items: Items) -> Problems:
     """Reasoning that nothing of the model follows."""
     for (at, item), (_, after) in zip(items, [*items[1:], (0, _END)], strict=False):
         if _is_reasoning(item) and _id(item) and _is_of_others(after):
@@ -90,11 +102,11 @@ def _lonely_reasoning(call: Call, items: Items) -> Problems:
             yield _problem(text, at, "send reasoning together with the call or message that follows it, or neither")
 
 
-def _calls_without_reasoning(call: Call, items: Items) -> Problems:
-    names = {_id(item) for _, item in items}
+def _find_calls_without_reasoning(call: Call, items: Items) -> Problems:
+    names = {None, *(_id(item) for _, item in items)}
     for at, item in items:
         known = _made_here(item) if item_type(item) in _CALLS else None
-        if known is not None and known.stored and known.reasoning_id not in {None, *names}:
+        if known is not None and known.stored and known.reasoning_id not in names:
             text = (
                 f"Item '{_id(item)}' of type '{item_type(item)}' was provided without its required 'reasoning' item: "
                 f"'{known.reasoning_id}'."
@@ -102,7 +114,7 @@ def _calls_without_reasoning(call: Call, items: Items) -> Problems:
             yield _problem(text, at, "send a call together with the reasoning item before it, or without its id")
 
 
-def _unpaired(call: Call, items: Items) -> Problems:
+def _find_unpaired(call: Call, items: Items) -> Problems:
     for index, found in unpaired_calls([item for _, item in items]):
         at, item = items[index]
         if item_type(item).removesuffix("_output") in _CALLS:
@@ -110,7 +122,7 @@ def _unpaired(call: Call, items: Items) -> Problems:
             yield HistoryProblem(refuse(found), f"input[{at}]", keep)
 
 
-def _alone(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
+def unless_continued(check: Callable[[Call, Items], Problems]) -> Callable[[Call, Items], Problems]:
     """The same, if the input is all there is: it continues no response or conversation that OpenAI keeps."""
 
     def checked(call: Call, items: Items) -> Problems:
@@ -160,18 +172,21 @@ def _problem(text: str, at: int, keep: str, status: int | None = None) -> Histor
 
 _END: Body = {"type": "message"}
 _CALLS = ("function_call", "custom_tool_call")
+# Other kinds of items have prefixes, too, but nobody has seen OpenAI insist on them.
+_PREFIXES = {kind: INPUT_PREFIXES[kind] for kind in ("message", "reasoning", *_CALLS)}
 _KEEP_IDS = "keep the ids of items and calls as they came, or leave out the ids of items"
 _KEEP_PARTS = "send what the assistant said as `output_text`, as it came"
 _REASONS = re.compile(r"(?!gpt-[34]|chatgpt)")  # any other name may be a model that reasons
 
-RESPONSES_HISTORY = history_of(
+RESPONSES_HISTORY = make_history_check(
     _items,
-    ReplayRule(_misshapen, refused_from=Validation.LIVE),
-    ReplayRule(_long_ids, refused_from=Validation.LIVE),
-    ReplayRule(_duplicates),
-    ReplayRule(_unkept_items),
-    ReplayRule(_unverified),
-    ReplayRule(_alone(_unpaired), refused_from=Validation.LIVE),
-    ReplayRule(_alone(_lonely_reasoning)),
-    ReplayRule(_alone(_calls_without_reasoning), models=_REASONS),
+    ReplayRule(_find_made_up_ids, modes=IF_PUBLISHED),
+    ReplayRule(_find_input_texts, modes=IF_PUBLISHED),
+    ReplayRule(_find_long_ids, modes=IF_PUBLISHED),
+    ReplayRule(_find_duplicates),
+    ReplayRule(_find_unkept_items),
+    ReplayRule(_find_unverified),
+    ReplayRule(unless_continued(_find_unpaired), modes=UNLESS_LIVE),
+    ReplayRule(unless_continued(_find_lonely_reasoning)),
+    ReplayRule(unless_continued(_find_calls_without_reasoning), models=_REASONS),
 )

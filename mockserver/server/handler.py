@@ -19,7 +19,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings, Failure, Forward, Plan, Raw, RenderedOutcome, Success
+from mockserver.core.plan import Answer, Embeddings, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome, Success
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
@@ -65,6 +65,7 @@ PROMPT_COST = 5_000  # the same of a prompt among many
 MANY_CHOICES = 16  # of an answer that is planned when few others are
 MAX_CACHED_TOKENS = 512  # tokens of a stream whose frames are cached
 MAX_CACHED = 65_536  # bytes of a request and its answer together that are cached
+MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
 HOME = Plan(RenderedOutcome(), "generated")  # of `GET /`
@@ -151,7 +152,8 @@ class Handler(Struct, eq=False):
             parse = partial(operation.call, plain, settings.validation_of(self.dialect.name))
             try:
                 call = await _run(parse, large=len(plain.body) > LARGE)
-                remarks = await _run(partial(_review, operation, call, settings), large=len(http.body) > LARGE)
+                review = partial(_review, operation, call, settings)
+                call, remarks = await _run(review, large=len(plain.body) > LARGE)
             except Failure as refusal:
                 return await self._replayed_despite(refusal, plain, operation, engine)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
@@ -162,7 +164,7 @@ class Handler(Struct, eq=False):
                 charge, tokenized = await _reserve(reservation, engine, call, key)
                 plan = await _planned_among_few(self.live, engine, tokenized, take)
                 charge = await reservation.settle(charge, plan.outcome)
-            if remarks and not isinstance(plan.outcome, Forward):  # the provider will say so itself
+            if remarks and not _is_of_provider(plan.outcome):
                 plan = replace(plan, history_remarks=remarks)
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
@@ -383,14 +385,25 @@ def _plain(http: HttpRequest, limit: int, take: TakeBytes | None) -> HttpRequest
     return plain
 
 
-def _review(operation: Operation, call: Call, settings: Settings) -> tuple[str, ...]:
-    """Return remarks on the history of a call. Raises the provider's Failure if a changed one is to be refused."""
+def _review(operation: Operation, call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
+    """Return a call with remarks on its history. Raises the provider's Failure if a changed one is to be refused.
+
+    What is to be refused within a batch is the result of that part of it.
+    """
     if settings.replay == "off":
-        return ()
+        return call, ()
     problems = operation.history(call, settings.validation_of(call.dialect))
-    if problems and settings.replay == "error":
+    if settings.replay == "warn" or not problems:
+        return call, tuple([problem.remark for problem in problems[:MAX_REMARKS]])
+    if not call.batch:
         raise problems[0].failure
-    return tuple([problem.remark for problem in problems])
+    refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
+    return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])), ()
+
+
+def _is_of_provider(outcome: Outcome) -> bool:
+    """Whether the provider speaks for itself: it is asked, or its recorded answer shows that it took the history."""
+    return isinstance(outcome, Forward) or (isinstance(outcome, Recorded) and outcome.status < 300)
 
 
 async def _planned_among_few(live: Live, engine: Engine, call: Call, take: TakeBytes | None) -> Plan:

@@ -29,7 +29,7 @@ class Prefix:
         self._said.update(_json([_plain(tool) for tool in body.get("tools") or ()]))
 
     def add_message(self, message: Body) -> None:
-        for block in _blocks(message["content"]):
+        for block in blocks_of(message):
             self.add(message["role"], block)
 
     def add(self, role: str, block: Body) -> None:
@@ -49,7 +49,7 @@ class Prefix:
         return self._said.digest()
 
 
-class Vouched(Struct, frozen=True):
+class SignatureClaims(Struct, frozen=True):
     """What a signature vouches for; the last three are empty where thoughts may move to another conversation."""
 
     text: bytes
@@ -67,20 +67,25 @@ class Vouched(Struct, frozen=True):
 def sign(thinking: str, place: int, prefix: Prefix | None) -> str:
     """Return the signature of a thought; with a prefix, it is valid only behind that."""
     bound = () if prefix is None else (prefix.system, prefix.thought, prefix.said)
-    return SIGNATURE.close(claim_of(thinking), place.to_bytes(CLAIM, "big"), *bound)
+    return SIGNATURE.close(claim_text(thinking), place.to_bytes(CLAIM, "big"), *bound)
 
 
-def read_signature(signature: str) -> Vouched | None:
+def read_signature(signature: str) -> SignatureClaims | None:
     """Return what a signature vouches for; None for one that somebody else made. Raises SealError."""
     claims = SIGNATURE.open(signature)
     if claims is None:
         return None
     text, place, *bound = claims
-    return Vouched(text, int.from_bytes(place, "big"), *bound)
+    return SignatureClaims(text, int.from_bytes(place, "big"), *bound)
 
 
-def claim_of(thinking: str) -> bytes:
+def claim_text(thinking: str) -> bytes:
     return claim(text_bytes(thinking))
+
+
+def blocks_of(message: Body) -> list[Body]:
+    """The blocks of a message: one for a text, none where a message of the system only configures."""
+    return _blocks(message.get("content"))
 
 
 def _blocks(content: Json) -> list[Body]:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.kit.cassette_folder import CHAT, chat, episode, folder
+from mockserver.core.episode import Recorded
+from tests.kit.cassette_folder import CHAT, HEADERS, chat, episode, folder
 from tests.kit.local import Answered, local
 
 CHANGED = chat("one", messages=[{"role": "assistant", "content": "a", "tool_calls": []}])
@@ -19,7 +20,14 @@ def ask(**settings: Any) -> Answered:
 def test_what_was_recorded_is_played(mode: str) -> None:
     answered = ask(replay=mode)
     assert (answered.status, answered.source) == (200, "cassette chat.yaml#1")
-    assert len(answered.remarks) == (mode == "warn")
+    assert answered.remarks == ()
+
+
+def test_a_recorded_refusal_is_played_with_a_remark() -> None:
+    refused = Recorded(400, HEADERS, b'{"error": {"message": "no"}}')
+    played = folder(chat=[episode(CHANGED, refused)])
+    answered = local(cassettes=str(played.path), cassette="chat").ask(CHAT, CHANGED)
+    assert (answered.status, answered.source, len(answered.remarks)) == (400, "cassette chat.yaml#1", 1)
 
 
 def test_a_history_that_was_not_recorded() -> None:

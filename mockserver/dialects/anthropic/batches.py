@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape
+from mockserver.core.history import HistoryProblem
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
@@ -20,6 +21,7 @@ from mockserver.dialects._fields import Model, Object, closed_shape, list_of, te
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
 from mockserver.dialects.anthropic.models import NAME, readable, refuse
+from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.replies import error_body, headers, message_options, page, refusal_of
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
@@ -38,7 +40,7 @@ _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 def operations() -> tuple[Operation, ...]:
     one = _PATH + "/{id}"
     return (
-        Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls),
+        Operation("create_batch", "POST", _PATH, _parse, _render, own_urls=_own_urls, history=_check_histories),
         Operation("batches", "GET", _PATH, look_up(NAME, "batches"), _render_list, own_urls=_own_urls),
         Operation("batch", "GET", one, look_up(NAME, "batch"), _render, own_urls=_own_urls),
         Operation("delete_batch", "DELETE", one, look_up(NAME, "delete_batch"), _render_deletion),
@@ -67,6 +69,15 @@ def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validat
         return messages_call(http, params, validation=validation)
     except Failure as failure:
         return failure
+
+
+def _check_histories(call: Call, validation: Validation) -> list[HistoryProblem]:
+    return [
+        replace(problem, part=part, place=f"requests.{part}.params.{problem.place}")
+        for part, asked in enumerate(call.batch)
+        if isinstance(asked, Call)
+        for problem in HISTORY(asked, validation)
+    ]
 
 
 def _render(call: Call, stored: Stored) -> Reply:

@@ -27,7 +27,7 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     yield from _empty(body, blocks)
     yield from _of_tools(body)
     yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
-    yield from unpaired(body)
+    yield from find_unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
     if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
@@ -128,7 +128,7 @@ def _cached(body: Body, blocks: Blocks) -> Iterator[tuple[str, Body]]:
     yield from ((place, block["cache_control"]) for place, block in held if block.get("cache_control"))
 
 
-def unpaired(body: Body, *, first: bool = False) -> Messages:
+def find_unpaired(body: Body, *, first: bool = False) -> Messages:
     """Every tool call needs its result at once, every result its call; what a thread holds is not known here.
 
     `first`: results must come before whatever else their turn says.
@@ -202,7 +202,7 @@ def live_only(body: Body) -> Messages:
         if block["type"] == "image" and block["source"]["type"] == "base64":
             yield from _of_image(f"{place}.image.source.base64", block["source"]["data"])
     yield from _unthinking(body)
-    yield from unpaired(body, first=True)
+    yield from find_unpaired(body, first=True)
 
 
 def _of_model(body: Body) -> Messages:

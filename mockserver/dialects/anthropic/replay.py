@@ -12,18 +12,19 @@ from msgspec import Struct
 from mockserver.core.call import Call
 from mockserver.core.history import HistoryProblem
 from mockserver.core.json import Json
+from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
-from mockserver.dialects._replay import Problems, ReplayRule, history_of, is_whole
-from mockserver.dialects.anthropic.conflicts import unpaired
-from mockserver.dialects.anthropic.models import refuse
-from mockserver.wire.thinking import Prefix, Vouched, claim_of, read_signature
+from mockserver.dialects._replay import IF_OFF, Problems, ReplayRule, make_history_check
+from mockserver.dialects.anthropic.conflicts import find_unpaired
+from mockserver.dialects.anthropic.models import MESSAGES, readable, refuse
+from mockserver.wire.thinking import Prefix, SignatureClaims, blocks_of, claim_text, read_signature
 
 
-def prefix_of(call: Call) -> Callable[[], Prefix] | None:
+def defer_prefix(call: Call) -> Callable[[], Prefix] | None:
     """Return what makes the prefix of an answer's thoughts, if these are bound to it; a prefill is part of neither."""
-    if not _BINDS.match(call.model) or not is_whole(call) or call.raw.get("thread"):
+    if not _BINDS.match(call.model) or not call.is_checked or call.raw.get("thread"):
         return None
     messages = call.raw.get("messages") or ({"role": "assistant"},)
     return None if messages[-1]["role"] == "assistant" else partial(_prefix, call.raw)
@@ -42,13 +43,13 @@ class _Thought(Struct, frozen=True):
     place: str
     block: Body
     latest: bool  # of the latest message of the assistant
-    vouched: Vouched | None
+    claims: SignatureClaims | None
     valid: bool  # whether the signature may be one
 
     @property
     def is_edited(self) -> bool:
         text = self.block.get("thinking")  # empty where it is not shown
-        return bool(text) and self.vouched is not None and self.vouched.text != claim_of(str(text))
+        return bool(text) and self.claims is not None and self.claims.text != claim_text(str(text))
 
 
 def _thoughts(call: Call) -> Sequence[_Thought] | None:
@@ -70,76 +71,81 @@ def _thoughts(call: Call) -> Sequence[_Thought] | None:
     ]
 
 
-def _read(signature: object) -> tuple[Vouched | None, bool]:
+def _read(signature: object) -> tuple[SignatureClaims | None, bool]:
     try:
         return (read_signature(signature) if isinstance(signature, str) else None), True
     except SealError:
         return None, False
 
 
-def _unsigned(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+def _find_unsigned(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     for thought in thoughts:
         if thought.block.get("signature") is None:
             place = f"{thought.place}.thinking.signature"
             yield HistoryProblem(refuse(f"{place}: Field required"), thought.place, _KEEP)
 
 
-def _forged(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+def _find_forged(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     for thought in thoughts:
         if not thought.valid or (thought.is_edited and not thought.latest):
             yield HistoryProblem(refuse(f"{thought.place}: {_INVALID}"), thought.place, _KEEP)
 
 
-def _modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+def _find_modified(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     """Thoughts of the latest message of the assistant that have other texts, or another order."""
-    answer = list[int]()  # the places that thoughts before it had in their answer
+    first = last = -1  # the places that thoughts of this message had in their answer
     for thought in thoughts:
-        if not thought.latest or thought.vouched is None:
+        if not thought.latest or thought.claims is None:
             continue
-        place = thought.vouched.place
-        begins = place == 0 and answer[:1] in ([], [0])  # a message may hold several answers
-        if thought.is_edited or (answer and place <= answer[-1] and not begins):
+        place = thought.claims.place
+        # Clients join answers to one message (one that paused and its continuation), and each counts from 0. A message
+        # whose thoughts begin with another place was reordered: there, 0 begins nothing.
+        begins = place == 0 and first <= 0
+        if thought.is_edited or (place <= last and not begins):
             yield HistoryProblem(refuse(f"{thought.place}: {_MODIFIED}"), thought.place, _KEEP)
-        answer = [place] if begins else [*answer, place]
+        first, last = place if first < 0 else first, place
 
 
-def _bound(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+def _find_displaced(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     """Thoughts behind another prefix than their own."""
-    if not thoughts or not is_whole(call) or call.raw.get("thread"):
+    if not thoughts or not call.is_checked or call.raw.get("thread"):
         return
     binding = (call.raw.get("thinking") or {}).get("block_binding") or {}
     if binding.get("prefix_mismatch_behavior") == "drop_block":
         return
     prefix = Prefix(call.raw)
     for at, message in enumerate(call.raw["messages"]):
-        if isinstance(message["content"], str):
-            prefix.add_message(message)
-            continue
-        for index, block in enumerate(message["content"]):
-            vouched, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
-            if vouched is not None and vouched.said and (why := _differs(vouched, prefix)) is not None:
+        for index, block in enumerate(blocks_of(message)):
+            claims, _ = _read(block.get("signature") if block["type"] == "thinking" else None)
+            if claims is not None and claims.said and (why := _describe_difference(claims, prefix)) is not None:
                 place = f"messages.{at}.content.{index}"
                 setting = "" if _BETA in (call.http.header("anthropic-beta") or "") else _SETTING
                 yield HistoryProblem(refuse(f"{place}: {_INVALID}. {_BOUND}{setting}{why}"), place, _KEEP_ALL)
             prefix.add(message["role"], block)
 
 
-def _differs(vouched: Vouched, prefix: Prefix) -> str | None:
-    """Return what Anthropic says of how the prefix of a thought differs; None if it does not.
-
-    The first thoughts of a conversation may be left out, but none between others.
-    """
-    if vouched.system != prefix.system:
+def _describe_difference(claims: SignatureClaims, prefix: Prefix) -> str | None:
+    """Return what Anthropic says of how the prefix of a thought differs; None if it does not."""
+    if claims.system != prefix.system:
         return " The `system` prompt differs from the one this block was created with."
-    if vouched.said != prefix.said or (vouched.is_first and prefix.has_thought):
+    # `said` is without thoughts. Clients drop those of the oldest turns to save tokens, which the provider allows: if
+    # none stands before this one, nothing is wrong.
+    if claims.said != prefix.said or (claims.is_first and prefix.has_thought):
         return ""
-    if vouched.thought != prefix.thought and prefix.has_thought:
+    if claims.thought != prefix.thought and prefix.has_thought:
         return " The `thinking` block that preceded this one when it was created is missing from this request."
     return None
 
 
-def _unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
-    for message in unpaired(call.raw) if is_whole(call) else ():
+def _find_unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
+    """Calls without results, and results without calls, in a body of which nothing has to be left out."""
+    if call.is_checked:
+        return
+    try:
+        body = readable(MESSAGES, call.body, validation=Validation.PUBLISHED)
+    except Failure:
+        return
+    for message in find_unpaired(body):
         yield HistoryProblem(refuse(message), message.partition(": ")[0], _KEEP_RESULTS)
 
 
@@ -160,11 +166,11 @@ _SETTING = f" That setting requires the `{_BETA}` value in the `anthropic-beta` 
 # Claude Fable 5.1 and later; what follows a version may be a date.
 _BINDS = re.compile(r"claude-fable-(?:5-[1-9][0-9]?|[6-9]|[1-9][0-9])(?![0-9])")
 
-HISTORY = history_of(
+HISTORY = make_history_check(
     _thoughts,
-    ReplayRule(_unsigned, refused_from=Validation.PUBLISHED),
-    ReplayRule(_forged),
-    ReplayRule(_modified),
-    ReplayRule(_bound, models=_BINDS),
-    ReplayRule(_unanswered, refused_from=Validation.PUBLISHED),
+    ReplayRule(_find_unsigned, modes=IF_OFF),
+    ReplayRule(_find_forged),
+    ReplayRule(_find_modified),
+    ReplayRule(_find_displaced, models=_BINDS),
+    ReplayRule(_find_unanswered, modes=IF_OFF),
 )

@@ -23,7 +23,7 @@ from mockserver.dialects._parse import Body, bearer
 from mockserver.dialects._reply import STREAM_HEADERS as CHAT_STREAM_HEADERS
 from mockserver.dialects._reply import json_reply, merge_headers, moment, request_hex, with_headers
 from mockserver.dialects.anthropic.models import refuse
-from mockserver.dialects.anthropic.replay import prefix_of
+from mockserver.dialects.anthropic.replay import defer_prefix
 from mockserver.wire.anthropic import MessageOptions, compacted, events, message
 
 
@@ -66,7 +66,7 @@ def message_options(call: Call) -> MessageOptions:
         extra["container"] = _container(raw["container"], call)
     if raw.get("context_management") is not None:
         extra["context_management"] = {"applied_edits": []}
-    prefix = prefix_of(call)
+    prefix = defer_prefix(call)
     if "tools" not in raw:
         return MessageOptions(shown, usage, extra, prefix=prefix)
     kinds = [str(tool.get("type")) for tool in raw["tools"]]

@@ -48,7 +48,7 @@ def messages_call(http: HttpRequest, body: Body, *, validation: Validation, mode
         raise refuse(message)
     call = _call(http, read, validation=validation)
     if validation is Validation.OFF:
-        return keep_unread(call, body)
+        return keep_unread(replace(call, is_checked=False), body)
     if not (places := new_places(model, body) if unknown else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))

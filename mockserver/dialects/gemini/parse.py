@@ -1,7 +1,8 @@
 """A Gemini request as a Call: the conversation, its tools, and what is asked of the answer."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
 
 from pydantic_core import to_json
@@ -206,7 +207,7 @@ def messages_of(body: Body) -> Iterator[Message]:
     system = body.get("systemInstruction")
     if system and (text := "\n".join(part.get("text", "") for part in system.get("parts") or ())):
         yield Message("system", text)
-    pending = list[ToolCall]()  # those of the model's last turn that have no result yet
+    pending = _PendingCalls()
     made, speaker = 0, ""
     for content in body["contents"]:
         parts, earlier, speaker = content["parts"], speaker, content.get("role") or "user"
@@ -215,7 +216,9 @@ def messages_of(body: Body) -> Iterator[Message]:
                 ToolCall(call.get("id") or f"call_{made + at}", call["name"], compact(call.get("args") or {}))
                 for at, call in enumerate(part["functionCall"] for part in parts if "functionCall" in part)
             )
-            pending = [*(pending if earlier == "model" else ()), *calls]
+            if earlier != "model":
+                pending = _PendingCalls()
+            pending.add(calls)
             made += len(calls)
             yield _spoken("assistant", parts, calls)
             continue
@@ -261,13 +264,36 @@ _DONE = {
 }
 
 
-def _result(result: Body, pending: list[ToolCall]) -> Message:
+class _PendingCalls:
+    """The calls of the model's last turn that have no result yet."""
+
+    def __init__(self) -> None:
+        self._open = dict[int, ToolCall]()
+        self._by_id, self._by_name = defaultdict[str, deque[int]](deque), defaultdict[str, deque[int]](deque)
+        self._made = 0
+
+    def add(self, calls: Iterable[ToolCall]) -> None:
+        for call in calls:
+            self._open[self._made] = call
+            self._by_id[call.id].append(self._made)
+            self._by_name[call.name].append(self._made)
+            self._made += 1
+
+    def take(self, name: str, named: str | None) -> ToolCall | None:
+        """Remove the call with this id, or else the first one of this name."""
+        return (self._first(self._by_id[named]) if named else None) or self._first(self._by_name[name])
+
+    def _first(self, places: deque[int]) -> ToolCall | None:
+        while places:
+            if (call := self._open.pop(places.popleft(), None)) is not None:
+                return call
+        return None
+
+
+def _result(result: Body, pending: _PendingCalls) -> Message:
     """A tool's result, for the call with its id, or else the first one of its name that has none."""
     named, name = result.get("id"), result["name"]
-    call = next((call for call in pending if call.id == named), None) if named else None
-    call = call or next((call for call in pending if call.name == name), None)
-    if call is not None:
-        pending.remove(call)
+    call = pending.take(name, named)
     parts = tuple(chain.from_iterable(map(_neutral, result.get("parts") or ())))
     text, of_call = _said(name, result.get("response") or {}), named or "" if call is None else call.id
     return Message("tool", text, parts=parts, tool_call_id=of_call, name=name)

@@ -13,13 +13,13 @@ from mockserver.core.history import HistoryProblem
 from mockserver.core.plan import Failure
 from mockserver.core.seal import SealError
 from mockserver.dialects._parse import Body, clip
-from mockserver.dialects._replay import Problems, ReplayRule, history_of
+from mockserver.dialects._replay import Problems, ReplayRule, make_history_check
 from mockserver.wire.gemini import SIGNATURE
 
 _Place = tuple[int, int, Body]  # of a part: its content, its index, itself
 
 
-def _unsigned(call: Call, contents: Sequence[Body]) -> Problems:
+def _find_unsigned(call: Call, contents: Sequence[Body]) -> Problems:
     """The first call of each step since the user spoke, if it has no signature."""
     asked = [at for at, content in enumerate(contents) if _is_of_user(content)]
     for parts in _steps(contents, asked[-1] if asked else 0):
@@ -46,7 +46,7 @@ def _steps(contents: Sequence[Body], start: int) -> Iterator[list[_Place]]:
             yield [(at, index, part) for at in places for index, part in enumerate(_parts(contents[at]))]
 
 
-def _corrupted(call: Call, contents: Sequence[Body]) -> Problems:
+def _find_corrupted(call: Call, contents: Sequence[Body]) -> Problems:
     for at, content in enumerate(contents):
         for index, part in enumerate(_parts(content)):
             try:
@@ -83,4 +83,4 @@ _SINCE_3 = re.compile(r"gemini-(?:(?:[3-9]|[1-9][0-9])(?![0-9])|[a-z-]+-latest)"
 # Those that are known to say it so; others say "Corrupted".
 _NEWEST = re.compile(r"gemini-(?:3\.[7-9]|[4-9]|[1-9][0-9])(?![0-9])")
 
-HISTORY = history_of(_contents, ReplayRule(_unsigned, models=_SINCE_3), ReplayRule(_corrupted))
+HISTORY = make_history_check(_contents, ReplayRule(_find_unsigned, models=_SINCE_3), ReplayRule(_find_corrupted))

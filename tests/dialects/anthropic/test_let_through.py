@@ -131,10 +131,27 @@ OF_AGENTS = {
 @pytest.mark.parametrize("name", OF_AGENTS)
 def test_coding_agents_are_answered(name: str) -> None:
     body, beta = OF_AGENTS[name]
-    for betas in ((), (beta,)):
-        answered = ask(body, *betas)
-        assert (answered.status, answered.remarks) == (200, ()), answered.body
-        assert ask(body, *betas, rules="").status == 200
+    thinking = {"thinking": {"type": "adaptive"}}
+    for more in ({}, {"model": "claude-fable-5-1"}, {"model": "claude-fable-5-1", **thinking}):
+        for betas in ((), (beta,)):
+            answered = ask({**body, **more}, *betas)
+            assert (answered.status, answered.remarks) == (200, ()), answered.body
+            assert ask({**body, **more}, *betas, rules="").status == 200
+
+
+@pytest.mark.parametrize("name", OF_AGENTS)
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-fable-5-1", "claude-fable-6"])
+def test_thoughts_stand_among_what_coding_agents_send(name: str, model: str) -> None:
+    """The answer has a thought, comes back, and is answered again."""
+    body, beta = OF_AGENTS[name]
+    rule = "rules: [{then: {reasoning: Hm., text: Hi}}]"
+    first = {**USUAL, "model": model, "thinking": {"type": "adaptive"}, **body}
+    answered = ask(first, beta, rules=rule)
+    assert (answered.status, answered.json["content"][0]["type"]) == (200, "thinking"), answered.body
+    back = {"role": "assistant", "content": answered.json["content"]}
+    messages = [*first["messages"], back, *USUAL["messages"]]
+    again = ask({**first, "messages": messages}, beta, rules=rule)
+    assert (again.status, again.remarks) == (200, ()), again.body
 
 
 def test_the_latest_effort_counts() -> None:

@@ -1,10 +1,13 @@
 """Histories of which the server issued nothing, as live providers and their clients have them: none gets a remark."""
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
 
+from mockserver.wire.responses import OutputItemId
+from mockserver.wire.thinking import sign
 from tests.kit.local import local
 
 Json = Any
@@ -191,8 +194,8 @@ TRUE = {
     "responses: texts of an assistant": responses(HI, {"role": "assistant", "content": "Hello!"}, HI),
     "chat: two calls, answered in another order": chat(
         HI,
-        called("call_abc123", "chatcmpl-tool-0123456789abcdef01234567"),
-        {"role": "tool", "tool_call_id": "chatcmpl-tool-0123456789abcdef01234567", "content": "a"},
+        called("call_abc123", "call_Zt5uHJ0y0aQk2n1uWq3xRb7L"),
+        {"role": "tool", "tool_call_id": "call_Zt5uHJ0y0aQk2n1uWq3xRb7L", "content": "a"},
         {"role": "tool", "tool_call_id": "call_abc123", "content": "b"},
         {"role": "assistant", "content": "Clear."},
         HI,
@@ -222,6 +225,131 @@ def test_no_remark(path: str, body: Json) -> None:
     if azure is not None:
         answered = local().ask(path.replace("/v1/", "/azure-openai/openai/v1/"), azure)
         assert (answered.status, answered.remarks) == (200, ()), answered.body
+
+
+VLLM = "chatcmpl-tool-9d1c8a4be3f24c6f8f6e2d7a5b0c1e39"
+COMPATIBLE = {
+    "long ids of calls": chat(HI, called(VLLM), {"role": "tool", "tool_call_id": VLLM, "content": "a"}),
+    "no calls": chat(HI, {"role": "assistant", "content": "a", "tool_calls": []}, HI),
+    "made-up ids of items": responses(HI, {**FC, "id": "item_1"}, OUT, {**MSG, "id": "0192"}, HI),
+    "long ids of items": responses(
+        HI, {**FC, "id": "fc_" + "0" * 64, "call_id": VLLM * 2}, {**OUT, "call_id": VLLM * 2}
+    ),
+    "input texts of an assistant": responses(
+        HI, {"role": "assistant", "content": [{"type": "input_text", "text": "Clear."}]}, HI
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "body"), COMPATIBLE.values(), ids=COMPATIBLE.keys())
+def test_compatible_servers_take_what_openai_refuses(path: str, body: Json) -> None:
+    assert len(local().ask(path, body).remarks) == 1
+    answered = local(validation="off", replay="error").ask(path, body)
+    assert (answered.status, answered.remarks) == (200, ()), answered.body
+
+
+UNSURE = {
+    "ids of other characters": responses(HI, {**FC, "id": "fc_1.2"}, OUT),
+    "an empty id": responses(HI, {**FC, "id": ""}, OUT),
+    "other names of calls": responses(HI, {**FC, "name": "files.read"}, OUT),
+    "a search with an id of its own": responses(
+        HI, {"type": "web_search_call", "id": "search_1", "status": "completed", "action": {"type": "search"}}, MSG, HI
+    ),
+    "an image of an assistant": responses(
+        HI, {"role": "assistant", "content": [{"type": "input_image", "image_url": "https://a.example/b.png"}]}, HI
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "body"), UNSURE.values(), ids=UNSURE.keys())
+def test_what_is_only_likely_is_left_to_validation(path: str, body: Json) -> None:
+    answered = local(replay="error").ask(path, body)
+    assert (answered.status, answered.remarks) == (200, ()), answered.body
+    assert local(validation="live").ask(path, body).status == 400
+
+
+# Bodies of which nothing is left out where nothing is checked, though they are not as their dialect asks, or not all.
+UNCHECKED = {
+    "a result without an id": chat(HI, called("call_1"), {"role": "tool", "content": "x"}),
+    "a call without an id": chat(HI, {"role": "assistant", "tool_calls": [{"type": "function", "function": {}}]}, HI),
+    "calls of a user": chat(
+        HI, called("call_1"), {"role": "tool", "tool_call_id": "call_1", "content": "a"}, {**HI, "tool_calls": ["a"]}
+    ),
+    "calls of a user that are none": chat(HI, {**HI, "tool_calls": [{}]}, HI),
+    "calls of a system message": chat({"role": "system", "content": "a", "tool_calls": True}, HI),
+    "a result of Anthropic without an id": anthropic(user("Hi"), turn(USED), user({"type": "tool_result"})),
+    "a call of Anthropic without an id": anthropic(user("Hi"), turn({"type": "tool_use", "name": "look"}), user("Hm")),
+    "a message without content": anthropic(user("Hi"), turn(THOUGHT), {"role": "user"}, model="claude-fable-5-1"),
+    "a call of Gemini without a name": gemini(asked(ASK), model({"functionCall": {}}), asked(result())),
+    "a content without parts": gemini(asked(ASK), {"role": "model"}, model(call("Oslo", SIGNATURE)), asked(result())),
+}
+
+
+@pytest.mark.parametrize(("path", "body"), UNCHECKED.values(), ids=UNCHECKED.keys())
+@pytest.mark.parametrize("mode", ["warn", "error"])
+def test_unchecked_bodies(path: str, body: Json, mode: str) -> None:
+    for validation in ("off", "published", "live"):
+        assert local(validation=validation, replay=mode).ask(path, body).status in (200, 400), validation
+
+
+def many(count: int) -> dict[str, tuple[str, Json]]:
+    """Histories of this many calls or thoughts in one turn, answered in reverse."""
+    names = [f"call_{at}" for at in range(count)]
+    back = names[::-1]
+    thoughts = [{**THOUGHT, "signature": sign(THOUGHT["thinking"], at, None)} for at in range(count)]
+    stored = [OutputItemId(at.to_bytes(9, "big"), 1, 0, stored=True).text for at in range(count)]
+    return {
+        "chat": chat(HI, called(*names), *({"role": "tool", "tool_call_id": name, "content": "a"} for name in back)),
+        "gemini": gemini(
+            asked(ASK),
+            model(*(call("Oslo", SIGNATURE, id=name, name=name) for name in names)),
+            asked(*(result(id=name, name=name) for name in back)),
+        ),
+        "gemini: one name": gemini(
+            asked(ASK),
+            model(*(call("Oslo", SIGNATURE, id=name) for name in names)),
+            asked(*(result(id=name) for name in back)),
+        ),
+        "gemini: a content for each": gemini(
+            asked(ASK),
+            *(model(call("Oslo", SIGNATURE, id=name)) for name in names),
+            asked(*(result(id=each) for each in back)),
+        ),
+        "anthropic": anthropic(
+            user("Hi"),
+            turn(*({**USED, "id": name} for name in names)),
+            user(*({**GIVEN, "tool_use_id": name} for name in back)),
+        ),
+        "anthropic: thoughts": anthropic(user("Hi"), turn(*thoughts, TEXT), user("More?")),
+        "anthropic: bound thoughts": anthropic(
+            user("Hi"), turn(*thoughts, TEXT), user("More?"), model="claude-fable-6"
+        ),
+        "responses": responses(
+            HI,
+            *({**FC, "id": f"fc_{at}", "call_id": name} for at, name in enumerate(names)),
+            *({**OUT, "call_id": name} for name in back),
+        ),
+        "responses: calls of this server": responses(
+            HI,
+            *({**FC, "id": f"fc_{name}", "call_id": each} for name, each in zip(stored, names, strict=True)),
+            *({**OUT, "call_id": name} for name in back),
+        ),
+    }
+
+
+def took(path: str, body: Json) -> float:
+    asked, sent = local("rules: [{then: {text: Sunny.}}]"), json.dumps(body).encode()
+    began = process_time()
+    assert asked.ask(path, sent, headers={"anthropic-version": "2026-10-21"}).status == 200
+    return process_time() - began
+
+
+@pytest.mark.parametrize("name", many(1))
+def test_long_histories_take_time_in_proportion(name: str) -> None:
+    """Eight times as many calls take eight times as long, and 64 times where each is compared with each."""
+    short, long = many(2500)[name], many(20_000)[name]
+    took(*short)  # which imports what it needs
+    assert took(*long) < 20 * took(*short)
 
 
 def test_values_that_may_be_anything() -> None:

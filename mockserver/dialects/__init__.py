@@ -60,8 +60,8 @@ class Operation(Struct, frozen=True):
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
-    them next. `rename(request, body)` returns a body with its fields under the names by which rules know them, where a
-    provider takes several names for one. `history(call, validation)` returns why the live provider would refuse the
+    them next. `unify(request, body)` returns a body as rules know it: with what a path or query says in its place, and one name
+    for each field where a provider takes several. `history(call, validation)` returns why the live provider would refuse the
     history that a call sends back, which parsing it so closely did not.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
@@ -80,7 +80,7 @@ class Operation(Struct, frozen=True):
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
-    rename: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
+    unify: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
@@ -98,7 +98,7 @@ class Operation(Struct, frozen=True):
             call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
         if not isinstance(sent, dict):
             return call
-        return keep_unread(call, sent if self.rename is None else self.rename(http, sent))
+        return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""

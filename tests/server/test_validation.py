@@ -63,6 +63,41 @@ def test_an_unusable_schema_asks_for_any_object() -> None:
     assert isinstance(json.loads(answered), dict)
 
 
+DEPLOYMENT = "/azure-openai/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"
+
+
+@pytest.mark.parametrize(
+    ("path", "condition"),
+    [
+        (DEPLOYMENT, "param.model: gpt-4o"),
+        ("/skytells/v1/chat/completions?stream=true", "param.stream: true"),
+        ("/gemini/v1beta/models/m:generateContent", "param.generationConfig.topK: 5"),
+    ],
+)
+@pytest.mark.parametrize("wrong", [False, True])
+def test_rules_see_what_the_path_says(path: str, condition: str, wrong: bool) -> None:
+    rule = f"rules:\n  - {{name: seen, when: {{{condition}}}, then: {{text: Hi}}}}"
+    contents = [{"role": "user", "parts": [{"text": "Hi"}]}]
+    asked: dict[str, Any] = {"contents": contents, "generation_config": {"top_k": 5}}
+    if "gemini" not in path:
+        asked = {"model": "another", "messages": [{"role": "user", "content": "Hi"}]}
+    answered = local(rule, validation="off").ask(path, {**asked, "tools": 5} if wrong else asked)
+    assert answered.source.endswith("seen"), answered
+
+
+# Of tools that are allowed, those that can be read; a choice that names none is none.
+@pytest.mark.parametrize("allowed", [{"mode": "auto", "tools": ["f"]}, {"mode": "auto", "tools": 5}, {"tools": None}, 5])
+@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
+def test_allowed_tools_are_read_as_far_as_they_can_be(dialect: str, allowed: Any) -> None:
+    asked = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "tool_choice": {"type": "allowed_tools", "allowed_tools": allowed},
+    }
+    assert local(validation="off").ask(f"/{dialect}/v1/chat/completions", asked).status == 200
+
+
 # Each is wrong, and two of them are no call at all.
 WRONG = [SHOWN, {**SHOWN, "messages": [{"role": "user", "content": [VIDEO]}]}, {"messages": 7}, {"model": 5}]
 

@@ -15,7 +15,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
+from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
@@ -64,7 +64,8 @@ def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validat
     try:
         if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
-        return messages_call(http, params, validation=validation)
+        call = messages_call(http, params, validation=validation)
+        return keep_unread(call, params) if validation is Validation.OFF else call
     except Failure as failure:
         return failure
 

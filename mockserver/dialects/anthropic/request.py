@@ -18,7 +18,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts, keep_unread
+from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
@@ -47,9 +47,7 @@ def messages_call(http: HttpRequest, body: Body, *, validation: Validation, mode
     for message in live_only(read) if validation is Validation.LIVE else ():
         raise refuse(message)
     call = _call(http, read, validation=validation)
-    if validation is Validation.OFF:
-        return keep_unread(call, body)
-    if not (places := new_places(model, body) if unknown else ()):
+    if not (places := new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
     return replace(call, remarks=(remark,))

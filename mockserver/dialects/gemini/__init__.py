@@ -156,7 +156,7 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 def _generation(verb: str, **more: Any) -> Operation:
     more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
-    more |= {"rename": renamed(GENERATE), "history": HISTORY}
+    more |= {"unify": renamed(GENERATE), "history": HISTORY}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
 
 
@@ -175,7 +175,7 @@ DIALECT = Dialect(
             _render_count,
             params=USUAL_PARAMS,
             body=_usual_body,
-            rename=renamed(COUNT_TOKENS),
+            unify=renamed(COUNT_TOKENS),
         ),
         *embedding_operations(_MODEL),
         *model_operations(),

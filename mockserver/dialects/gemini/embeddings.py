@@ -34,7 +34,7 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
             rendered(body),
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
-            rename=renamed(kind),
+            unify=renamed(kind),
         )
         for verb, kind, parse, body in verbs
     )

@@ -115,7 +115,7 @@ _EXPECTED = {
 
 
 def renamed(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
-    """Return the `rename` of an operation whose bodies are this message."""
+    """Return the `unify` of an operation whose bodies are this message."""
     return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
 
 

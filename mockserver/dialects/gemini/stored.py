@@ -43,8 +43,8 @@ def _cache_operations(parent: str) -> tuple[Operation, ...]:
     every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", renamed(CACHED_CONTENT)
     cache, caches, nothing = rendered(_cache), rendered(_list_of("cachedContents", _cache)), rendered(_nothing)
     return (
-        Operation("create_cached_content", "POST", every, _parse_cache, cache, rename=names),
-        Operation("update_cached_content", "PATCH", one, _parse_update, cache, rename=names),
+        Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names),
+        Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names),
         Operation("cached_contents", "GET", every, _look_up("cached_contents"), caches),
         Operation("cached_content", "GET", one, _look_up("cached_content", CACHE_IDS), cache),
         Operation("delete_cached_content", "DELETE", one, _look_up("delete_cached_content", CACHE_IDS), nothing),

@@ -60,9 +60,9 @@ class Operation(Struct, frozen=True):
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
-    them next. `unify(request, body)` returns a body as rules know it: with what a path or query says in its place, and one name
-    for each field where a provider takes several. `history(call, validation)` returns why the live provider would refuse the
-    history that a call sends back, which parsing it so closely did not.
+    them next. `unify(request, body)` returns a body as rules know it: with what the path or the query says in place of
+    it, and one name for each field where a provider takes several. `history(call, validation)` returns why the live
+    provider would refuse the history that a call sends back, which parsing it so closely did not.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).

@@ -62,10 +62,9 @@ from mockserver.dialects._parse import (
     bearer,
     clip,
     custom_complaint,
-    mended,
+    read_body,
     read_object,
     refuse_first,
-    validated,
 )
 from mockserver.dialects._reply import (
     json_reply,
@@ -265,8 +264,7 @@ def _with_role(message: Body) -> Body:
 
 
 def parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
-    body = mended(CHAT, body, validation)
-    chat = validated(CHAT, body, refuse, validation)
+    body, chat = read_body(CHAT, body, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}

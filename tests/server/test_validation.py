@@ -86,7 +86,9 @@ def test_rules_see_what_the_path_says(path: str, condition: str, wrong: bool) ->
 
 
 # Of tools that are allowed, those that can be read; a choice that names none is none.
-@pytest.mark.parametrize("allowed", [{"mode": "auto", "tools": ["f"]}, {"mode": "auto", "tools": 5}, {"tools": None}, 5])
+@pytest.mark.parametrize(
+    "allowed", [{"mode": "auto", "tools": ["f"]}, {"mode": "auto", "tools": 5}, {"tools": None}, 5]
+)
 @pytest.mark.parametrize("dialect", ["openai", "tzafon"])
 def test_allowed_tools_are_read_as_far_as_they_can_be(dialect: str, allowed: Any) -> None:
     asked = {

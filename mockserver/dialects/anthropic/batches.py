@@ -19,7 +19,7 @@ from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
-from mockserver.dialects.anthropic.models import NAME, readable, refuse
+from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replies import error_body, headers, message_options, page, refusal_of
 from mockserver.dialects.anthropic.request import messages_call, version_of
 from mockserver.wire.anthropic import message
@@ -49,7 +49,7 @@ def operations() -> tuple[Operation, ...]:
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     version_of(http, validation=validation)
-    body = readable(BATCH, read_object(http), validation=validation)
+    body = read_as_anthropic(BATCH, read_object(http), validation=validation)
     named = Counter(request["custom_id"] for request in body["requests"])
     twice = next((name for name, count in named.items() if count > 1), None)
     if twice is not None and validation is not Validation.OFF:

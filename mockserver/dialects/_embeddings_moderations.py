@@ -77,7 +77,14 @@ AzureEmbeddingBody = shape(
     dimensions=Dimensions,
     input_type=optional(literal("text", "query", "document")),
 )
-EMBEDDING, AZURE_EMBEDDING = Model(EmbeddingBody), Model(AzureEmbeddingBody)
+
+
+def _read_input(given: Json) -> Json:
+    """Texts, where there is a single one as well."""
+    return [given] if isinstance(given, str) else given
+
+
+EMBEDDING, AZURE_EMBEDDING = Model(EmbeddingBody), Model(AzureEmbeddingBody, lenient={"input": _read_input})
 
 
 MAX_TOKENS = 300_000  # of all inputs together

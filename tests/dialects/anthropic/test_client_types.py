@@ -4,7 +4,6 @@ An update of the client that brings something which is refused makes these tests
 """
 
 import re
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from random import Random
@@ -31,6 +30,7 @@ from mockserver.dialects.anthropic.betas import KNOWN
 from tests.dialects.conftest import Speaker
 from tests.kit.client_types import fields_of, smallest_bodies
 from tests.kit.local import local
+from tests.kit.odd import ODD, places
 
 Json = Any
 # Where the smallest value of a type is too small, or names nothing.
@@ -138,15 +138,7 @@ def test_the_betas_of_the_client_are_known() -> None:
     assert set(get_args(get_args(AnthropicBetaParam)[1])) == KNOWN
 
 
-ODD = (None, 0, -1, 1.5, "", "x", [], [1], {}, {"type": "odd"}, {"type": "text"}, True, [None], {"role": "user"})
 PATHS = {"chat": "messages", "input_tokens": "messages/count_tokens", "create_batch": "messages/batches"}
-
-
-def places(value: Json) -> Iterator[tuple[Json, Any]]:
-    """The tables and lists of a value, each with its keys."""
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield value, key
-        yield from places(inner)
 
 
 def is_conversation(body: Json) -> bool:

@@ -103,8 +103,8 @@ class Settings(BaseTable, title="settings"):
         Validation.PUBLISHED,
         json_schema_extra={"default": "published"},
         description="Which requests to refuse. published: those that the provider's published schema refuses; live: "
-        "also those that only the live provider refuses; off: none that yields a call, for servers that are merely "
-        "compatible. Or a table by dialect: {openai: off}.",
+        "also those that only the live provider refuses; off: skip validation; any request with a model and a "
+        "conversation is answered, as compatible servers do. Or a table by dialect: {openai: off}.",
     )
     strict: bool | None = field(
         None, description="Deprecated: true is validation: live, false is validation: published."

@@ -7,7 +7,7 @@ from enum import StrEnum
 class Validation(StrEnum):
     """The modes of the setting `validation`, from the loosest to the closest."""
 
-    OFF = "off"  # anything that yields a call: a model and a conversation
+    OFF = "off"  # skips validation: any request with a model and a conversation is answered
     PUBLISHED = "published"  # the provider's published schema, with every bound and exclusion
     LIVE = "live"  # also what only the live provider refuses
 

@@ -60,10 +60,10 @@ class Operation(Struct, frozen=True):
     the reply to a success, which is of the operation's own kind. `query` is what the official client always sends.
     `error(failed, frames)` returns a failed reply as an event of a stream, after so many others.
     `own_urls(request, body)` returns the body of the provider's own reply with this server's URLs where clients request
-    them next. `rename(request, body)` returns a body with its fields under the names by which rules know them, where a
-    provider takes several names for one. `history(call, validation)` returns why the live provider would refuse the
-    history that a call sends back, which parsing it so closely did not. Operations that count, cache or compact what a
-    model would read have none, as no report says that providers check histories there.
+    them next. `unify(request, body)` returns a body as rules know it: with what the path or the query says in place of
+    it, and one name for each field where a provider takes several. `history(call, validation)` returns why the live
+    provider would refuse the history that a call sends back, which parsing it so closely did not. Operations that
+    count, cache or compact what a model would read have none, as no report says that providers check histories there.
 
     The last three say how a text is put to it: the parameters of the path besides the model, whether the answers are
     streams (None: as the body says), and the body without model and `stream` (None: OpenAI's).
@@ -81,7 +81,7 @@ class Operation(Struct, frozen=True):
     body: Callable[[str], dict[str, Json]] | None = None
     texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
-    rename: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
+    unify: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history
 
     def call(self, http: HttpRequest, validation: Validation) -> Call:
@@ -97,10 +97,9 @@ class Operation(Struct, frozen=True):
             return self.parse(http, Validation.PUBLISHED)  # so that a request means the same in every mode
         except Failure:
             call, sent = self.parse(http, Validation.OFF), parsed(http.body.decode("utf-8", "replace"))
-        call = replace(call, is_checked=False)
         if not isinstance(sent, dict):
-            return call
-        return keep_unread(call, sent if self.rename is None else self.rename(http, sent))
+            return replace(call, is_checked=False)
+        return keep_unread(call, sent if self.unify is None else self.unify(http, sent))
 
     def usual(self, path: str, **params: str) -> str:
         """A path with the usual parameters and these; others stay."""
@@ -109,6 +108,7 @@ class Operation(Struct, frozen=True):
 
 def keep_unread(call: Call, sent: Mapping[str, Json]) -> Call:
     """Return the call of a body that was read without a part of it, which tells calls apart and rules see as `body`."""
+    call = replace(call, is_checked=False)
     if not isinstance(call.meaning, dict):
         return call
     unread = {key: value for key, value in sent.items() if key not in BOOKKEEPING and call.raw.get(key) != value}

@@ -37,7 +37,7 @@ from mockserver.dialects._fields import (
     text_or,
     union,
 )
-from mockserver.dialects._loose import LooseModel, readable_format, readable_messages, readable_tools
+from mockserver.dialects._loose import read_format, read_messages, read_tools
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import (
     Body,
@@ -46,10 +46,9 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
-    mended,
+    read_body,
     refuse_first,
     unknown_fields,
-    validated,
 )
 from mockserver.dialects._reply import chat_reply, with_headers
 from mockserver.wire.chat import ChatLayout
@@ -108,9 +107,8 @@ ChatTool = tagged_by("type", FunctionTool, CustomTool)
 ToolName = shape(name=str)
 NamedFunction = shape(type=literal("function"), function=ToolName)
 NamedCustom = shape(type=literal("custom"), custom=ToolName)
-AllowedTools = shape(
-    type=literal("allowed_tools"), allowed_tools=shape(mode=literal("auto", "required"), tools=list_of(Object))
-)
+AllowedNames = shape(mode=literal("auto", "required"), tools=list_of(Object))
+AllowedTools = shape(type=literal("allowed_tools"), allowed_tools=AllowedNames)
 ToolMode = labelled("<a string>", literal("none", "auto", "required"))
 ChatToolChoice = union(ToolMode, labelled("<an object>", tagged_by("type", NamedFunction, NamedCustom, AllowedTools)))
 FunctionChoice = union(labelled("<a string>", literal("none", "auto")), labelled("<an object>", ToolName))
@@ -193,11 +191,11 @@ ChatBody = shape(
     prompt_cache_retention=optional(str),
     moderation=optional(Object),
 )
-LOOSE_OFFERS = {"tools": readable_tools, "response_format": readable_format}
 
 
-def chat_model(schema: Schema) -> LooseModel:
-    return LooseModel(schema, conversation={"messages": readable_messages}, offers=LOOSE_OFFERS)
+def chat_model(schema: Schema) -> Model:
+    lenient = {"tools": read_tools, "response_format": read_format}
+    return Model(schema, conversation={"messages": read_messages}, lenient=lenient)
 
 
 CHAT = chat_model(ChatBody)
@@ -241,8 +239,7 @@ def parse_chat(
 
     `live_only` finds what only the live provider refuses.
     """
-    body = mended(CHAT, body, validation)
-    chat = validated(CHAT, body, refuse, validation)
+    body, chat = read_body(CHAT, body, refuse, validation)
     if validation is Validation.LIVE:
         refuse_first(live_only(body), refuse)
     if validation is not Validation.OFF:

@@ -31,10 +31,9 @@ from mockserver.dialects._parse import (
     Body,
     Complaint,
     custom_complaint,
-    mended,
+    read_body,
     refuse_first,
     unknown_fields,
-    validated,
 )
 from mockserver.dialects._reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
@@ -73,8 +72,7 @@ USUAL_TOKENS = 16
 
 
 def parse_completion(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
-    body = mended(COMPLETION, body, validation)
-    parsed = validated(COMPLETION, body, refuse, validation)
+    body, parsed = read_body(COMPLETION, body, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(_conflicts(parsed), refuse)
     call = completion_call(http, body, parsed, dialect=dialect)

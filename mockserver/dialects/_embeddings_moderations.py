@@ -34,10 +34,9 @@ from mockserver.dialects._parse import (
     Complaint,
     Refuse,
     custom_complaint,
-    mended,
+    read_body,
     refuse_first,
     unknown_fields,
-    validated,
 )
 
 MAX_INPUTS = 2048
@@ -78,7 +77,14 @@ AzureEmbeddingBody = shape(
     dimensions=Dimensions,
     input_type=optional(literal("text", "query", "document")),
 )
-EMBEDDING, AZURE_EMBEDDING = Model(EmbeddingBody), Model(AzureEmbeddingBody)
+
+
+def _read_input(given: Json) -> Json:
+    """Texts, where there is a single one as well."""
+    return [given] if isinstance(given, str) else given
+
+
+EMBEDDING, AZURE_EMBEDDING = Model(EmbeddingBody), Model(AzureEmbeddingBody, lenient={"input": _read_input})
 
 
 MAX_TOKENS = 300_000  # of all inputs together
@@ -86,8 +92,7 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, validation: Validation) -> Call:
-    body = mended(EMBEDDING, body, validation)
-    parsed = validated(EMBEDDING, body, refuse, validation)
+    body, parsed = read_body(EMBEDDING, body, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first((*unknown_fields(body, EMBEDDING.fields), *_empty(parsed["input"])), refuse)
     call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
@@ -173,8 +178,7 @@ MODERATION = Model(ModerationBody)
 
 def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse, validation: Validation) -> Call:
     """The Call of a body: several texts are judged one by one, the parts of one input together."""
-    body = mended(MODERATION, body, validation)
-    parsed = validated(MODERATION, body, refuse, validation)
+    body, parsed = read_body(MODERATION, body, refuse, validation)
     messages = _messages(parsed["input"])
     texts = [message.text for message in messages]
     meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}

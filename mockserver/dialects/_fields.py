@@ -6,7 +6,7 @@ longer. Members of unions carry labels such as `<a string>`, by which complaints
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import SchemaValidator, ValidationError
 
@@ -18,39 +18,54 @@ Type = Any
 Schema = dict[str, Any]
 
 
+class Reading(NamedTuple):
+    """A body with all that can be used of it, and what a model made of that: known keys only."""
+
+    body: Mapping[str, Json]
+    parsed: Any
+
+
 class Model:
     """What a body must be; built when it is first used.
 
-    No call can be made of a body without the `needed` fields, which are all that are required unless stated.
+    No call can be made of a body without the `needed` fields, which are all that are required unless stated. Where
+    nothing is checked, functions read fields that may have other forms: what those in `conversation` return is taken as
+    it is, and there must be something; what those in `lenient` return is then read as any other field.
     """
 
-    def __init__(self, schema: Schema, needed: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        needed: Collection[str] | None = None,
+        *,
+        conversation: Mapping[str, Callable[[Json], list[dict[str, Json]]]] | None = None,
+        lenient: Mapping[str, Callable[[Json], Json]] | None = None,
+    ) -> None:
         self.schema = schema
         self.fields = frozenset(schema["fields"])
         required = [name for name, field in schema["fields"].items() if field["required"]]
         self._needed = required if needed is None else needed
+        self._conversation, self._lenient = conversation or {}, lenient or {}
 
-    def mend(self, body: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Return a body without what is wrong in it; the body itself if no call could be made of the rest."""
-        try:
-            known = self._salvage(body)
-        except ValidationError:
-            return body
-        is_open = self.schema["config"]["extra_fields_behavior"] != "forbid"
-        return {**{key: value for key, value in body.items() if is_open and key not in self.fields}, **known}
-
-    def read(self, body: Json, validation: Validation) -> Any:
+    def read(self, body: Mapping[str, Json], validation: Validation) -> Reading:
         """Return a body as this model reads it; where nothing is checked, without what is wrong in it.
 
         Raises pydantic's ValidationError.
         """
-        try:
-            return self.validate(body)
-        except ValidationError:
-            if validation is Validation.OFF:
-                with suppress(ValidationError):
-                    return self._salvage(body)
-            raise
+        if validation is Validation.OFF and (given := self._read_lenient(body)) is not None:
+            with suppress(ValidationError):
+                known = self._salvage(given)
+                is_open = self.schema["config"]["extra_fields_behavior"] != "forbid"
+                others = {key: value for key, value in given.items() if is_open and key not in self.fields}
+                return Reading({**others, **known}, known)
+        return Reading(body, self.validate(body))
+
+    def _read_lenient(self, body: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        """The body with what can be read of its fields; None if that is no conversation."""
+        said = {key: read(body[key]) for key, read in self._conversation.items() if key in body}
+        if not all(said.get(key) for key in self._conversation if key in self._needed):
+            return None
+        return {**body, **said, **{key: read(body[key]) for key, read in self._lenient.items() if key in body}}
 
     def knows_all_but_names(self, body: Json) -> bool:
         """Whether nothing is wrong with a body but that it names fields, members of unions or words that are new."""
@@ -68,7 +83,9 @@ class Model:
     @lazy_property
     def _salvage(self) -> Callable[[Json], Any]:
         """The same, but what is wrong is left out, with as little around it as possible, unless it is needed."""
-        fields = {name: {**field, "required": name in self._needed} for name, field in self.schema["fields"].items()}
+        anything = shape(**dict.fromkeys(self._conversation, optional(list_of(Object))))["fields"]
+        known = {**self.schema["fields"], **anything}
+        fields = {name: {**field, "required": name in self._needed} for name, field in known.items()}
         return SchemaValidator(_forgive({**self.schema, "fields": fields})).validate_python
 
     @lazy_property

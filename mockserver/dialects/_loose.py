@@ -3,61 +3,16 @@
 Roles may be any, ids, types and names may lack, arguments may be objects. What has no text or no name is left out.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mockserver.core.json import Json, compact
-from mockserver.core.lazy import lazy_property
-from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model, Object, Schema, list_of, optional, shape
 
 Body = Mapping[str, Json]
 
 
-class LooseModel(Model):
-    """A model, some fields of which are read by functions where nothing is checked.
-
-    What the functions in `conversation` return is taken as it is; there must be something. What those in `offers`
-    return is then mended as any other field.
-    """
-
-    def __init__(
-        self,
-        schema: Schema,
-        *,
-        conversation: Mapping[str, Callable[[Json], list[dict[str, Json]]]],
-        offers: Mapping[str, Callable[[Json], Json]] | None = None,
-        needed: Collection[str] | None = None,
-    ) -> None:
-        super().__init__(schema, needed)
-        self._conversation, self._offers = conversation, offers or {}
-
-    def mend(self, body: Body) -> Body:
-        readable = self._readable(body)
-        return body if readable is None else self._loose.mend(readable)
-
-    def read(self, body: Json, validation: Validation) -> Any:
-        if validation is not Validation.OFF:
-            return super().read(body, validation)
-        readable = self._readable(body)
-        return self.validate(body) if readable is None else self._loose.read(readable, validation)
-
-    def _readable(self, body: Body) -> Body | None:
-        """The body with what can be read of it; None if that is no conversation."""
-        said = {key: read(body[key]) for key, read in self._conversation.items() if key in body}
-        if not all(said.get(key) for key in self._conversation if key in self._needed):
-            return None
-        return {**body, **said, **{key: read(body[key]) for key, read in self._offers.items() if key in body}}
-
-    @lazy_property
-    def _loose(self) -> Model:
-        anything = shape(**{key: optional(list_of(Object)) for key in self._conversation})["fields"]
-        return Model({**self.schema, "fields": {**self.schema["fields"], **anything}}, self._needed)
-
-
-def readable_messages(given: Json) -> list[dict[str, Json]]:
+def read_messages(given: Json) -> list[dict[str, Json]]:
     """The messages of a chat."""
-    found = (_message(each) for each in ([given] if isinstance(given, str) else _listed(given)))
+    found = (_message(each) for each in ([given] if isinstance(given, str) else read_list(given)))
     return [message for message in found if message is not None]
 
 
@@ -66,9 +21,9 @@ def _message(given: Json) -> dict[str, Json] | None:
         return {"role": "user", "content": given}
     if not isinstance(given, Mapping):
         return None
-    role, content = _role(given), _content(given.get("content"), _part)
-    calls = [made for each in _listed(given.get("tool_calls")) if (made := _tool_call(each)) is not None]
-    function = _function(given.get("function_call"))
+    role, content = read_role(given), read_content(given.get("content"), _part)
+    calls = [made for each in read_list(given.get("tool_calls")) if (made := read_tool_call(each)) is not None]
+    function = read_function(given.get("function_call"))
     if role is None and content is None and not calls:
         return None
     texts = {key: given[key] for key in ("name", "tool_call_id", "refusal") if isinstance(given.get(key), str)}
@@ -76,17 +31,17 @@ def _message(given: Json) -> dict[str, Json] | None:
     return {"role": role or "user", "content": content, **texts, **made}
 
 
-def _role(given: Body) -> str | None:
+def read_role(given: Body) -> str | None:
     author = given.get("author")  # as Harmony, the format of gpt-oss, has it
     role = given.get("role", author.get("role") if isinstance(author, Mapping) else None)
     return role if isinstance(role, str) and role else None
 
 
-def _content(given: Json, read: Callable[[Json], Json]) -> Json:
+def read_content(given: Json, read: Callable[[Json], Json]) -> Json:
     """A text, or the parts that can be read; None if there is neither."""
     if isinstance(given, str):
         return given
-    parts = (read(each) for each in ([given] if isinstance(given, Mapping) else _listed(given)))
+    parts = (read(each) for each in ([given] if isinstance(given, Mapping) else read_list(given)))
     return [part for part in parts if part is not None] or None
 
 
@@ -105,7 +60,7 @@ def _part(given: Json) -> Json:
     return None
 
 
-def _tool_call(given: Json) -> dict[str, Json] | None:
+def read_tool_call(given: Json) -> dict[str, Json] | None:
     if not isinstance(given, Mapping):
         return None
     name = given.get("id")
@@ -114,11 +69,11 @@ def _tool_call(given: Json) -> dict[str, Json] | None:
     if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
         made = {"name": custom["name"], "input": _text(custom.get("input"))}
         return {"id": identity, "type": "custom", "custom": made}
-    function = _function(given.get("function", given))
+    function = read_function(given.get("function", given))
     return function and {"id": identity, "type": "function", "function": function}
 
 
-def _function(given: Json) -> dict[str, Json] | None:
+def read_function(given: Json) -> dict[str, Json] | None:
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
         return None
     return {"name": given["name"], "arguments": _text(given.get("arguments"))}
@@ -128,9 +83,9 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact(value)
 
 
-def readable_tools(given: Json) -> Json:
+def read_tools(given: Json) -> Json:
     """Functions with their type, and in a table of their own, as chats have them; other tools as they are."""
-    return [_tool(tool) for tool in _listed(given)]
+    return [_tool(tool) for tool in read_list(given)]
 
 
 def _tool(given: Json) -> Json:
@@ -142,17 +97,17 @@ def _tool(given: Json) -> Json:
     return given
 
 
-def readable_flat_tools(given: Json) -> Json:
+def read_flat_tools(given: Json) -> Json:
     """Functions as Responses have them, where a chat has a table of their own; other tools as they are."""
     return [
         {"type": "function", **tool["function"]}
         if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping)
         else tool
-        for tool in _listed(given)
+        for tool in read_list(given)
     ]
 
 
-def readable_format(given: Json) -> Json:
+def read_format(given: Json) -> Json:
     """A response format whose schema has a name, and a table of its own."""
     if not isinstance(given, Mapping) or given.get("type") != "json_schema":
         return given
@@ -167,9 +122,9 @@ def readable_format(given: Json) -> Json:
     }
 
 
-def readable_items(given: Json) -> list[dict[str, Json]]:
+def read_items(given: Json) -> list[dict[str, Json]]:
     """The input items of a response."""
-    return list(_items([given] if isinstance(given, str) else _listed(given)))
+    return list(_items([given] if isinstance(given, str) else read_list(given)))
 
 
 def _items(given: Iterable[Json]) -> Iterator[dict[str, Json]]:
@@ -191,7 +146,7 @@ def _items_of_message(given: Body) -> Iterator[dict[str, Json]]:
         if isinstance(given.get("id"), str):
             yield {"type": "item_reference", "id": given["id"]}
         return
-    content = _content(given.get("content"), _item_part)
+    content = read_content(given.get("content"), _item_part)
     if message["role"] == "tool":
         yield {"type": "function_call_output", "call_id": message.get("tool_call_id", ""), "output": content}
         return
@@ -212,5 +167,5 @@ def _item_part(given: Json) -> Json:
     return {"type": "input_text", "text": part["text"]} if part and part["type"] == "text" else part
 
 
-def _listed(given: Json) -> list[Json]:
+def read_list(given: Json) -> list[Json]:
     return given if isinstance(given, list) else []

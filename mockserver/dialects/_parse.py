@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import isinf
-from typing import Any
 
 from jiter import from_json
 from msgspec import Struct
@@ -16,7 +15,7 @@ from mockserver.core.http import HttpRequest, essence
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects._fields import Model
+from mockserver.dialects._fields import Model, Reading
 
 LARGE = 65_536  # bytes
 
@@ -98,7 +97,7 @@ def bearer(http: HttpRequest) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def validated(model: Model, body: Json, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Any:
+def read_body(model: Model, body: Body, refuse: Refuse, validation: Validation = Validation.PUBLISHED) -> Reading:
     """The body as its request model reads it, or the Failure that `refuse` makes of the first complaint."""
     try:
         return model.read(body, validation)
@@ -112,11 +111,6 @@ def complaints_of(model: Model, body: Json) -> Iterator[Complaint]:
         model.validate(body)
     except ValidationError as error:
         yield _worst(error.errors(include_url=False), body, 0)
-
-
-def mended(model: Model, body: Body, validation: Validation) -> Body:
-    """The body; where nothing is checked, without what its request model would complain about."""
-    return model.mend(body) if validation is Validation.OFF else body
 
 
 def refuse_first(complaints: Iterable[Complaint], refuse: Refuse) -> None:

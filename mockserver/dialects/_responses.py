@@ -30,10 +30,9 @@ from mockserver.dialects._parse import (
     clip,
     complaints_of,
     custom_complaint,
-    mended,
+    read_body,
     refuse_first,
     unknown_fields,
-    validated,
 )
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, item_id, response
@@ -247,8 +246,7 @@ class ResponsesRequest(Struct, frozen=True):
 
 
 def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest, validation: Validation) -> Call:
-    body = mended(spec.body, body, validation)
-    parsed = validated(spec.body, body, spec.refuse, validation)
+    body, parsed = read_body(spec.body, body, spec.refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(spec.conflicts(parsed), spec.refuse)
     return responses_call(http, body, parsed, spec)

@@ -34,7 +34,7 @@ from mockserver.dialects._fields import (
     union,
     union_by,
 )
-from mockserver.dialects._loose import LooseModel, readable_flat_tools, readable_items
+from mockserver.dialects._loose import read_flat_tools, read_items
 
 
 def _part_tag(part: Any) -> str:
@@ -195,8 +195,8 @@ ResponseBody = shape(
 )
 
 
-def responses_model(schema: Schema) -> LooseModel:
-    return LooseModel(schema, conversation={"input": readable_items}, offers={"tools": readable_flat_tools})
+def responses_model(schema: Schema) -> Model:
+    return Model(schema, conversation={"input": read_items}, lenient={"tools": read_flat_tools})
 
 
 RESPONSE = responses_model(ResponseBody)

@@ -25,8 +25,8 @@ from mockserver.dialects._parse import (
     clip,
     custom_complaint,
     look_up,
+    read_body,
     read_object,
-    validated,
 )
 from mockserver.dialects._reply import json_reply, with_headers
 from mockserver.dialects._responses import error_event, responses_reply
@@ -85,7 +85,7 @@ def stored_chats(
 
     def parse_update(http: HttpRequest, validation: Validation) -> Call:
         update = read_object(http)
-        validated(UPDATE, update, refuse)
+        read_body(UPDATE, update, refuse)
         return replace(one_of("update_chat")(http, validation), raw=update)
 
     def parse_messages(http: HttpRequest, validation: Validation) -> Call:

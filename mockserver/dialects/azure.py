@@ -62,12 +62,11 @@ from mockserver.dialects._parse import (
     Complaint,
     bearer,
     clip,
-    mended,
+    read_body,
     read_object,
     refuse_first,
     steps_of,
     unknown_keys,
-    validated,
 )
 from mockserver.dialects._reply import json_reply, merge_headers, request_hex, request_uuid
 from mockserver.wire.chat import ChatLayout
@@ -135,23 +134,21 @@ def check_version(http: HttpRequest) -> None:
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # the extra-parameters header adds to the mode
     check_version(http)
-    body = known_or_passed(http, AZURE_CHAT.fields, validation)
-    body = {**mended(AZURE_CHAT, body, validation), **mended(PASSED, _of(PASSED, body), validation)}
-    own = validated(AZURE_CHAT, body, refuse_as_azure, validation)
-    chat: Body = {**own, **validated(PASSED, _of(PASSED, body), refuse_as_azure, validation)}
+    given = read_passing_extras(http, AZURE_CHAT.fields, validation)
+    extras = {key: given[key] for key in PASSED.fields.intersection(given)}
+    own = read_body(AZURE_CHAT, given, refuse_as_azure, validation)
+    passed = read_body(PASSED, extras, refuse_as_azure, validation)
+    body = {**{key: value for key, value in own.body.items() if key not in extras}, **passed.body}
+    chat: Body = {**own.parsed, **passed.parsed}
     if validation is not Validation.OFF:
         refuse_first((*unmet_tool_choice(chat), *_contents(chat["messages"])), refuse_as_azure)
     return replace(chat_call(http, body, chat, dialect=NAME), ids=_IDS)
 
 
-def _of(model: Model, body: Body) -> Body:
-    return {key: body[key] for key in model.fields.intersection(body)}
-
-
 def _parse_embeddings(http: HttpRequest, validation: Validation) -> Call:
     check_version(http)
-    body = mended(AZURE_EMBEDDING, known_or_passed(http, AZURE_EMBEDDING.fields, validation), validation)
-    parsed = validated(AZURE_EMBEDDING, body, refuse_as_azure, validation)
+    given = read_passing_extras(http, AZURE_EMBEDDING.fields, validation)
+    body, parsed = read_body(AZURE_EMBEDDING, given, refuse_as_azure, validation)
     if not parsed.get("model") and not parsed.get("dimensions"):
         parsed = {**parsed, "dimensions": DIMENSIONS}
     return embeddings_call(http, body, parsed, dialect=NAME, refuse=refuse_as_azure)
@@ -178,7 +175,7 @@ def _is_unsupported(complaint: Complaint) -> bool:
     return complaint.kind == "value" if field == "messages" else field in _OF_THE_MODEL
 
 
-def known_or_passed(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
+def read_passing_extras(http: HttpRequest, known: frozenset[str], validation: Validation) -> Body:
     """The body; its `extra-parameters` header says what happens to parameters that the API does not know."""
     body, mode = read_object(http), http.header("extra-parameters")
     extras = unknown_keys(body, known)

@@ -23,7 +23,7 @@ from mockserver.dialects._errors import (
     retry_after,
 )
 from mockserver.dialects._openai import MISSING, OpenAIApi
-from mockserver.dialects._parse import Parse, bearer, read_object
+from mockserver.dialects._parse import Body, Parse, bearer, read_object
 from mockserver.dialects._reply import (
     json_reply,
     merge_headers,
@@ -43,10 +43,12 @@ def credential(http: HttpRequest) -> str | None:
 
 
 def _body(http: HttpRequest) -> dict[str, Json]:
-    body = read_object(http)
-    if "deployment" in http.path_params:
-        body["model"] = http.path_params["deployment"]
-    return body
+    return dict(_with_deployment(http, read_object(http)))
+
+
+def _with_deployment(http: HttpRequest, body: Body) -> Body:
+    deployment = http.path_params.get("deployment")
+    return body if deployment is None else {**body, "model": deployment}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -83,7 +85,7 @@ def _rate_limit_headers(tokens: int) -> Headers:
 
 
 def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
-    return (replace(operation, path=base + operation.path) for operation in operations)
+    return (replace(operation, path=base + operation.path, unify=_with_deployment) for operation in operations)
 
 
 def _dated(operations: Iterable[Operation]) -> Iterator[Operation]:

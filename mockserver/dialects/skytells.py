@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
@@ -20,7 +22,7 @@ from mockserver.dialects._errors import (
     refuse_without_code,
     retry_after,
 )
-from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._parse import Body, bearer, read_object
 from mockserver.dialects._reply import json_reply, merge_headers, model_operations, request_hex, request_id_header
 from mockserver.wire.chat import ChatLayout, prompt_filter
 
@@ -32,10 +34,12 @@ def credential(http: HttpRequest) -> str | None:
 
 
 def _parse_chat(http: HttpRequest, validation: Validation) -> Call:  # unknown fields are ignored, whatever the mode
-    body = read_object(http)
-    if http.query.get("stream", "").lower() == "true":
-        body["stream"] = True
+    body = _with_stream(http, read_object(http))
     return parse_chat(http, body, dialect=NAME, refuse=refuse_without_code, validation=validation)
+
+
+def _with_stream(http: HttpRequest, body: Body) -> Body:
+    return {**body, "stream": True} if http.query.get("stream", "").lower() == "true" else body
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -116,7 +120,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,
     operations=(
-        chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header),
+        replace(chat_operation(_parse_chat, CHAT_LAYOUT, request_id_header), unify=_with_stream),
         *model_operations(NAME, request_id_header),
     ),
     credential=credential,

@@ -15,6 +15,7 @@ from mockserver.core.plan import Answer, Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat import (
+    AllowedNames,
     ChatBody,
     ChatToolCall,
     FunctionCall,
@@ -61,10 +62,9 @@ from mockserver.dialects._parse import (
     bearer,
     clip,
     custom_complaint,
-    mended,
+    read_body,
     read_object,
     refuse_first,
-    validated,
 )
 from mockserver.dialects._reply import (
     json_reply,
@@ -199,7 +199,7 @@ ChatChosen = shape(
     type=not_null(literal("function", "custom", "allowed_tools")),
     function=not_null(ToolName),
     custom=not_null(ToolName),
-    allowed_tools=not_null(Object),
+    allowed_tools=not_null(AllowedNames),
 )
 ChatFormat = shape(
     type=literal("text", "json_object", "json_schema", "structural_tag"),
@@ -264,8 +264,7 @@ def _with_role(message: Body) -> Body:
 
 
 def parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
-    body = mended(CHAT, body, validation)
-    chat = validated(CHAT, body, refuse, validation)
+    body, chat = read_body(CHAT, body, refuse, validation)
     if validation is not Validation.OFF:
         refuse_first(_lonely(chat), refuse)
     plain = {key: value for key, value in body.items() if key not in _UNREAD}
@@ -273,8 +272,10 @@ def parse_chat(http: HttpRequest, body: Body, validation: Validation) -> Call:
     if body.get("tools"):
         typed = ({"type": "function", **tool} for tool in body["tools"])
         plain["tools"] = [tool for at, tool in enumerate(typed) if _has_name(tool, at, validation)]
-    if isinstance(choice := body.get("tool_choice"), dict):
-        plain["tool_choice"] = {"type": "function", **choice}
+    if isinstance(choice := plain.pop("tool_choice", None), dict):
+        choice = {"type": "function", **choice}
+    if isinstance(choice, str) or (choice and (choice["type"] in choice or validation is not Validation.OFF)):
+        plain["tool_choice"] = choice
     call = chat_call(http, plain, plain, dialect=NAME)
     named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
     return replace(

@@ -114,12 +114,13 @@ def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoic
     After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
     tool, before = call.tool(options["tool"], options.get("namespace", "")), options.get("before", 0)
-    tool = tool or Tool(options["tool"])
+    tool, lenient = tool or Tool(options["tool"]), call.options.lenient_schema
     said = mentions(call.last_user)
     if not before:
-        return DraftChoice((tool_use(tool, said, seed),))
+        return DraftChoice((tool_use(tool, said, seed, lenient=lenient),))
     listed = said.sets(properties_of(tool))
-    return DraftChoice((tool_use(tool, listed[before % len(listed)] if listed else said, seed.branch(str(before))),))
+    said = listed[before % len(listed)] if listed else said
+    return DraftChoice((tool_use(tool, said, seed.branch(str(before)), lenient=lenient),))
 
 
 _OF_FORMAT: Mapping[str, Generator] = {"json_schema": schema, "json_object": json, "enum": enum}

@@ -153,7 +153,8 @@ class Handler(Struct, eq=False):
             try:
                 call = await _run(parse, large=len(plain.body) > LARGE)
                 review = partial(_review, operation, call, settings)
-                call, remarks = await _run(review, large=len(plain.body) > LARGE)
+                reviewed = await _run(review, large=len(plain.body) > LARGE)
+                call = reviewed.call
             except Failure as refusal:
                 return await self._replayed_despite(refusal, plain, operation, engine)
             check_model_allowed(call.model, key, settings.keys, engine.policy.models)
@@ -164,8 +165,8 @@ class Handler(Struct, eq=False):
                 charge, tokenized = await _reserve(reservation, engine, call, key)
                 plan = await _planned_among_few(self.live, engine, tokenized, take)
                 charge = await reservation.settle(charge, plan.outcome)
-            if remarks and not _is_of_provider(plan.outcome):
-                plan = replace(plan, history_remarks=remarks)
+            if reviewed.remarks and not _is_of_provider(plan.outcome):
+                plan = replace(plan, history_remarks=reviewed.remarks)
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
             prepared = await _run(partial(_render, self, call, plan, timed), large=large)
             if take is not None and _makes_large(plan, prepared.reply):
@@ -385,20 +386,27 @@ def _plain(http: HttpRequest, limit: int, take: TakeBytes | None) -> HttpRequest
     return plain
 
 
-def _review(operation: Operation, call: Call, settings: Settings) -> tuple[Call, tuple[str, ...]]:
-    """Return a call with remarks on its history. Raises the provider's Failure if a changed one is to be refused.
+class _Reviewed(Struct, frozen=True):
+    """A call, and remarks on its history."""
+
+    call: Call
+    remarks: tuple[str, ...] = ()
+
+
+def _review(operation: Operation, call: Call, settings: Settings) -> _Reviewed:
+    """Compare the history of a call with what the live provider takes. Raises the provider's Failure if a changed one is to be refused.
 
     What is to be refused within a batch is the result of that part of it.
     """
     if settings.replay == "off":
-        return call, ()
+        return _Reviewed(call)
     problems = operation.history(call, settings.validation_of(call.dialect))
     if settings.replay == "warn" or not problems:
-        return call, tuple([problem.remark for problem in problems[:MAX_REMARKS]])
+        return _Reviewed(call, tuple([problem.remark for problem in problems[:MAX_REMARKS]]))
     if not call.batch:
         raise problems[0].failure
     refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
-    return replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])), ()
+    return _Reviewed(replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])))
 
 
 def _is_of_provider(outcome: Outcome) -> bool:

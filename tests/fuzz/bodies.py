@@ -6,10 +6,14 @@ from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 
 from tests.dialects.anthropic.features import bodies as anthropic_bodies
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, request, response_request, text_request
 from tests.dialects.gemini.features import bodies as gemini_bodies
+from tests.kit.client_types import smallest_bodies
+from tests.kit.odd import ODD, places
 
 Json = Any
 
@@ -89,6 +93,35 @@ def spoilt(draw: st.DrawFn, operation: str, dialect: str = "") -> bytes:
         body = spoil(draw, body)
     text = json.dumps(body, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
     return _cut_up(draw, text) if draw(st.integers(0, 9)) == 0 else text
+
+
+@st.composite
+def odd(draw: st.DrawFn, operation: str, dialect: str = "") -> bytes:
+    """A sound body with odd values at any depth, but neither in place of the model nor in what is said."""
+    body = _copied(draw(st.sampled_from(sound(operation, dialect) + typed(operation, dialect))))
+    for _ in range(draw(st.integers(1, 3))):
+        beside = {key: value for key, value in body.items() if key not in _ASKED}
+        holder, key = draw(st.sampled_from([*places(beside), (beside, "later")]))
+        holder[key] = _copied(draw(st.sampled_from(ODD)))
+        body |= beside
+    return json.dumps(body).encode()
+
+
+@cache
+def typed(operation: str, dialect: str) -> tuple[Json, ...]:
+    """A body for each field, tool and choice that OpenAI's client knows for an operation that others took over."""
+    kind = None if dialect in ("anthropic", "gemini") else _TYPES.get(operation)
+    found = smallest_bodies(kind, {"messages": _SAID, "input": _SAID, "model": "m"}) if kind else ()
+    said: Json = {"model": "m", "input": _SAID} if operation == "responses" else {}
+    return tuple({**said, **body} for _, body in found)
+
+
+_ASKED = ("model", "messages", "input", "prompt", "contents", "content", "requests", "instances")
+_SAID = [{"role": "user", "content": "Hi"}]
+_TYPES: Mapping[str, Any] = {
+    "chat": CompletionCreateParamsNonStreaming,
+    "responses": ResponseCreateParamsNonStreaming,
+}
 
 
 def spoil(draw: Draw, body: Json) -> Json:

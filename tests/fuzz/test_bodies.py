@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.amount import thrown
-from tests.fuzz.bodies import spoilt
+from tests.fuzz.bodies import odd, spoilt
 from tests.fuzz.document import Place, every_place
 from tests.fuzz.judge import checked, judged, refused
 from tests.fuzz.wire import Connection, Request
@@ -61,6 +61,30 @@ def test_spoilt_bodies_where_nothing_is_checked(unchecked: Connection, place: Pl
             checked(unchecked, request, lambda answer: _is_no_fault(answer, place.dialect))
 
     ask()
+
+
+def conversing() -> Iterator[Any]:
+    """Those operations that are asked something, each of whose bodies is one for all its paths."""
+    for case in with_body():
+        (place,) = case.values
+        if place.operation.name != "update_chat" and (place.dialect, place.operation.name) != ("gemini", "embeddings"):
+            yield case
+
+
+@pytest.mark.parametrize("place", list(conversing()))
+def test_whatever_stands_beside_a_conversation(unchecked: Connection, place: Place) -> None:
+    """Where nothing is checked, it is answered; what it refers to may be unknown."""
+
+    @given(body=odd(place.operation.name, place.dialect))
+    @thrown(40)
+    def ask(body: bytes) -> None:
+        checked(unchecked, Request("POST", target(place), JSON, body), _is_answered)
+
+    ask()
+
+
+def _is_answered(answer: RawResponse) -> None:
+    assert answer.status == 200, answer
 
 
 def _is_no_fault(answer: RawResponse, dialect: str) -> None:

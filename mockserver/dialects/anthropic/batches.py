@@ -16,11 +16,11 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Listing, Outcome, Stored
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation
+from mockserver.dialects import Operation, keep_unread
 from mockserver.dialects._fields import Model, Object, closed_shape, list_of, text
 from mockserver.dialects._parse import look_up, read_object
 from mockserver.dialects._reply import json_reply, moment
-from mockserver.dialects.anthropic.models import NAME, readable, refuse
+from mockserver.dialects.anthropic.models import NAME, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replay import HISTORY
 from mockserver.dialects.anthropic.replies import error_body, headers, message_options, page, refusal_of
 from mockserver.dialects.anthropic.request import messages_call, version_of
@@ -51,7 +51,7 @@ def operations() -> tuple[Operation, ...]:
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     version_of(http, validation=validation)
-    body = readable(BATCH, read_object(http), validation=validation)
+    body = read_as_anthropic(BATCH, read_object(http), validation=validation)
     named = Counter(request["custom_id"] for request in body["requests"])
     twice = next((name for name, count in named.items() if count > 1), None)
     if twice is not None and validation is not Validation.OFF:
@@ -66,7 +66,8 @@ def _asked(http: HttpRequest, params: Mapping[str, Json], *, validation: Validat
     try:
         if params.get("stream") and validation is not Validation.OFF:
             raise refuse("stream: Extra inputs are not permitted")
-        return messages_call(http, params, validation=validation)
+        call = messages_call(http, params, validation=validation)
+        return keep_unread(call, params) if validation is Validation.OFF else call
     except Failure as failure:
         return failure
 

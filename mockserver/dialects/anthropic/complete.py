@@ -14,7 +14,7 @@ from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import json_reply, merge_headers, with_headers
 from mockserver.dialects.anthropic.conflicts import BLANK_STOP
-from mockserver.dialects.anthropic.models import NAME, MessagesBody, readable, refuse
+from mockserver.dialects.anthropic.models import NAME, MessagesBody, read_as_anthropic, refuse
 from mockserver.dialects.anthropic.replies import STREAM_HEADERS, error_event, headers
 from mockserver.dialects.anthropic.request import version_of
 from mockserver.wire.anthropic import completion, completion_events
@@ -42,7 +42,7 @@ def _ask(text: str) -> dict[str, Json]:
 
 def _parse(http: HttpRequest, validation: Validation) -> Call:
     version_of(http, validation=validation)
-    body = readable(COMPLETE, read_object(http), validation=validation)
+    body = read_as_anthropic(COMPLETE, read_object(http), validation=validation)
     stops, messages = tuple(body.get("stop_sequences") or ()), tuple(_messages(body["prompt"]))
     if validation is Validation.LIVE and any(not stop.strip() for stop in stops):
         raise refuse(BLANK_STOP)

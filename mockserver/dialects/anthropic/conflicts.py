@@ -11,6 +11,7 @@ from mockserver.dialects._parse import Body, clip
 from mockserver.dialects.anthropic.betas import INTERLEAVED_THINKING
 
 BLANK_STOP = "stop_sequences: each stop sequence must contain non-whitespace"
+NO_MESSAGES = "messages: at least one message is required"
 VERSIONS = ("2023-06-01", "2026-10-21")
 Messages = Iterator[str]
 Blocks = list[tuple[int, int, str, Body]]  # place and role of each block
@@ -23,7 +24,7 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
         yield from (f"{key}: Extra inputs are not permitted" for key in _SAMPLING if key in body)
         yield from _only_formerly(blocks)
     if not body["messages"]:
-        yield "messages: at least one message is required"
+        yield NO_MESSAGES
     yield from _empty(body, blocks)
     yield from _of_tools(body)
     yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)

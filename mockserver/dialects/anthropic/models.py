@@ -29,26 +29,25 @@ from mockserver.dialects._fields import (
     text,
     union_by,
 )
-from mockserver.dialects._parse import Body, clip, is_label, mended
+from mockserver.dialects._parse import Body, clip, is_label
+from mockserver.dialects.anthropic.lenient import LENIENT
 
 NAME = "anthropic"
 
 
-def readable(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
+def read_as_anthropic(model: Model, body: Body, *, validation: Validation, tolerant: bool = False) -> Body:
     """Return a body; where nothing is checked, without what is wrong in it. The `tolerant` let new names through.
 
     Raises the Failure that Anthropic makes of the first thing wrong with it.
     """
-    body = mended(model, body, validation)
     try:
-        model.read(body, validation)
+        return model.read(body, validation).body
     except ValidationError as error:
         if tolerant and model.knows_all_but_names(body):
             return body
         found = error.errors(include_url=False)
         refused = next((each for each in found if not (tolerant and each["type"] in _OF_NAMES)), found[0])
         raise _refusal(refused, body) from None
-    return body
 
 
 def new_places(model: Model, body: Body) -> tuple[str, ...]:
@@ -375,5 +374,5 @@ _HEAD: dict[str, Type] = {
 }
 # `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 MessagesBody = closed_shape(**_HEAD, max_tokens=integer(0), **_COUNTED, **_REST)
-MESSAGES = Model(MessagesBody, needed=_HEAD)
-COUNT = Model(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD)
+MESSAGES = Model(MessagesBody, needed=_HEAD, lenient=LENIENT)
+COUNT = Model(closed_shape(**_HEAD, **_COUNTED), needed=_HEAD, lenient=LENIENT)

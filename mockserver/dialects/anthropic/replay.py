@@ -18,7 +18,7 @@ from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Body
 from mockserver.dialects._replay import IF_OFF, Problems, ReplayRule, make_history_check
 from mockserver.dialects.anthropic.conflicts import find_unpaired
-from mockserver.dialects.anthropic.models import MESSAGES, readable, refuse
+from mockserver.dialects.anthropic.models import MESSAGES, read_as_anthropic, refuse
 from mockserver.wire.thinking import Prefix, SignatureClaims, blocks_of, claim_text, read_signature
 
 
@@ -142,7 +142,7 @@ def _find_unanswered(call: Call, thoughts: Sequence[_Thought]) -> Problems:
     if call.is_checked:
         return
     try:
-        body = readable(MESSAGES, call.body, validation=Validation.PUBLISHED)
+        body = read_as_anthropic(MESSAGES, call.body, validation=Validation.PUBLISHED)
     except Failure:
         return
     for message in find_unpaired(body):

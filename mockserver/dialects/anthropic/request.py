@@ -18,15 +18,23 @@ from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts, keep_unread
+from mockserver.dialects import Texts
 from mockserver.dialects._chat import roles_of, schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, clip, read_object
 from mockserver.dialects.anthropic.betas import betas_of, unknown_betas
 from mockserver.dialects.anthropic.citations import Citable, citable_places, source_texts
-from mockserver.dialects.anthropic.conflicts import VERSIONS, conflicts, live_only, output_format, prefill
-from mockserver.dialects.anthropic.models import MESSAGES, NAME, family, is_toolset, new_places, readable, refuse
+from mockserver.dialects.anthropic.conflicts import NO_MESSAGES, VERSIONS, conflicts, live_only, output_format, prefill
+from mockserver.dialects.anthropic.models import (
+    MESSAGES,
+    NAME,
+    family,
+    is_toolset,
+    new_places,
+    read_as_anthropic,
+    refuse,
+)
 from mockserver.dialects.anthropic.tools import SCHEMAS, TOOLSETS, usable_schema
 
 FINISHES = frozenset(filter(str.islower, OWN_FINISHES))
@@ -41,15 +49,15 @@ def messages_call(http: HttpRequest, body: Body, *, validation: Validation, mode
     """The Call of a body that `model` accepts. Raises Failure as Anthropic refuses it."""
     version, betas = version_of(http, validation=validation), betas_of(http)
     unknown = unknown_betas(betas)
-    read = readable(model, body, validation=validation, tolerant=bool(unknown))
+    read = read_as_anthropic(model, body, validation=validation, tolerant=bool(unknown))
+    if validation is Validation.OFF and not read["messages"]:
+        raise refuse(NO_MESSAGES)
     for message in conflicts(read, version, betas) if validation is not Validation.OFF else ():
         raise refuse(message)
     for message in live_only(read) if validation is Validation.LIVE else ():
         raise refuse(message)
     call = _call(http, read, validation=validation)
-    if validation is Validation.OFF:
-        return keep_unread(replace(call, is_checked=False), body)
-    if not (places := new_places(model, body) if unknown else ()):
+    if not (places := new_places(model, body) if unknown and validation is not Validation.OFF else ()):
         return call
     remark = _UNKNOWN.format(names=clip(", ".join(unknown)), places=clip(", ".join(places), 400))
     return replace(call, remarks=(remark,))

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import inf
-from typing import Any
 
 from jiter import from_json
 from msgspec.structs import replace
@@ -19,8 +18,8 @@ from mockserver.core.tokens import Tokenizer
 from mockserver.core.validation import Validation
 from mockserver.dialects._chat import chat_call, empty_messages, max_tokens, unmet_tool_choice
 from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
-from mockserver.dialects._fields import Model
-from mockserver.dialects._parse import Body, Complaint, clip, mended, read_object, refuse_first, steps_of, unknown_keys
+from mockserver.dialects._fields import Model, Reading
+from mockserver.dialects._parse import Body, Complaint, clip, read_object, refuse_first, steps_of, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
 from mockserver.wire.text import CompletionOptions
@@ -41,10 +40,13 @@ def detail_of(message: str, param: str | None) -> Body:
     return {"loc": ["body", *steps_of(param)], "msg": message, "type": _VALUE}
 
 
-def validated(model: Model, body: Body, validation: Validation) -> Any:
+def read_or_detail(model: Model, body: Body, validation: Validation) -> Reading:
+    """The body as its model reads it, or the 422 that tells in detail what is wrong with it."""
     try:
-        few = body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
-        return model.read(few, validation)
+        if validation is Validation.OFF or len(body) <= _MAX_QUOTED_ITEMS * 2:
+            return model.read(body, validation)
+        few = dict(islice(body.items(), _MAX_QUOTED_ITEMS * 2))
+        return Reading(body, model.read(few, validation).parsed)
     except ValidationError as error:
         raise invalid_body(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
@@ -151,8 +153,7 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, validation: Validation) -> Call:
-    body = mended(COMPLETION, read(http), validation)
-    parsed = validated(COMPLETION, body, validation)
+    body, parsed = read_or_detail(COMPLETION, read(http), validation)
     if validation is not Validation.OFF:
         _refuse_conflicts(parsed)
     if (message := too_many(parsed)) is not None:
@@ -181,8 +182,7 @@ def parse_completion(http: HttpRequest, validation: Validation) -> Call:
 
 
 def parse_chat(http: HttpRequest, validation: Validation) -> Call:
-    body = mended(CHAT, read(http), validation)
-    parsed = validated(CHAT, body, validation)
+    body, parsed = read_or_detail(CHAT, read(http), validation)
     if validation is Validation.LIVE and (strangers := unknown_keys(body, CHAT.fields)):
         details = (_detail("extra_forbidden", (key,), "Extra inputs are not permitted", body[key]) for key in strangers)
         raise invalid_body(*islice(details, _MAX_QUOTED_ITEMS))

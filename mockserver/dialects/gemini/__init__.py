@@ -31,9 +31,9 @@ from mockserver.dialects.gemini.parse import (
     TEXTS,
     is_media,
     is_vertex,
+    make_renamer,
     parse_count,
     parse_generate,
-    renamed,
 )
 from mockserver.dialects.gemini.replay import HISTORY
 from mockserver.dialects.gemini.replies import EVENT_TYPE, JSON_TYPE, pretty_reply
@@ -156,7 +156,7 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 def _generation(verb: str, **more: Any) -> Operation:
     more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
-    more |= {"rename": renamed(GENERATE), "history": HISTORY}
+    more |= {"unify": make_renamer(GENERATE), "history": HISTORY}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
 
 
@@ -175,7 +175,7 @@ DIALECT = Dialect(
             _render_count,
             params=USUAL_PARAMS,
             body=_usual_body,
-            rename=renamed(COUNT_TOKENS),
+            unify=make_renamer(COUNT_TOKENS),
         ),
         *embedding_operations(_MODEL),
         *model_operations(),

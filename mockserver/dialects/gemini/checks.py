@@ -48,7 +48,8 @@ def mend_question(name: str, request: Body) -> Body:
 
 
 def mend_values(request: Body) -> Body:
-    """Return a request without values that are incomplete or out of bounds."""
+    """Return a request without values that are incomplete or out of bounds; roles of chats are those of Gemini."""
+    request = _mend_roles(request)
     contents = [
         {**content, "parts": mend_parts(content.get("parts") or ())} for content in request.get("contents") or ()
     ]
@@ -64,6 +65,24 @@ def mend_values(request: Body) -> Body:
         calling = {**calling, "allowedFunctionNames": allowed}
         made["toolConfig"] = {**request["toolConfig"], "functionCallingConfig": calling}
     return made
+
+
+def _mend_roles(request: Body) -> Body:
+    """Return a request in which the model speaks as such, and the system in the instructions beside what is asked."""
+    contents = [
+        {**content, "role": "model"} if content.get("role") == "assistant" else content
+        for content in request.get("contents") or ()
+    ]
+    asked = [content for content in contents if content.get("role") not in _SYSTEM]
+    if len(asked) in (0, len(contents)):
+        return {**request, "contents": contents}
+    instructions: Body = request.get("systemInstruction") or {}
+    told = [part for content in contents if content.get("role") in _SYSTEM for part in content.get("parts") or ()]
+    parts = [*(instructions.get("parts") or ()), *told]
+    return {**request, "contents": asked, "systemInstruction": {**instructions, "parts": parts}}
+
+
+_SYSTEM = ("system", "developer")
 
 
 def mend_parts(parts: Iterable[Body]) -> list[Body]:

@@ -13,7 +13,7 @@ from mockserver.dialects._parse import Body
 from mockserver.dialects.gemini.checks import MAX_BATCH, MAX_INSTANCES, Line, has_data, mend_parts, part_lines, refuse
 from mockserver.dialects.gemini.messages import BATCH_EMBED, EMBED, PREDICT
 from mockserver.dialects.gemini.models import USUAL_PARAMS
-from mockserver.dialects.gemini.parse import NAME, is_vertex, model_of, read, renamed
+from mockserver.dialects.gemini.parse import NAME, is_vertex, make_renamer, model_of, read
 from mockserver.dialects.gemini.replies import rendered
 
 MAX_DIMENSIONS, SMALL_DIMENSIONS = 3072, 768
@@ -34,7 +34,7 @@ def embedding_operations(model: str) -> tuple[Operation, ...]:
             rendered(body),
             params=USUAL_PARAMS,
             body=lambda text: {"content": {"parts": [{"text": text}]}},
-            rename=renamed(kind),
+            unify=make_renamer(kind),
         )
         for verb, kind, parse, body in verbs
     )

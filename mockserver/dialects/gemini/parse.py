@@ -115,8 +115,8 @@ _EXPECTED = {
 }
 
 
-def renamed(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
-    """Return the `rename` of an operation whose bodies are this message."""
+def make_renamer(kind: proto.Message) -> Callable[[HttpRequest, Body], Body]:
+    """Return the `unify` of an operation whose bodies are this message."""
     return lambda http, body: proto.rename_fields(kind, body, vertex=is_vertex(http))
 
 

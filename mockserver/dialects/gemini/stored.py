@@ -23,7 +23,7 @@ from mockserver.dialects.gemini.checks import check_values, mend_values
 from mockserver.dialects.gemini.errors import credential
 from mockserver.dialects.gemini.messages import CACHED_CONTENT, CREATE_FILE
 from mockserver.dialects.gemini.models import MODELS, page_of
-from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, read, renamed
+from mockserver.dialects.gemini.parse import NAME, generate_call, is_vertex, make_renamer, read
 from mockserver.dialects.gemini.proto import read_message
 from mockserver.dialects.gemini.replies import pretty_reply, rendered
 
@@ -40,11 +40,11 @@ def stored_operations() -> tuple[Operation, ...]:
 
 
 def _cache_operations(parent: str) -> tuple[Operation, ...]:
-    every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", renamed(CACHED_CONTENT)
+    every, one, names = f"{parent}/cachedContents", f"{parent}/cachedContents/{{id}}", make_renamer(CACHED_CONTENT)
     cache, caches, nothing = rendered(_cache), rendered(_list_of("cachedContents", _cache)), rendered(_nothing)
     return (
-        Operation("create_cached_content", "POST", every, _parse_cache, cache, rename=names),
-        Operation("update_cached_content", "PATCH", one, _parse_update, cache, rename=names),
+        Operation("create_cached_content", "POST", every, _parse_cache, cache, unify=names),
+        Operation("update_cached_content", "PATCH", one, _parse_update, cache, unify=names),
         Operation("cached_contents", "GET", every, _look_up("cached_contents"), caches),
         Operation("cached_content", "GET", one, _look_up("cached_content", CACHE_IDS), cache),
         Operation("delete_cached_content", "DELETE", one, _look_up("delete_cached_content", CACHE_IDS), nothing),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, Message, Tool, ToolCall, recent_tool_calls, tool_calls
 from mockserver.core.json import Json, compact
 from mockserver.core.lazy import lazy_pattern
-from mockserver.core.plan import Item, ToolUse
+from mockserver.core.plan import Failure, Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.closing import without_form
@@ -51,12 +51,20 @@ def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     return found if call.options.parallel_tool_calls else tuple(_up_to_one(found))
 
 
-def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
-    """Return a call of one tool without an id; arguments that no text mentions are generated."""
+def tool_use(tool: Tool, said: Mentions, seed: Seed, *, lenient: bool = False) -> ToolUse:
+    """Return a call of one tool without an id; arguments that no text mentions are generated.
+
+    Raises Failure if its schema is unusable; if `lenient`, the call then has no arguments.
+    """
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), "custom", tool.namespace))
     said = replace(said, sparse=True) if said.text else said
-    made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+    try:
+        made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
+    except Failure:
+        if not lenient:
+            raise
+        made = {}
     return ToolUse(ToolCall("", tool.name, compact(made), namespace=tool.namespace))
 
 
@@ -71,7 +79,8 @@ def with_earlier_results(call: Call, seed: Seed) -> Call:
     if call.tool_choice.mode != "auto" or not tool_calls(call) or not is_asked:
         return call
     pending = [each for each in pending_calls(without_form(call), _offered(call)) if each.tool.kind in CLIENT_KINDS]
-    uses = [(each, tool_use(each.tool, each.said, seed)) for each in pending]
+    lenient = call.options.lenient_schema
+    uses = [(each, tool_use(each.tool, each.said, seed, lenient=lenient)) for each in pending]
     found = [old for each, use in uses if (old := earlier_call(call, each, use.call))]
     if not found:
         return call
@@ -112,7 +121,8 @@ def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
     if pending.tool.kind in CLIENT_KINDS:
         stated = chosen_values(call, pending.tool.parameters, pending.tool.description)
         stated |= colleague(call, pending.tool)
-        return tool_use(pending.tool, pending.said.stating(stated), seed)
+        said = pending.said.stating(stated)
+        return tool_use(pending.tool, said, seed, lenient=call.options.lenient_schema)
     return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
 
 

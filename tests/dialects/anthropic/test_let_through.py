@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.validation import Validation
 from tests.dialects.conftest import Speaker
 from tests.kit.local import Answered, Local, local
 
@@ -255,3 +257,76 @@ def test_off_for_files() -> None:
     assert local().ask(f"{ROOT}/files", body, headers=headers).status == 400
     assert local(validation="off").ask(f"{ROOT}/files", body, headers=headers).json["size_bytes"] == 5
     assert local(validation="off").ask(f"{ROOT}/files", b"", headers=headers).status == 400
+
+
+HI = Message("user", "Hi")
+# Turns in forms that chats have and Anthropic has not, and how they are read.
+FORMS: dict[str, tuple[Json, list[Message]]] = {
+    "a text for a list": ("Hi", [HI]),
+    "no role": ([{"content": "Hi"}], [HI]),
+    "a role of its own": ([{"role": "critic", "content": "Hi"}], [HI]),
+    "a developer": ([{"role": "developer", "content": "Be brief."}], [Message("system", "Be brief.")]),
+    "one block for a list": ([{"role": "user", "content": {"type": "text", "text": "Hi"}}], [HI]),
+    "texts for blocks": ([{"role": "user", "content": ["H", "i"]}], [HI]),
+    "texts as Responses have them": ([{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}], [HI]),
+    "an image": (
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://a.test/b.png"}}]}],
+        [Message("user", "", ({"type": "image_url", "image_url": {"url": "https://a.test/b.png"}},))],
+    ),
+    "calls and results": (
+        [
+            {
+                "role": "assistant",
+                "content": "Well",
+                "tool_calls": [{"id": "x", "function": {"name": "f", "arguments": '{"a": 1}'}}],
+            },
+            {"role": "tool", "tool_call_id": "x", "content": "5"},
+        ],
+        [
+            Message("assistant", "Well", tool_calls=(ToolCall("x", "f", '{"a":1}'),)),
+            Message("tool", "5", tool_call_id="x"),
+        ],
+    ),
+    "arguments as text": (
+        [{"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": '{"a": 1}'}]}],
+        [Message("assistant", "", tool_calls=(ToolCall("", "f", '{"a":1}'),))],
+    ),
+    "a result without an id": (
+        [{"role": "user", "content": [{"type": "tool_result", "content": {"degrees": 5}}]}],
+        [Message("tool", '{"degrees":5}', tool_call_id="")],
+    ),
+    "what is no turn": ([5, {"role": "user", "content": "Hi"}, None], [HI]),
+}
+
+
+def unchecked(body: Json) -> Call:
+    speaker = Speaker("anthropic")
+    return speaker.operation("chat").call(speaker.request({**USUAL, **body}), Validation.OFF)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_turns_of_chats_are_read(name: str) -> None:
+    turns, expected = FORMS[name]
+    assert list(unchecked({"messages": turns}).messages) == expected
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object"}}},
+        {"type": "function", "name": "f", "description": "d", "parameters": {"type": "object"}},
+        {"name": "f", "description": "d"},
+        {"name": "f", "description": "d", "input_schema": {"type": "string"}},
+    ],
+)
+def test_tools_of_chats_are_read(tool: Json) -> None:
+    call = unchecked({"tools": [tool], "tool_choice": {"type": "function", "function": {"name": "f"}}})
+    assert call.tools == (Tool("f", "d", {"type": "object"}),)
+    assert call.tool_choice == ToolChoice("named", ("f",))
+
+
+@pytest.mark.parametrize("messages", [[], [5], [{}], [{"content": 5}], None, 5])
+def test_what_says_nothing_is_refused(messages: Json) -> None:
+    answered = ask({"messages": messages}, validation="off")
+    assert answered.status == 400
+    assert answered.json["error"]["message"].startswith("messages")

@@ -10,12 +10,12 @@ from mockserver.core.plan import Failure
 from mockserver.core.validation import Validation
 from mockserver.dialects._parse import Complaint
 from mockserver.dialects.fireworks.models import CHAT, COMPLETION
-from mockserver.dialects.fireworks.request import read, refuse, shortened, validated
+from mockserver.dialects.fireworks.request import read, read_or_detail, refuse, shortened
 
 
 def details(body: Any, adapter: Any = COMPLETION) -> Any:
     with pytest.raises(Failure) as caught:
-        validated(adapter, body, Validation.PUBLISHED)
+        read_or_detail(adapter, body, Validation.PUBLISHED)
     assert caught.value.status == 422
     return caught.value.details["detail"]
 

@@ -107,6 +107,14 @@ def test_what_is_stored() -> None:
     assert (file["name"], file["sizeBytes"]) == ("files/a", "0")
 
 
+def test_roles_of_chats_are_those_of_gemini() -> None:
+    rule = "rules: [{when: {system: Be brief., last_user: Hi, turn: 1}, then: {text: Seen.}}]"
+    said = {"system": "Be brief.", "user": "Hello", "assistant": "Hm"}
+    contents = [*({"role": role, "parts": [{"text": text}]} for role, text in said.items()), *HI["contents"]]
+    answered = local(rule, validation="off").ask(f"{MODEL}:generateContent", {"contents": contents})
+    assert answered.json["candidates"][0]["content"]["parts"] == [{"text": "Seen."}]
+
+
 def test_rules_see_all_of_a_body_under_its_usual_names() -> None:
     rules = """
     rules:

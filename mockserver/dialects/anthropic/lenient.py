@@ -1,0 +1,133 @@
+"""What can be read of a Messages request that Anthropic would refuse: turns, blocks and tools in the forms of chats.
+
+What is in Anthropic's own form stays as it is, for the request model to judge.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from mockserver.core.json import Json, compact, parsed
+from mockserver.dialects._loose import read_content, read_function, read_list, read_role, read_tool_call
+
+Body = Mapping[str, Json]
+
+
+def read_turns(given: Json) -> list[Body]:
+    """The messages: those of tools are turns of the user, developers speak for the system, others for the user."""
+    found = (_turn(each) for each in ([given] if isinstance(given, str | Mapping) else read_list(given)))
+    return [turn for turn in found if turn is not None]
+
+
+def _turn(given: Json) -> Body | None:
+    if isinstance(given, str):
+        return {"role": "user", "content": given}
+    if not isinstance(given, Mapping):
+        return None
+    role, content, calls = read_role(given), read_blocks(given.get("content")), list(_calls(given))
+    if role is None and content is None and not calls:
+        return None
+    if role in ("tool", "function"):
+        named = given.get("tool_call_id")
+        result = {"type": "tool_result", "tool_use_id": named if isinstance(named, str) else "", "content": content}
+        return {"role": "user", "content": [result]}
+    if calls:
+        said = [{"type": "text", "text": content}] if isinstance(content, str) and content else content or []
+        content = [*said, *calls]
+    turn = {**given, "role": _ROLES.get(role or "", "user")}
+    if content is None and turn["role"] == "system":  # it may only configure
+        return {key: value for key, value in turn.items() if key != "content"}
+    return {**turn, "content": [] if content is None else content}
+
+
+def _calls(given: Body) -> Iterator[Body]:
+    """The calls of a chat's message as blocks."""
+    made = [read_tool_call(each) for each in read_list(given.get("tool_calls"))]
+    for call in filter(None, made):
+        custom = call.get("custom")
+        called = {"name": custom["name"], "arguments": custom["input"]} if custom else call["function"]
+        yield _tool_use(call["id"], called)
+    if old := read_function(given.get("function_call")):
+        yield _tool_use("", old)
+
+
+def _tool_use(identity: str, called: Body) -> Body:
+    return {"type": "tool_use", "id": identity, "name": called["name"], "input": _arguments(called["arguments"])}
+
+
+def _arguments(given: Json) -> Body:
+    """The arguments of a call, which may be JSON text; what is no object is one argument."""
+    value = parsed(given, given) if isinstance(given, str) else given
+    return value if isinstance(value, Mapping) else {} if value in (None, "") else {"input": value}
+
+
+def read_blocks(given: Json) -> Json:
+    """A text, or the blocks that can be read; None if there is neither."""
+    return read_content(given, _block)
+
+
+def _block(given: Json) -> Json:
+    if isinstance(given, str):
+        return {"type": "text", "text": given}
+    match given:
+        case {"type": "tool_use" | "server_tool_use"}:
+            identity = given.get("id")
+            return {
+                **given,
+                "id": identity if isinstance(identity, str) else "",
+                "input": _arguments(given.get("input")),
+            }
+        case {"type": "tool_result"}:
+            return _result(given)
+        case {"image_url": str(url) | {"url": str(url)}}:
+            return _image(url)
+        case {"refusal": str(text)} | {"text": str(text)} if given.get("type") != "text":
+            return {"type": "text", "text": text}
+    return given if isinstance(given, Mapping) else None
+
+
+def _result(given: Body) -> Body:
+    """The result of a tool: an object that is no block is the text that says so."""
+    named, content = given.get("tool_use_id"), given.get("content")
+    if isinstance(content, Mapping) and "type" not in content:
+        content = compact(content)
+    return {**given, "tool_use_id": named if isinstance(named, str) else "", "content": read_blocks(content)}
+
+
+def _image(url: str) -> Body:
+    found = _DATA_URL.fullmatch(url)
+    if found is None:
+        return {"type": "image", "source": {"type": "url", "url": url}}
+    return {"type": "image", "source": {"type": "base64", "media_type": found["media"], "data": found["data"]}}
+
+
+def read_offers(given: Json) -> Json:
+    """The tools, functions as Anthropic has them; other tools as they are."""
+    return [_offer(tool) for tool in read_list(given)]
+
+
+def _offer(given: Json) -> Json:
+    match given:
+        case {"function": {"name": str()} as about}:
+            pass
+        case {"name": str()} as about if given.get("type", "custom") in (None, "custom", "function"):
+            pass
+        case _:
+            return given
+    schema = about.get("input_schema", about.get("parameters"))
+    described = {key: value for key, value in about.items() if key not in ("type", "parameters")}
+    return {**described, "input_schema": {**(schema if isinstance(schema, Mapping) else {}), "type": "object"}}
+
+
+def read_choice(given: Json) -> Json:
+    """The choice of tools, which chats state as a word or a function."""
+    match given:
+        case {"function": {"name": str(name)}}:
+            return {"type": "tool", "name": name}
+        case str():
+            return {"type": "any" if given == "required" else given}
+    return given
+
+
+_ROLES = {"assistant": "assistant", "model": "assistant", "system": "system", "developer": "system"}
+_DATA_URL = re.compile(r"data:(?P<media>[^;,]*);base64,(?P<data>.*)", re.DOTALL)
+LENIENT = {"messages": read_turns, "system": read_blocks, "tools": read_offers, "tool_choice": read_choice}

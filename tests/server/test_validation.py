@@ -100,6 +100,19 @@ def test_allowed_tools_are_read_as_far_as_they_can_be(dialect: str, allowed: Any
     assert local(validation="off").ask(f"/{dialect}/v1/chat/completions", asked).status == 200
 
 
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_a_tool_with_an_unusable_schema_is_called_without_arguments(dialect: str) -> None:
+    schema = {"type": "object", "properties": None}
+    function = {"type": "function", "function": {"name": "f", "parameters": schema}}
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": [function], "plugins": []}
+    if dialect == "openai":
+        answer = local(validation="off").ask(CHAT, {**asked, "tool_choice": "required"}).json
+        assert answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] == "{}"
+    else:
+        answer = local(validation="off").ask("/v1/messages", {**asked, "tool_choice": {"type": "any"}}).json
+        assert answer["content"][-1]["input"] == {}
+
+
 # Each is wrong, and two of them are no call at all.
 WRONG = [SHOWN, {**SHOWN, "messages": [{"role": "user", "content": [VIDEO]}]}, {"messages": 7}, {"model": 5}]
 

@@ -13,7 +13,7 @@ CLAIM = 12  # bytes of each claim
 
 
 class SealError(ValueError):
-    """No provider can have made this value: it was changed or cut, is another provider's, or is no base64."""
+    """No provider can have made this value: it was changed or cut, is another provider's, too short, or no base64."""
 
 
 class Seal(Struct, frozen=True):
@@ -36,6 +36,8 @@ class Seal(Struct, frozen=True):
     def open(self, text: str) -> tuple[bytes, ...] | None:
         """Return the claims of a value that was made here; None for what somebody else made. Raises SealError."""
         raw = _decoded(text)
+        if len(raw) < _SHORTEST:
+            raise SealError
         if raw.find(_MARK, 0, _FURTHEST) < 0:
             return None
         content, head = raw[:-_CHECK], self._head
@@ -70,11 +72,10 @@ def _decoded(text: str) -> bytes:
         raw = b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except ValueError:
         raise SealError from None
-    if not raw:
-        raise SealError
     return raw
 
 
 _MARK, _FURTHEST = b"mockserver", 32  # what values that were made here hold, and up to where
 _CHECK = 16  # bytes
+_SHORTEST = 24  # bytes: what a provider signs is longer
 _STANDARD = str.maketrans("-_", "+/")

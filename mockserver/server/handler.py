@@ -394,9 +394,10 @@ class _Reviewed(Struct, frozen=True):
 
 
 def _review(operation: Operation, call: Call, settings: Settings) -> _Reviewed:
-    """Compare the history of a call with what the live provider takes. Raises the provider's Failure if a changed one is to be refused.
+    """Compare the history of a call with what the live provider takes.
 
-    What is to be refused within a batch is the result of that part of it.
+    Raises the provider's Failure if a changed one is to be refused. What is to be refused within a batch is the result
+    of that part of it.
     """
     if settings.replay == "off":
         return _Reviewed(call)

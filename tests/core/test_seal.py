@@ -50,7 +50,7 @@ FOREIGN = [
     "gAAAAABpQ5xT3qk9h6mWv1Zr8Yc2bN4dF6gH8jK0lM2nP4qR6sT8uV0wX2yZ4aB6cD8eF0gH2iJ4kL6mN8oP0qR2sT4uV6w==",
     "skip_thought_signature_validator",
     "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
-    "x0+/",
+    "x0+/" * 8,
 ]
 
 
@@ -59,7 +59,7 @@ def test_values_of_others_are_taken_for_real(value: str) -> None:
     assert THOUGHT.open(value) is None
 
 
-@pytest.mark.parametrize("value", ["", "=", "not a signature", "a", "abcde", "schön", "\ud800", "{}"])
+@pytest.mark.parametrize("value", ["", "=", "not a signature", "a", "abcde", "AAAA", "edited", "x0+/" * 7, "schön", "\ud800", "{}"])
 def test_what_nobody_made(value: str) -> None:
     with pytest.raises(SealError):
         THOUGHT.open(value)

@@ -157,7 +157,7 @@ TRUE = {
     ),
     "gemini: in the alphabet of URLs, under its other name": gemini(
         asked(ASK),
-        model({"function_call": {"name": "look", "args": {}}, "thought_signature": "_9j-AAEC"}),
+        model({"function_call": {"name": "look", "args": {}}, "thought_signature": "_9j-" * 12}),
         asked(result()),
     ),
     "gemini: 2.5 signs, and needs no signature": gemini(

@@ -275,7 +275,12 @@ class Call(Struct, frozen=True, dict=True):
 
     def tool(self, name: str, namespace: str = "") -> Tool | None:
         """Return the offered tool of a name; without a namespace, the first in any."""
-        return next((tool for tool in self.tools if tool.name == name and namespace in ("", tool.namespace)), None)
+        return next(iter(self.tools_named(name, namespace)), None)
+
+    def tools_named(self, name: str, namespace: str = "") -> tuple[Tool, ...]:
+        """Return the offered tools of a name in a namespace, or in any; `crm.get_weather` names both."""
+        bare = [tool for tool in self.tools if tool.name == name and namespace in ("", tool.namespace)]
+        return tuple(bare or [tool for tool in self.tools if tool.namespace and tool.full_name == name])
 
 
 _INSTRUCTING = ("system", "developer")  # roles of messages that are no turn of the conversation

@@ -241,11 +241,13 @@ def _signed(part: Part, shape: IdShape, seed: Seed, identity: tuple[str, ...]) -
 
 
 def _in_namespace(part: Part, call: Call) -> Part:
-    """Return a tool call with the namespace of its tool, if that is not stated and only one offers that name."""
+    """Return a tool call with name and namespace of its tool, if no namespace is stated and only one tool is meant."""
     if not isinstance(part, ToolUse) or part.call.namespace:
         return part
-    found = {tool.namespace for tool in call.tools if tool.name == part.call.name}
-    return replace(part, call=replace(part.call, namespace=found.pop())) if len(found) == 1 else part
+    found = call.tools_named(part.call.name)
+    if len(found) != 1:
+        return part
+    return replace(part, call=replace(part.call, name=found[0].name, namespace=found[0].namespace))
 
 
 def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:

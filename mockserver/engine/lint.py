@@ -69,16 +69,18 @@ def _of_choice(call: Call, choice: DraftChoice) -> Iterator[str]:
 def _of_call(call: Call, made: ToolCall, *, whole: bool) -> Iterator[str]:
     kind = "custom" if made.kind == "custom" else "function"
     offered = [tool for tool in call.tools if tool.kind in ("function", "custom")]
-    same = (tool for tool in offered if tool.name == made.name and made.namespace in ("", tool.namespace))
-    tool = next(same, None)
+    meant = [tool for tool in call.tools_named(made.name, made.namespace) if tool in offered]
+    tool = next(iter(meant), None)
     choice = call.tool_choice
     if tool is None:
         if not any(each.kind in _NESTING for each in call.tools):
-            names = [each.name for each in offered]
-            hint = did_you_mean(made.name, names) or (
-                f"; it offers {', '.join(map(shown, names[:5]))}" if names else ""
-            )
-            yield f"calls {shown(made.name)}, a tool that the request does not offer{hint}"
+            name = f"{made.namespace}.{made.name}" if made.namespace else made.name
+            names = [each.full_name for each in offered]
+            hint = did_you_mean(name, names) or (f"; it offers {', '.join(map(shown, names[:5]))}" if names else "")
+            yield f"calls {shown(name)}, a tool that the request does not offer{hint}"
+    elif len(meant) > 1:
+        where = " and ".join([shown(each.namespace) for each in meant if each.namespace])
+        yield f"calls {shown(made.name)}, which the namespaces {where} offer; say which with the key namespace"
     elif choice.mode == "none" or not choice.allows(tool):
         yield f"calls {shown(made.name)}, which the request's tool_choice forbids"
     elif tool.kind != kind:

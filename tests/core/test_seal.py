@@ -59,7 +59,10 @@ def test_values_of_others_are_taken_for_real(value: str) -> None:
     assert THOUGHT.open(value) is None
 
 
-@pytest.mark.parametrize("value", ["", "=", "not a signature", "a", "abcde", "AAAA", "edited", "x0+/" * 7, "schön", "\ud800", "{}"])
+NONE = ["", "=", "not a signature", "a", "abcde", "AAAA", "edited", "x0+/" * 5, "schön", "\ud800", "{}"]
+
+
+@pytest.mark.parametrize("value", NONE)
 def test_what_nobody_made(value: str) -> None:
     with pytest.raises(SealError):
         THOUGHT.open(value)

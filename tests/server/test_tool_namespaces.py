@@ -56,6 +56,7 @@ def test_rules_match_them_by_either_name(name: str) -> None:
 
 CALLS = {
     "{tool_calls: [{name: get_weather}]}": "crm",
+    "{tool_calls: [{name: crm.get_weather}]}": "crm",
     "{tool_calls: [{name: get_weather, namespace: crm, arguments: {city: Rome}}]}": "crm",
     "{tool_calls: [{name: get_weather, namespace: other}]}": "other",
     "{items: [{type: function_call, name: get_weather, namespace: crm}]}": "crm",
@@ -80,6 +81,22 @@ def test_of_two_namespaces_a_rule_names_one() -> None:
         server = local(f"rules: [{{then: {{tool_calls: [{{name: get_weather{stated}}}]}}}}]")
         made = call(server, offer(CRM, MAPS))
         assert (made.namespace, made.arguments) == (namespace, '{"city":"Oslo"}')
+
+
+@pytest.mark.parametrize(
+    ("tool", "remark"),
+    [
+        (
+            "name: get_weather",
+            'calls "get_weather", which the namespaces "crm" and "maps" offer; say which with the key',
+        ),
+        ("name: get_weather, namespace: erp", 'calls "erp.get_weather", a tool that the request does not offer'),
+        ("name: maps.get_weather", ""),
+    ],
+)
+def test_remarks_name_the_namespace(tool: str, remark: str) -> None:
+    server = local(f"rules: [{{then: {{tool_calls: [{{{tool}, arguments: {{}}}}]}}}}]", lint="warn")
+    assert remark in "".join(server.ask("/v1/responses", offer(CRM, MAPS)).remarks)
 
 
 def test_results_belong_to_their_calls() -> None:

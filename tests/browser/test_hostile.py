@@ -46,6 +46,7 @@ def test_half_a_character_is_an_escape(tab: Inspector) -> None:
     assert tab.page.evaluate(script) == "half \\ud800, whole \U0001f600"
 
 
+@pytest.mark.parametrize("options", [{"replay": "off"}])  # which would remark on the id of the call
 def test_every_field_is_shown_as_text(backend: Backend, tab: Inspector) -> None:
     call = {"id": BAD, "type": "function", "function": {"name": "get_weather", "arguments": json.dumps({BAD: BAD})}}
     messages = [

@@ -35,7 +35,7 @@ class Seal(Struct, frozen=True):
 
     def open(self, text: str) -> tuple[bytes, ...] | None:
         """Return the claims of a value that was made here; None for what somebody else made. Raises SealError."""
-        raw = _decoded(text)
+        raw = _decode(text)
         if len(raw) < _SHORTEST:
             raise SealError
         if raw.find(_MARK, 0, _FURTHEST) < 0:
@@ -65,7 +65,7 @@ def _check(content: bytes) -> bytes:
     return blake2b(content, digest_size=_CHECK).digest()
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     """The bytes of base64 in either alphabet, padded or not."""
     plain = text.translate(_STANDARD).rstrip("=")
     try:

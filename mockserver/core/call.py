@@ -256,12 +256,6 @@ class Call(Struct, frozen=True, dict=True):
     def spoken(self) -> tuple[Message, ...]:
         return self.messages[1:] if self.has_instructions else self.messages
 
-    def saying(self, key: str, value: Json, messages: tuple[Message, ...], meaning: Json = None) -> "Call":
-        """Return the call of a body that differs in one field, which holds these messages and means `meaning`."""
-        meant = {**self.meaning, key: value if meaning is None else meaning}
-        sent = None if self.sent is None else {**self.sent, key: value}
-        return replace(self, meaning=meant, raw={**self.raw, key: value}, sent=sent, messages=messages)
-
     def limited(self, max_tokens: int) -> "Call":
         return self._sharing(replace(self, options=replace(self.options, max_tokens=max_tokens)))
 

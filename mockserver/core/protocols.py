@@ -1,7 +1,7 @@
 """Protocols of what is kept between requests, in memory or shared: counters, answers, limits; and of cassettes."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -62,20 +62,13 @@ def times_counter(rule: str) -> str:
 STATE, START = "state", "start"  # the key of a scenario's state, and the state in which every scenario begins
 
 
-class Later(Struct, Generic[Value], frozen=True):
-    """A value that is made each time it is read."""
-
-    def make(self) -> Value:
-        raise NotImplementedError
-
-
 class Shelf(Protocol[Value]):
     """Bounded storage for each namespace: the oldest values are evicted first. Each method is one atomic step."""
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         """Return the value and its version, or None."""
 
-    def put(self, namespace: str, key: str, value: Value | Later[Value], *, size: int) -> Awaitable[None] | None:
+    def put(self, namespace: str, key: str, value: Value, *, size: int) -> Awaitable[None] | None:
         """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept.
 
         It is kept once what this returns, if anything, was awaited.

@@ -4,7 +4,7 @@ A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows
 """
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -31,25 +31,6 @@ def error_frame(failed: Reply, frames: int) -> Frame:
 
 def any_history(call: Call, validation: Validation) -> Sequence[HistoryProblem]:
     return ()
-
-
-class Texts(Struct, frozen=True):
-    """Where a request holds the texts that differ most from call to call: in the field `key` of its body.
-
-    Their own keys are `names`, those of ids `ids`. `outline(value)` returns what else in that field matters (the roles
-    of its messages), or None if it holds more than texts. `call(sample, value)` returns the Call of a request whose
-    body differs from that of `sample` in texts and ids only.
-    `headers` returns the headers of a reply that name its request, in order and ASCII only; `item_id` the id of a part
-    of an answer, which follows from the answer's own id and from whether the answer is `stored`.
-    """
-
-    key: str
-    outline: Callable[[Json], Hashable]
-    call: Callable[[Call, Json], Call]
-    headers: Callable[[HttpRequest, Call | None], Headers]
-    names: frozenset[str]
-    ids: frozenset[str] = frozenset()
-    item_id: Callable[..., str] | None = None
 
 
 class Operation(Struct, frozen=True):
@@ -79,7 +60,6 @@ class Operation(Struct, frozen=True):
     params: Mapping[str, str] = {}
     streams: bool | None = None
     body: Callable[[str], dict[str, Json]] | None = None
-    texts: Texts | None = None
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None
     unify: Callable[[HttpRequest, Mapping[str, Json]], Mapping[str, Json]] | None = None
     history: Callable[[Call, Validation], Sequence[HistoryProblem]] = any_history

@@ -5,7 +5,7 @@ the part forms of look-alikes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
-from mockserver.dialects import Operation, Texts
+from mockserver.dialects import Operation
 from mockserver.dialects._fields import (
     Model,
     Object,
@@ -281,41 +281,6 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     )
 
 
-def roles_of(messages: Json, allowed: Collection[str]) -> tuple[str, ...] | None:
-    """The roles of messages that have a role and a text, and nothing else; None if there are others."""
-    if type(messages) is not list or not messages:
-        return None
-    roles = []
-    for message in messages:
-        if type(message) is not dict or len(message) != 2:
-            return None
-        role, text = message.get("role"), message.get("content")
-        if type(role) is not str or role not in allowed or type(text) is not str or not text.strip():
-            return None
-        roles.append(role)
-    return tuple(roles)
-
-
-def _outline(messages: Json) -> tuple[str, ...] | bytes | None:
-    """What else than texts matters in messages, among which there may be calls of tools and their results."""
-    roles = roles_of(messages, _SPEAKERS)
-    return roles if roles or type(messages) is not list else _outline_with_tools(messages)
-
-
-def _outline_with_tools(messages: Sequence[Json]) -> bytes | None:
-    if not all(type(message) is dict for message in messages):
-        return None
-    ordinals = dict[str, str]()
-    found = []
-    for message, told in zip(messages, _without_ids(messages, ordinals), strict=True):
-        role, text = message.get("role"), message.get("content")
-        if type(role) is not str or role not in _WITH_TOOLS or (type(text) is not str and role != "assistant"):
-            return None
-        found.append({**told, "content": "" if type(text) is str and text.strip() else text})
-    # What is learned of usual ids must not answer those that are refused.
-    return to_json(found) if all(1 <= len(name) <= MAX_CALL_ID for name in ordinals) else None
-
-
 def too_long_ids(messages: Iterable[Json]) -> Iterator[tuple[int, int, str]]:
     """Yield the ids of calls that are longer than OpenAI takes, each after the places of its message and its call."""
     for at, message in enumerate(messages):
@@ -326,17 +291,7 @@ def too_long_ids(messages: Iterable[Json]) -> Iterator[tuple[int, int, str]]:
                 yield at, index, name
 
 
-def _with_messages(sample: Call, messages: Json) -> Call:
-    return sample.saying("messages", messages, tuple(map(_message, messages)), _without_ids(messages))
-
-
 _IDS = ("id", "tool_call_id")
-_SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
-_WITH_TOOLS = _SPEAKERS | {"tool"}
-
-
-def chat_texts(headers: RequestHeaders) -> Texts:
-    return Texts("messages", _outline, _with_messages, headers, frozenset(("content",)), frozenset(_IDS))
 
 
 def chat_operation(
@@ -348,7 +303,7 @@ def chat_operation(
         answer = answer if answer.model or not model else replace(answer, model=model)
         return with_headers(chat_reply(call, answer, layout), headers(call.http, call))
 
-    return Operation("chat", "POST", "/chat/completions", parse, render, texts=chat_texts(headers))
+    return Operation("chat", "POST", "/chat/completions", parse, render)
 
 
 def max_tokens(chat: Body) -> int | None:

@@ -1,17 +1,14 @@
 """Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from msgspec.structs import replace
-
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts
 from mockserver.dialects._chat import ChatBody, stop_sequences, unmet_stream_options
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import (
@@ -111,18 +108,6 @@ def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
         ),
         ids=IdShape("cmpl-"),
     )
-
-
-def prompt_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("prompt", _prompt_outline, _with_prompt, headers, frozenset(("prompt",)))
-
-
-def _prompt_outline(prompt: Json) -> str | None:
-    return "text" if type(prompt) is str and prompt.strip() else None
-
-
-def _with_prompt(sample: Call, prompt: str) -> Call:
-    return replace(sample.saying("prompt", prompt, (Message("user", prompt),)), prompts=(Prompt(prompt),))
 
 
 def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:

@@ -5,15 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import pack
 from typing import Any
 
-from msgspec.structs import replace
-
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
-from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
 from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts
 from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
@@ -143,22 +140,6 @@ def _empty(given: Json) -> Iterator[Complaint]:
 
 
 _BOOKKEEPING = ("encoding_format", "user")
-
-
-def input_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("input", _outline, _with_input, headers, frozenset(("input",)))
-
-
-def _outline(given: Json) -> str | None:
-    """Whether the only text of an input is in a list; None if there are several: rules are tried for each."""
-    texts = given if isinstance(given, list) else [given]
-    is_one = len(texts) == 1 and type(texts[0]) is str and texts[0].strip() != ""
-    return type(given).__name__ if is_one else None
-
-
-def _with_input(sample: Call, given: Json) -> Call:
-    text = str(given[0] if isinstance(given, list) else given)
-    return replace(sample.saying("input", given, (Message("user", text),), text), prompts=(Prompt(text),))
 
 
 DEFAULT_MODERATION_MODEL = "omni-moderation-latest"

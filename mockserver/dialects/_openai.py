@@ -10,10 +10,10 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings
 from mockserver.core.validation import Validation
 from mockserver.dialects import Operation
-from mockserver.dialects._chat import chat_live_only, chat_texts, parse_chat
+from mockserver.dialects._chat import chat_live_only, parse_chat
 from mockserver.dialects._chat_replay import CHAT_HISTORY
-from mockserver.dialects._completions import completion_options, parse_completion, prompt_texts, text_reply
-from mockserver.dialects._embeddings_moderations import embeddings, input_texts, parse_embeddings
+from mockserver.dialects._completions import completion_options, parse_completion, text_reply
+from mockserver.dialects._embeddings_moderations import embeddings, parse_embeddings
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._parse import read_object
 from mockserver.dialects._reply import chat_reply, json_reply, merge_headers, request_hex, with_headers
@@ -21,7 +21,6 @@ from mockserver.dialects._responses import (
     RESPONSE_LAYOUT,
     error_event,
     parse_openai_responses,
-    response_texts,
     responses_reply,
 )
 from mockserver.dialects._responses_replay import RESPONSES_HISTORY
@@ -33,9 +32,8 @@ from mockserver.wire.text import TextLayout
 class OpenAIApi(Struct, frozen=True):
     """Builds the operations of one of the two.
 
-    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply, and `naming` those
-    of them that name its request; `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are keys of
-    a chat from its request.
+    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply;
+    `rate_limits` returns those for a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
     """
 
     dialect: str
@@ -44,23 +42,19 @@ class OpenAIApi(Struct, frozen=True):
     read: Callable[[HttpRequest], dict[str, Json]]
     headers: Callable[[HttpRequest, Call | None], Headers]
     rate_limits: Callable[[int], Headers]
-    naming: Callable[[HttpRequest, Call | None], Headers]
     chat_extra: Callable[[Call], Extra | None] = lambda call: None
 
     def inference_operations(self) -> tuple[Operation, ...]:
         return (
             Operation(
                 *("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat),
-                texts=chat_texts(self.naming),
                 history=CHAT_HISTORY,
             ),
             Operation(
                 *("completions", "POST", "/completions", self._parse_completion, self._render_completion),
-                texts=prompt_texts(self.naming),
             ),
             Operation(
                 *("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings),
-                texts=input_texts(self.naming),
             ),
         )
 
@@ -70,7 +64,6 @@ class OpenAIApi(Struct, frozen=True):
             Operation(
                 *("responses", "POST", "/responses", parse, self._render_responses),
                 error=error_event,
-                texts=response_texts(self.naming),
                 history=RESPONSES_HISTORY,
             ),
             *StoredResponses(self.dialect, refuse, RESPONSE_LAYOUT, headers, self._parse_input).operations(),

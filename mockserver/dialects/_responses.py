@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import CLIENT_RUN_TOOLS, Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
-from mockserver.core.http import Frame, Headers, HttpRequest, Reply
+from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts
-from mockserver.dialects._chat import roles_of, schema_as_text, tool_of, unmet_stream_options, with_ordinals
+from mockserver.dialects._chat import schema_as_text, tool_of, unmet_stream_options, with_ordinals
 from mockserver.dialects._errors import refuse
 from mockserver.dialects._fields import Model
 from mockserver.dialects._input_items import item_type, misshapen_item
@@ -35,7 +34,7 @@ from mockserver.dialects._parse import (
     unknown_fields,
 )
 from mockserver.dialects._reply import STREAM_HEADERS, json_reply, merge_headers
-from mockserver.wire.responses import ResponseLayout, ResponseOptions, item_id, response
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
 
 
@@ -448,21 +447,6 @@ def unpaired_calls(items: Sequence[Body]) -> Iterator[tuple[int, Complaint]]:
         if call_id not in outputs:
             kind = items[at]["type"].replace("_", " ")
             yield at, custom_complaint(f"No tool output found for {kind} {clip(call_id)}.", "input")
-
-
-def response_texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("input", _outline, _with_input, headers, frozenset(("input", "content")), item_id=item_id)
-
-
-def _outline(given: Json) -> tuple[str, ...] | None:
-    return ("text",) if type(given) is str and given.strip() else roles_of(given, _SPEAKERS)
-
-
-def _with_input(sample: Call, given: Json) -> Call:
-    return sample.saying("input", given, (*sample.messages[: int(sample.has_instructions)], *input_messages(given)))
-
-
-_SPEAKERS = frozenset(("system", "developer", "user", "assistant"))
 
 
 def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after: int = -1) -> Reply:

@@ -29,7 +29,7 @@ from mockserver.dialects._chat import (
     unmet_tool_choice,
 )
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call, input_texts
+from mockserver.dialects._embeddings_moderations import AZURE_EMBEDDING, embeddings, embeddings_call
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     PLAIN_UNSUPPORTED_MESSAGES,
@@ -333,9 +333,7 @@ ERRORS = plain_errors(ROWS, MESSAGES, credential, UNSUPPORTED)
 QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 _CHAT = replace(chat_operation(_parse_chat, CHAT_LAYOUT, _headers, MODELS[0]), query=QUERY)
 
-_EMBEDDINGS = Operation(
-    *("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY), texts=input_texts(_headers)
-)
+_EMBEDDINGS = Operation(*("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY))
 
 DIALECT = Dialect(
     name=NAME,

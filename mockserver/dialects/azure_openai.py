@@ -189,7 +189,7 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
-API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers, _naming_headers)
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _rate_limit_headers)
 _OF_DEPLOYMENTS = API.inference_operations()
 _OF_RESOURCE = (*API.account_operations(), *model_operations(NAME, _headers))
 

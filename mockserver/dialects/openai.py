@@ -83,13 +83,13 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    name, took = _naming_headers(http, call)
-    return (name, ("openai-organization", "mockserver"), took, ("openai-version", "2020-10-01"))
-
-
-def _naming_headers(http: HttpRequest, call: Call | None) -> Headers:
-    name = request_hex(http, None) if call is None else call.fingerprint
-    return (("x-request-id", f"req_{name}"), ("openai-processing-ms", _MILLISECONDS[name[:2]]))
+    name = request_hex(http, call)
+    return (
+        ("x-request-id", f"req_{name}"),
+        ("openai-organization", "mockserver"),
+        ("openai-processing-ms", _MILLISECONDS[name[:2]]),
+        ("openai-version", "2020-10-01"),
+    )
 
 
 _MILLISECONDS = {f"{byte:02x}": str(20 + byte) for byte in range(256)}  # by the first two digits of a request's name
@@ -145,9 +145,7 @@ ROWS = error_rows(
 )
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
-API = OpenAIApi(
-    NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _naming_headers, _service_tier
-)
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _rate_limit_headers, _service_tier)
 DIALECT = Dialect(
     name=NAME,
     mounts=CLIENT_CONFIGS[NAME].mounts,

@@ -55,11 +55,11 @@ class Author(Struct, frozen=True):
     mark: str = ""
 
     def sign(self, shape: IdShape, identity: str) -> str:
-        return signer(self.seed, shape)(identity)
+        return _signer(self.seed, shape)(identity)
 
 
 @lru_cache(maxsize=64)
-def signer(seed: Seed, shape: IdShape) -> Callable[[str], str]:
+def _signer(seed: Seed, shape: IdShape) -> Callable[[str], str]:
     """Return what names an answer: by the fingerprint of its call, and a mark."""
     return seed.drawer(shape.prefix, shape.alphabet, shape.length, "id")
 

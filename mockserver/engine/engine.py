@@ -26,12 +26,12 @@ from mockserver.core.draft import (
     RuleOutcome,
 )
 from mockserver.core.json import Json
-from mockserver.core.plan import DOCUMENT_OPERATIONS, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Text, Timing
+from mockserver.core.plan import DOCUMENT_OPERATIONS, Answer, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.protocols import CassettePlayer, Counters
 from mockserver.core.seed import Seed, WallClock
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, attributed, document, joined, singles, with_tokenizer
-from mockserver.engine.catalogue import ANSWERED, Catalogue, for_generator, within_limits
+from mockserver.engine.catalogue import Catalogue, for_generator, within_limits
 from mockserver.engine.counters import (
     DeliveryOverrides,
     FaultSelection,
@@ -42,18 +42,14 @@ from mockserver.engine.counters import (
 )
 from mockserver.engine.lint import impossible, is_plain
 from mockserver.engine.memory import KEPT, LOOK_UPS, Memory, following
-from mockserver.engine.offload import LARGE, is_large, makes_long, on_thread, on_thread_if_large
+from mockserver.engine.offload import is_large, makes_long, on_thread, on_thread_if_large
 from mockserver.model import GENERATORS
 from mockserver.model.budget import REQUEST_WORK, STEPS, AnswerWork, RequestWork
 from mockserver.rules.answer.checks import misfit
 from mockserver.rules.load import ONLY_STUBS, Rule, answering
-from mockserver.rules.match.conditions import Condition, FewIndex, Index, JoinedIndex, RuleIndex, left_of, nearness
-from mockserver.rules.match.fields import OF_BODY
+from mockserver.rules.match.conditions import FewIndex, Index, JoinedIndex, RuleIndex, nearness
 from mockserver.rules.nearest import Near, nearest, report
 
-# What remains to be tested of rules, and whether they say the same to every call, by their ids.
-ConditionsLeft = dict[int, tuple[Rule, Condition, bool]]
-MOST_LEFT = 100
 FORWARDED = "forwarded"
 _NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
@@ -95,14 +91,12 @@ class Engine:
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
     stubs: bool = field(init=False)  # whether a rule names a path, which may be one that no dialect knows
-    reads_bodies: bool = field(init=False)  # whether a rule reads other fields of a body than those that Call has
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         uses = frozenset[str]().union(*[rule.when.uses for rule in self.rules])
         object.__setattr__(self, "_counts_attempts", "attempt" in uses)
         object.__setattr__(self, "stubs", "path" in uses)
-        object.__setattr__(self, "reads_bodies", not OF_BODY.isdisjoint(uses))
         object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
@@ -234,27 +228,6 @@ class Engine:
             await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
         return joined(plans)
 
-    def constant_rule(self, call: Call, left: ConditionsLeft) -> Rule | Literal[False] | None:
-        """Return the first rule that matches; False if it does not say the same to every call.
-
-        `left` keeps what remains to be tested for calls of the same shape.
-        """
-        if not self._repeats or self._counts_attempts:
-            return False
-        for at in self._index.candidates(call):
-            rule = self.rules[at]
-            known = left.get(id(rule))
-            try:
-                if known is None or known[0] is not rule:
-                    known = rule, left_of(rule.when, call), rule.then.constant and not rule.counts
-                    if len(left) < MOST_LEFT:
-                        left[id(rule)] = known
-                if known[1].holds(call) is not None:
-                    return rule if known[2] else False
-            except RuleError:
-                return False
-        return None
-
     async def explain(self, call: Call) -> str:
         """Say why no rule answers a call."""
         return report(nearest(answering(self.rules, call), call), await self.counters.entries(call.http.namespace))
@@ -302,76 +275,6 @@ class Engine:
         known = map(self.policy.models.properties, names)
         limits = tuple((model.context_window, model.max_output_tokens) for model in known)
         return Models(names, self.policy.clock.now(), limits)
-
-
-def generates(engine: Engine, call: Call) -> bool:
-    """Whether a call that no rule matches gets a generated answer at once, of which nothing is kept."""
-    options = call.options
-    if not _generates_alike(engine) or call.previous_response_id or options.store or options.n > 1:
-        return False
-    if len(call.prompts) > 1 or is_large(call):
-        return False
-    return call.operation == "embeddings" or (call.operation in ANSWERED and GENERATORS.is_imported("auto"))
-
-
-def _generates_alike(engine: Engine) -> bool:
-    """Whether equal calls that no rule matches get the same generated answer."""
-    if not engine._repeats or engine._counts_attempts or engine.policy.unmatched == "error":
-        return False
-    return engine.tapes is None or engine.tapes.is_empty
-
-
-def takes_text(engine: Engine, call: Call) -> bool:
-    """Whether any text that the generator writes for such a call is its answer, if it is within `max_tokens`."""
-    options = call.options
-    if call.stream or call.tools or options.stop or options.logprobs is not None or options.echo:
-        return False
-    return for_generator(within_limits(call, engine.policy.models)).options == options
-
-
-def generated_text(engine: Engine, call: Call) -> tuple[str, int] | None:
-    """Return what is generated for a call, and its tokens; None if it is more than a text.
-
-    The call differs in texts only from one that `generates`, and they are not large.
-    """
-    from mockserver.model.prose.passages import plain_prose  # a server of rules alone does without
-
-    if not _generates_alike(engine):
-        return None
-    said = plain_prose(call, _seed_of(call, engine.policy.seed, 0)) or _text_of(engine, call)
-    if said is None:
-        return None
-    text, tokens = said
-    return text, call.tokenizer.count(text) if tokens is None or call.tokenizer is not APPROX else tokens
-
-
-def _text_of(engine: Engine, call: Call) -> tuple[str, int | None] | None:
-    REQUEST_WORK.set(RequestWork())
-    try:
-        choice = generator(call, engine.policy.seed)("auto", {}, 0)
-    except Failure:
-        return None
-    text = choice.parts[0].text if choice.parts and isinstance(choice.parts[0], Text) else ""
-    is_text = text != "" and choice == DraftChoice((Text(text),), tokens=choice.tokens)
-    return (text, choice.tokens) if is_text else None
-
-
-def generated(engine: Engine, call: Call) -> Plan | None:
-    """Return what `Engine.plan` would for a call that no rule matches; None if it has to wait, or refuses."""
-    policy = engine.policy
-    if not generates(engine, call):
-        return None
-    REQUEST_WORK.set(RequestWork())
-    try:
-        call = for_generator(within_limits(with_tokenizer(call, policy.tokenizer(call.model)), policy.models))
-        is_text = call.operation in ANSWERED
-        draft = Draft((generator(call, policy.seed)("auto", {}, 0),)) if is_text else DocumentDraft()
-    except Failure:
-        return None
-    if makes_long(call, draft) or (not is_text and call.prompt_tokens > LARGE):  # which the provider may refuse
-        return None
-    outcome = _made(policy.models.resolved(call), draft, Author(policy.seed, policy.clock))
-    return Plan(outcome, "generated", policy.timing_of(call), cacheable=True)
 
 
 def _made(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
@@ -496,7 +399,6 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
         _index=JoinedIndex(front, len(rules), engine._index),
         _counts_attempts=engine._counts_attempts or "attempt" in uses,
         stubs=engine.stubs or "path" in uses,
-        reads_bodies=engine.reads_bodies or not OF_BODY.isdisjoint(uses),
     )
 
 

@@ -25,7 +25,7 @@ from mockserver.core.plan import (
     Timing,
     ToolUse,
 )
-from mockserver.core.protocols import Later, Shelf
+from mockserver.core.protocols import Shelf
 
 # The look-up operations, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {
@@ -120,11 +120,6 @@ class Memory(Struct, frozen=True):
     def put(self, stored: Stored) -> Awaitable[None] | None:
         """Keep an answer; it is kept once what this returns, if anything, was awaited."""
         return self.shelf.put(*_place(stored), stored, size=stored.size)
-
-    def put_later(self, sample: Stored, id: str, later: Later[Stored], *, size: int) -> None:
-        """Keep an answer that is made when it is read, to a call like that of the sample."""
-        call = sample.call
-        self.shelf.put(call.http.namespace, _key(call.dialect, call.operation, id), later, size=size)
 
     async def _put(self, stored: Stored) -> None:
         if (kept := self.put(stored)) is not None:

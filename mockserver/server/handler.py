@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from traceback import format_exception
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome, Success
+from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
 from mockserver.core.protocols import StateLostError
 from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
@@ -42,12 +42,11 @@ from mockserver.delivery.script import AT_ONCE, Pace, joined, parted, script
 from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.dialects._reply import merge_headers
 from mockserver.engine.answer import with_tokenizer
-from mockserver.engine.engine import Engine, generated
+from mockserver.engine.engine import Engine
 from mockserver.engine.offload import is_large, is_long, on_thread
 from mockserver.server.access import against_scripts, check_key, check_model_allowed, check_page, is_control
 from mockserver.server.cassette_store import parse_recorded, replayed
 from mockserver.server.client_environment import home
-from mockserver.server.fast_path import LESSON, Lesson, saying
 from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
 from mockserver.server.live import DEFAULT, Live, Prepared, Sharing
 from mockserver.server.masking import of_request
@@ -64,7 +63,6 @@ TOKEN_COST = 100  # bytes that a token of an answer takes
 PROMPT_COST = 5_000  # the same of a prompt among many
 MANY_CHOICES = 16  # of an answer that is planned when few others are
 MAX_CACHED_TOKENS = 512  # tokens of a stream whose frames are cached
-MAX_CACHED = 65_536  # bytes of a request and its answer together that are cached
 MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
 MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
 TIMING = "x-mockserver-timing"
@@ -195,37 +193,22 @@ class Handler(Struct, eq=False):
         exchange.take(body)
         engine = live.namespaces.get(namespace).engine(live.engine)
         exchange.rules = engine.rules
-        lesson: Lesson | None = scope.get("extensions", _NOTHING).get(LESSON)
-        key: Hashable = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
-        prepared = live.memo.get(key, engine) if len(body) <= MAX_CACHED else None  # which hashes the body
-        if prepared is None:
-            http, in_process = snapshot(scope, body, namespace), IN_PROCESS in scope.get("extensions", _NOTHING)
-            try:
-                if not in_process:  # no page reaches a client in this process
-                    check_page(http, live.settings)
-                await live.use(namespace)
-                prepared = await self._guarded(http, reservation, None if in_process else take)
-                if isinstance(prepared.plan.outcome, Forward) and not in_process:
-                    check_page(http, live.settings, forwarded=True)
-            except Failure as failure:
-                return self._refused(http, failure, None)
-            shown = () if prepared.plan.faults else prepared.reply.headers  # faults may change the type
-            if more := against_scripts(http, shown):
-                prepared.reply = replace(prepared.reply, headers=(*prepared.reply.headers, *more))
-            if isinstance(prepared.plan.outcome, Forward):
-                prepared.request = http
-            elif prepared.plan.cacheable and not prepared.plan.faults and _is_small(prepared.reply, body):
-                operation = self.operation(http.method)
-                shares = live.line is not None and prepared.kept is not None  # it is kept before it is sent
-                if lesson is None or more or shares or not lesson.learn(http, operation, prepared, engine):
-                    live.memo.put(key, engine, prepared)
-                prepared.made = prepared.again = prepared.generate = None
-            return prepared
-        await live.use(namespace)
+        http, in_process = snapshot(scope, body, namespace), IN_PROCESS in scope.get("extensions", _NOTHING)
         try:
-            return await _counted_again(prepared, reservation, engine)
+            if not in_process:  # no page reaches a client in this process
+                check_page(http, live.settings)
+            await live.use(namespace)
+            prepared = await self._guarded(http, reservation, None if in_process else take)
+            if isinstance(prepared.plan.outcome, Forward) and not in_process:
+                check_page(http, live.settings, forwarded=True)
         except Failure as failure:
-            return self._refused(snapshot(scope, body, namespace), failure, prepared.call)
+            return self._refused(http, failure, None)
+        shown = () if prepared.plan.faults else prepared.reply.headers  # faults may change the type
+        if more := against_scripts(http, shown):
+            prepared.reply = replace(prepared.reply, headers=(*prepared.reply.headers, *more))
+        if isinstance(prepared.plan.outcome, Forward):
+            prepared.request = http
+        return prepared
 
     async def _guarded(self, http: HttpRequest, reservation: Reservation | None, take: TakeBytes | None) -> Prepared:
         try:
@@ -358,18 +341,6 @@ async def _behind(fleet: Sharing, namespace: str) -> Failure | None:
     return None
 
 
-async def _counted_again(prepared: Prepared, reservation: Reservation | None, engine: Engine) -> Prepared:
-    """Draw and keep what a cached answer draws and keeps each time. Raises Failure, ClientLeftError."""
-    try:
-        if reservation is not None and prepared.charge is not None:
-            await reservation.take(prepared.charge)
-        if prepared.kept is not None and (kept := engine.memory.put(prepared.kept)) is not None:
-            await kept
-        return prepared
-    except StateLostError:
-        raise _STATE_LOST.changed() from None
-
-
 async def _run(work: Callable[[], T], *, large: bool) -> T:
     return await on_thread(work) if large else work()
 
@@ -447,7 +418,7 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
 
 def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Prepared:
     dialect, live = handler.dialect, handler.live
-    outcome, made, again, generate = plan.outcome, None, None, None
+    outcome = plan.outcome
     if isinstance(outcome, Forward):  # faults and timing do not apply to what is relayed
         return Prepared(replace(plan, faults=()), _NO_REPLY, call)
     pace = _pace(call, plan, live.engine.policy.seed)
@@ -466,13 +437,6 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         assert not isinstance(outcome, RenderedOutcome)  # noqa: S101
         render = handler.operation(call.http.method).render
         reply = render(call, outcome)
-        varies = plan.timing.jitter or plan.timing.prompt_per_1k  # with the call
-        if plan.cacheable and isinstance(outcome, Answer) and plan.source.startswith("rule ") and not varies:
-            made, again = outcome, partial(_rendered_again, partial(render, call), outcome, pace)
-        elif plan.cacheable and isinstance(outcome, Answer | Embeddings) and plan.source == "generated":
-            generate = partial(_generated, handler, timed)
-            if isinstance(outcome, Answer) and reply.frames is None and (any_answer := saying(outcome)) is not None:
-                made, again = outcome, partial(_rendered_again, partial(render, call), any_answer, pace)
     if reply.pieces is not None and plan.faults:  # they need a plain body as a whole
         body = b"".join(reply.pieces)
         reply = replace(reply, headers=(*reply.headers, ("content-length", str(len(body)))), body=body, pieces=None)
@@ -482,12 +446,7 @@ def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Pre
         reply = joined(reply)
     elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_CACHED_TOKENS:
         reply = parted(reply, pace)
-    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept, made=made, again=again, generate=generate)
-
-
-def _generated(handler: Handler, timed: bool | None, engine: Engine, call: Call) -> Prepared | None:
-    plan = generated(engine, call)
-    return None if plan is None else _render(handler, call, plan, timed)
+    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept)
 
 
 def _with_own_urls(reply: Reply, own_urls: Callable[[HttpRequest, bytes], bytes] | None, http: HttpRequest) -> Reply:
@@ -495,11 +454,6 @@ def _with_own_urls(reply: Reply, own_urls: Callable[[HttpRequest, bytes], bytes]
         return reply
     body = own_urls(http, reply.body)
     return replace(reply, headers=merge_headers(reply.headers, (("content-length", str(len(body))),)), body=body)
-
-
-def _rendered_again(render: Callable[[Success], Reply], answer: Answer, pace: Pace, prompt_tokens: int) -> Reply:
-    reply = render(replace(answer, usage=replace(answer.usage, prompt=prompt_tokens)))
-    return joined(reply) if pace.at_once else parted(reply, pace)
 
 
 def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
@@ -544,12 +498,6 @@ def _note(prepared: Prepared, limits: Headers, exchange: Exchange) -> None:
         exchange.model = call.model
         exchange.operation = exchange.operation or call.operation
     exchange.status, exchange.reply_headers = reply.status, (*reply.headers, *limits) if limits else reply.headers
-
-
-def _is_small(reply: Reply, body: bytes) -> bool:
-    if reply.frames is reply.pieces is None:
-        return len(body) + len(reply.body) <= MAX_CACHED
-    return isinstance(reply.frames, tuple) and len(body) <= MAX_CACHED
 
 
 _printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold it

@@ -8,13 +8,13 @@ import json
 import logging
 from asyncio import Lock, Semaphore, to_thread
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazyMapping
-from mockserver.core.plan import Answer, Plan, Stored
+from mockserver.core.plan import Plan, Stored
 from mockserver.core.protocols import Counters, Shelf, Turnstile
 from mockserver.core.seed import Seed, WallClock, monotonic, token
 from mockserver.core.text import plural
@@ -59,26 +59,8 @@ ADDED = "api"  # how reports call what no file holds: `rule api flaky`
 LONGEST = 100  # characters of a name
 
 
-MAX_ENTRIES = 256
 PLANNED = 2  # calls with many choices that are planned at once
 Value = TypeVar("Value")
-
-
-class Memo(Generic[Value]):
-    """The latest values by key, each valid for the owner (an engine) that made it."""
-
-    def __init__(self, limit: int = MAX_ENTRIES) -> None:
-        self._entries: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
-        self._limit = limit
-
-    def get(self, key: Hashable, owner: object) -> Value | None:
-        entry = self._entries.get(key)
-        return entry[1] if entry is not None and entry[0] is owner else None
-
-    def put(self, key: Hashable, owner: object, value: Value) -> None:
-        self._entries[key] = (owner, value)
-        if len(self._entries) > self._limit:
-            self._entries.popitem(last=False)
 
 
 class Prepared(Struct):
@@ -93,12 +75,8 @@ class Prepared(Struct):
     charge: Charge | None = None  # drawn each time
     request: HttpRequest | None = None  # as it came, if the upstream is to reply
     prompt_tokens: int | None = None  # if the plan was made for another prompt
-    made: Answer | None = None  # of a rule, until the fast path has learned from it
-    again: Callable[[int], Reply] | None = None  # the reply to a prompt of so many tokens
-    generate: "Generate | None" = None  # what is generated for other calls, if this was
 
 
-Generate = Callable[[Engine, Call], Prepared | None]
 Keep = Callable[[str, Episode], Awaitable[str]]  # saves an episode in a cassette and returns its source
 
 
@@ -214,7 +192,6 @@ class Live(Struct):
     engine: Engine  # of the rules in files; `engine_of` a namespace has its own rules too
     journal: Journal
     counters: Counters
-    memo: Memo[Prepared] = field(default_factory=Memo)
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
     now: Callable[[], float] = monotonic  # the clock of limits after `renew`
@@ -259,7 +236,7 @@ class Live(Struct):
 
     def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
         """Forget everything, start over with these; `timed`: answers take their time unless overridden."""
-        self.namespaces, self.memo = Namespaces(timed=timed), Memo()
+        self.namespaces = Namespaces(timed=timed)
         self._limiter = Limiter(MemoryTurnstile(self.now))
         self.settings, self.engine, self.counters, self.journal = settings, engine, engine.counters, journal
         self._limited = None

@@ -22,7 +22,6 @@ from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
 from mockserver.server.app import DefaultDialect
-from mockserver.server.fast_path import FastPath
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
@@ -117,7 +116,6 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int, drain: float 
             refusal(live),
             Deadlines(drain=drain),
             unread=live.unsent,
-            fast_path=None if live.settings.cors else FastPath(live),
         ),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",

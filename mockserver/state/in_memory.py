@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Generic
 
-from mockserver.core.protocols import START, STATE, Admission, Draw, Later, Precondition, Value
+from mockserver.core.protocols import START, STATE, Admission, Draw, Precondition, Value
 from mockserver.core.rates import Limits
 from mockserver.core.seed import monotonic
 
@@ -186,17 +186,13 @@ class _Space(Generic[Value]):
     """The values of one namespace, oldest first, each with its version and its size in bytes."""
 
     def __init__(self) -> None:
-        self.entries: OrderedDict[str, tuple[Value | Later[Value], int, int]] = OrderedDict()
+        self.entries: OrderedDict[str, tuple[Value, int, int]] = OrderedDict()
         self.size = self.versions = 0
 
     def change(self, key: str, value: Value, size: int) -> None:
         self.size += size - self.entries[key][2]
         self.versions += 1
         self.entries[key] = (value, self.versions, size)
-
-
-def _made(value: Value | Later[Value]) -> Value:
-    return value.make() if isinstance(value, Later) else value
 
 
 class MemoryShelf(Generic[Value]):
@@ -209,9 +205,9 @@ class MemoryShelf(Generic[Value]):
 
     async def get(self, namespace: str, key: str) -> tuple[Value, int] | None:
         entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
-        return None if entry is None else (_made(entry[0]), entry[1])
+        return None if entry is None else (entry[0], entry[1])
 
-    def put(self, namespace: str, key: str, value: Value | Later[Value], *, size: int) -> None:
+    def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         space = self._space(namespace)
         before, entries = space.size, space.entries
         if key in entries:  # the newest is the last
@@ -241,7 +237,7 @@ class MemoryShelf(Generic[Value]):
     async def values(self, namespace: str) -> tuple[Value, ...]:
         if namespace not in self._spaces:
             return ()
-        return tuple([_made(value) for value, _, _ in self._space(namespace).entries.values()])
+        return tuple([value for value, _, _ in self._space(namespace).entries.values()])
 
     async def count(self, namespace: str) -> int:
         return len(self._spaces[namespace].entries) if namespace in self._spaces else 0

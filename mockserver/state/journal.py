@@ -4,19 +4,16 @@ While an answer goes out it keeps references only; what they mean is worked out 
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from operator import attrgetter
 
 from msgspec import Struct, field
 
-from mockserver.core.exchange import Exchange, SentAtOnce, size_of
+from mockserver.core.exchange import Exchange, size_of
 from mockserver.core.plan import Plan, Usage
 from mockserver.core.seed import monotonic
 from mockserver.state.in_memory import MAX_NAMESPACES
 
-Alike = defaultdict[Exchange, list[SentAtOnce]]  # rows by what they have in common
 Way = tuple[str, str, int, str, str]  # dialect, operation, status, source and end of requests that are counted together
 
 # Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
@@ -97,7 +94,6 @@ MAX_EXCHANGES = 1000
 MAX_BYTES = 50_000_000
 PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BARE = 2_500  # bytes of an exchange without bodies and headers
-MAX_WAITING = 1_000_000  # bytes of answers that were sent at once
 
 
 class Journal:
@@ -118,14 +114,12 @@ class Journal:
         on_close: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._pages: OrderedDict[str, NamespaceRows] = OrderedDict()
-        self._waiting: dict[str, Alike] = {}  # rows that are newer than all others, by namespace
-        self._waiting_size, self._most_waiting = 0, min(MAX_WAITING, BARE * count) if size >= MAX_WAITING else 0
         self._last, self._step = 0, 1  # the number of the latest row, and to the next
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.held = 0  # approximate bytes of the rows
         self.on_close, self.keeps_calls = on_close, False
         self.on_remark: Callable[[Exchange], None] | None = None
-        self._tally = Tally()
+        self.tally = Tally()
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
         """Return a new row."""
@@ -135,9 +129,7 @@ class Journal:
 
     def enter(self, exchange: Exchange) -> None:
         """Add a row."""
-        self._tally.open += 1
-        if self._waiting:
-            self._settle()
+        self.tally.open += 1
         exchange.book = page = self._page(exchange.namespace)
         page.add(exchange)
 
@@ -146,45 +138,16 @@ class Journal:
         self._last = number = self._last + self._step
         return number
 
-    def record(self, row: SentAtOnce) -> None:
-        """Add the row of an answer that was sent at once; nothing is made of it before somebody looks."""
-        like = row.answered.like
-        alike = self._waiting.get(like.namespace)
-        if alike is None:
-            alike = self._waiting[like.namespace] = defaultdict(list)
-        alike[like].append(row)
-        self._waiting_size += row.weight
-        if self._waiting_size > self._most_waiting:
-            self._settle()
-
-    @property
-    def tally(self) -> Tally:
-        self._settle()
-        return self._tally
-
-    @property
-    def size(self) -> int:
-        """Approximate bytes of all rows."""
-        self._settle()
-        return self.held
-
-    def _settle(self) -> None:
-        """Count the rows that wait, and add them to those of their namespaces."""
-        waiting, self._waiting, self._waiting_size = self._waiting, {}, 0
-        for namespace, alike in waiting.items():
-            self._page(namespace).extend(alike, self._tally)
-
     def number_from(self, first: int, step: int) -> None:
         """Number the rows to come `first` + `step` and so on, unless they are numbered in these steps already."""
         if (self._step, self._last % step) != (step, first % step) or self._last < first:
-            self._settle()  # numbers say what came first among rows that wait
             self._last, self._step = first, step
 
     def close(self, exchange: Exchange, ended: str) -> None:
         exchange.ended = ended
         exchange.elapsed = monotonic() - exchange.began
-        self._tally.open -= 1
-        self._tally.add(exchange, (exchange.elapsed,), (exchange.first,) if exchange.size else ())
+        self.tally.open -= 1
+        self.tally.add(exchange, (exchange.elapsed,), (exchange.first,) if exchange.size else ())
         book = exchange.book
         if book is not None:
             book.close(exchange)
@@ -202,15 +165,15 @@ class Journal:
 
     def first(self, namespace: str) -> int | None:
         """The number of the oldest call that is kept."""
-        page = self._existing(namespace)
+        page = self._pages.get(namespace)
         return page.rows[0].seq if page is not None and page.rows else None
 
     def rows(self, namespace: str) -> tuple[Exchange, ...]:
-        page = self._existing(namespace)
-        return () if page is None else page.whole()
+        page = self._pages.get(namespace)
+        return () if page is None else tuple(page.rows)
 
     def hits(self, namespace: str) -> Counter[str]:
-        page = self._existing(namespace)
+        page = self._pages.get(namespace)
         if page is None:
             return Counter()
         for source in [source for source in page.hits if not source.startswith(_COUNTED)]:
@@ -218,21 +181,20 @@ class Journal:
         return page.hits
 
     def find(self, number: int) -> Exchange | None:
-        self._settle()
         pages = self._pages.values()
         page = next((page for page in pages if any(row.seq == number for row in page.rows)), None)
-        return None if page is None else next(row for row in page.whole() if row.seq == number)
+        return None if page is None else next(row for row in page.rows if row.seq == number)
 
     def clear(self, namespace: str) -> None:
         self.forget_calls(namespace)
         self._pages.pop(namespace, None)
 
     def forget_calls(self, namespace: str) -> int:
-        page = self._existing(namespace)
+        page = self._pages.get(namespace)
         return 0 if page is None else page.drop(len(page.rows))
 
     def forget(self, exchange: Exchange) -> None:
-        page = self._existing(exchange.namespace)
+        page = self._pages.get(exchange.namespace)
         if page is not None and exchange in page.rows:
             page.forget(exchange)
 
@@ -240,10 +202,6 @@ class Journal:
         for page in self._pages.values():
             while page.rows and self.held > self.room * PAGES_IN_FULL:
                 page.drop()
-
-    def _existing(self, namespace: str) -> "NamespaceRows | None":
-        self._settle()
-        return self._pages.get(namespace)
 
     def _page(self, namespace: str) -> "NamespaceRows":
         """Return what is kept of a namespace, which is in use now."""
@@ -257,11 +215,9 @@ class Journal:
         return page
 
     def __iter__(self) -> Iterator[Exchange]:
-        self._settle()
-        return iter(sorted((row for page in self._pages.values() for row in page.whole()), key=lambda row: row.seq))
+        return iter(sorted((row for page in self._pages.values() for row in page.rows), key=lambda row: row.seq))
 
     def __len__(self) -> int:
-        self._settle()
         return sum(len(page.rows) for page in self._pages.values())
 
 
@@ -281,7 +237,7 @@ class NamespaceRows:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.rows: deque[Exchange | SentAtOnce] = deque()
+        self.rows: deque[Exchange] = deque()
         self.size = 0
         self.hits: Counter[str] = Counter()
 
@@ -290,24 +246,6 @@ class NamespaceRows:
         self.rows.append(exchange)
         if len(self.rows) > self._journal.count:
             self.drop()
-
-    def extend(self, alike: Alike, tally: Tally) -> None:
-        """Add rows and count them; evict the oldest if there are too many, or they are too large."""
-        for like, found in alike.items():
-            times = [row.elapsed for row in found]
-            tally.add(like, times, times, sum([row.answered.completion_tokens for row in found]))
-            self._hit(like.plan, len(times))
-        rows = [*chain(*alike.values())] if len(alike) < 2 else sorted(chain(*alike.values()), key=attrgetter("seq"))
-        self.rows.extend(rows)
-        self.drop(len(self.rows) - self._journal.count)
-        self._weigh(sum([row.weight for row in rows]))
-
-    def whole(self) -> tuple[Exchange, ...]:
-        """Return the rows, of which those that nobody has looked at yet are made now."""
-        for at, row in enumerate(tuple(self.rows)):  # in place, as another thread may add rows meanwhile
-            if isinstance(row, SentAtOnce):
-                self.rows[at] = row.exchange()
-        return tuple(self.rows)  # type: ignore[arg-type]  # none was sent at once only
 
     def weigh(self, exchange: Exchange) -> None:
         """Count what an exchange keeps; evict the oldest rows if that is too much."""
@@ -349,11 +287,11 @@ class NamespaceRows:
         self.rows.remove(exchange)
         self._let_go([exchange])
 
-    def _let_go(self, rows: Sequence[Exchange | SentAtOnce]) -> None:
+    def _let_go(self, rows: Sequence[Exchange]) -> None:
         size = sum([row.weight for row in rows])
         self.size -= size
         self._journal.held -= size
-        if self._journal._tally.open:
+        if self._journal.tally.open:
             for row in rows:
-                if type(row) is Exchange and not row.ended:
+                if not row.ended:
                     row.let_go()

@@ -92,11 +92,6 @@ def test_a_conversation_keeps_its_opening() -> None:
     assert call().opening_fingerprint == call().opening_fingerprint
 
 
-def test_another_conversation_is_also_what_was_sent() -> None:
-    sample = Call("openai", "chat", "m", HttpRequest("POST", "/"), {"plan": 1}, sent={"plan": 1, "messages": ["old"]})
-    assert sample.saying("messages", ["new"], ()).body == {"plan": 1, "messages": ["new"]}
-
-
 def test_tools_by_name() -> None:
     look, ask = Tool("look"), Tool("ask")
     asked = call(tools=(look, ask))

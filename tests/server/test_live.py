@@ -17,7 +17,7 @@ from mockserver.core.plan import Timing
 from mockserver.core.seed import Seed, WallClock
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.cassette_store import parse_sent
-from mockserver.server.live import DEFAULT, LONGEST, Live, Memo, Namespaces, allowed, policy, reload, start, watch
+from mockserver.server.live import DEFAULT, LONGEST, Live, Namespaces, allowed, policy, reload, start, watch
 from mockserver.server.sources import Sources
 from tests.kit.cassette_folder import chat, episode
 from tests.kit.control import controlled_server, rule
@@ -54,16 +54,6 @@ def test_the_limiter_follows_the_settings() -> None:
     live.settings = Settings.model_validate({"limits": {"requests_per_minute": 6}})
     assert live.limiter is limiter
     assert limiter.limits == live.settings.limits
-
-
-def test_remembered_values_are_valid_for_their_owner() -> None:
-    memo, one, two = Memo[str](limit=2), object(), object()
-    memo.put("k", one, "v")
-    assert (memo.get("k", one), memo.get("k", two), memo.get("j", one)) == ("v", None, None)
-    memo.put("k", two, "w")
-    memo.put("a", one, "x")
-    memo.put("b", one, "y")
-    assert [memo.get(key, owner) for key, owner in (("k", two), ("a", one), ("b", one))] == [None, "x", "y"]
 
 
 # --- namespaces

@@ -106,21 +106,21 @@ def test_how_often_a_request_asks_redis(
     shared: RedisServer, tmp_path: Path, rules: Rules, settings: dict[str, Any], trips: int
 ) -> None:
     with served(shared, tmp_path, rules, **settings) as one:
-        for _ in range(4):  # those behind the first may be answered from memory, and by the fast path
+        for _ in range(4):
             before = one.trips
             assert one.chat().status_code == 200
             sleep(0.005)  # a slot is given back after the answer
             assert one.trips - before == trips
 
 
-def test_tokens_are_counted_once_more_when_they_are_known(shared: RedisServer, tmp_path: Path) -> None:
+def test_tokens_are_drawn_for_the_prompt_and_then_for_the_answer(shared: RedisServer, tmp_path: Path) -> None:
     with served(shared, tmp_path, limits={"requests_per_minute": 99, "tokens_per_minute": 9999}) as one:
         trips = list[int]()
-        for _ in range(2):  # the second is known to need as many
+        for _ in range(2):
             before = one.trips
             one.chat()
             trips.append(one.trips - before)
-        assert trips == [2, 1]
+        assert trips == [2, 2]
 
 
 def test_how_often_kept_answers_ask_redis(shared: RedisServer, tmp_path: Path) -> None:

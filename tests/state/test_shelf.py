@@ -1,6 +1,5 @@
 """What one process keeps for later, and what it lets go."""
 
-from mockserver.core.protocols import Later
 from mockserver.state.in_memory import NAMESPACES_IN_FULL, MemoryShelf
 
 
@@ -65,16 +64,3 @@ async def test_the_room_of_a_namespace_that_was_forgotten_is_free_again() -> Non
             await shelf.clear(str(number))
             await filled(shelf, "x", size=9, namespace=str(number))
     assert await shelf.values("0") == ("X",)
-
-
-class Shout(Later[str], frozen=True):
-    word: str
-
-    def make(self) -> str:
-        return self.word.upper()
-
-
-async def test_what_is_to_be_made_is_made_when_it_is_read() -> None:
-    shelf = await filled(MemoryShelf[str](count=9, size=9), "x")
-    shelf.put("a", "y", Shout("why"), size=1)
-    assert (await shelf.get("a", "y"), await shelf.values("a")) == (("WHY", 2), ("X", "WHY"))

@@ -18,13 +18,12 @@ from mockserver.dialects.anthropic.replies import (
     credential,
     error_event,
     fail,
-    headers,
     rate_limit_headers,
     render_count,
     render_message,
     render_models,
 )
-from mockserver.dialects.anthropic.request import messages_call, parse_messages, texts
+from mockserver.dialects.anthropic.request import messages_call, parse_messages
 
 
 def _parse_count(http: HttpRequest, validation: Validation) -> Call:
@@ -54,7 +53,6 @@ DIALECT = Dialect(
             render_message,
             error=error_event,
             body=_ask,
-            texts=texts(headers),
             history=HISTORY,
         ),
         Operation("input_tokens", "POST", "/v1/messages/count_tokens", _parse_count, render_count, body=_ask_count),

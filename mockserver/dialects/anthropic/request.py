@@ -6,20 +6,18 @@ was said.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolCall, ToolChoice
-from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import OWN_FINISHES
 from mockserver.core.tokens import APPROX, size_of
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts
-from mockserver.dialects._chat import roles_of, schema_as_text
+from mockserver.dialects._chat import schema_as_text
 from mockserver.dialects._fields import Model
 from mockserver.dialects._meaning import BOOKKEEPING, fields_with_meaning
 from mockserver.dialects._parse import Body, clip, read_object
@@ -110,22 +108,6 @@ def _call(http: HttpRequest, body: Body, *, validation: Validation) -> Call:
             store=bool(thread),
         ),
     )
-
-
-def texts(headers: Callable[[HttpRequest, Call | None], Headers]) -> Texts:
-    return Texts("messages", _roles, _with_messages, headers, frozenset(("content",)))
-
-
-def _roles(messages: Json) -> tuple[str, ...] | None:
-    """The roles of messages that are texts, and of which the last is no beginning of the answer."""
-    roles = roles_of(messages, ("user", "assistant"))
-    return roles if roles and roles[-1] == "user" else None
-
-
-def _with_messages(sample: Call, messages: Json) -> Call:
-    system = takewhile(lambda message: message.role == "system", sample.messages)
-    said = [Message(message["role"], message["content"]) for message in messages]
-    return sample.saying("messages", messages, (*system, *said))
 
 
 def _effort(body: Body) -> str | None:

@@ -10,9 +10,8 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._chat import chat_texts
 from mockserver.dialects._clients import CLIENT_CONFIGS
-from mockserver.dialects._completions import prompt_texts, text_reply
+from mockserver.dialects._completions import text_reply
 from mockserver.dialects._errors import (
     PLAIN_LIMIT_MESSAGES,
     ErrorRow,
@@ -163,9 +162,8 @@ DIALECT = Dialect(
     operations=(
         Operation(
             *("completions", "POST", "/completions", parse_completion, _render_completion),
-            texts=prompt_texts(request_id_header),
         ),
-        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat, texts=chat_texts(request_id_header)),
+        Operation("chat", "POST", "/chat/completions", parse_chat, _render_chat),
         *model_operations(NAME, request_id_header),
     ),
     credential=bearer,

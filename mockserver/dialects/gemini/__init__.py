@@ -28,7 +28,6 @@ from mockserver.dialects.gemini.models import MODELS, USUAL_PARAMS, model_operat
 from mockserver.dialects.gemini.parse import (
     NAME,
     PART_TOKENS,
-    TEXTS,
     is_media,
     is_vertex,
     make_renamer,
@@ -155,7 +154,7 @@ def _usual_body(text: str) -> dict[str, Json]:
 
 
 def _generation(verb: str, **more: Any) -> Operation:
-    more |= {"params": USUAL_PARAMS, "texts": TEXTS, "body": _usual_body}
+    more |= {"params": USUAL_PARAMS, "body": _usual_body}
     more |= {"unify": make_renamer(GENERATE), "history": HISTORY}
     return Operation("chat", "POST", f"{_MODEL}:{verb}", parse_generate, _render, **more)
 

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+from itertools import chain
 
 from pydantic_core import to_json
 
@@ -12,7 +12,6 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import OWN_FINISHES, Failure
 from mockserver.core.validation import Validation
-from mockserver.dialects import Texts
 from mockserver.dialects._meaning import fields_with_meaning
 from mockserver.dialects._parse import Body, read_object
 from mockserver.dialects.gemini import proto
@@ -169,30 +168,6 @@ def _cache_name(name: str) -> str | None:
 
 
 _OF_PROJECT = re.compile(r"projects/[^/]+/locations/[^/]+/(?=cachedContents/)")
-
-
-def _roles(contents: Json) -> tuple[Json, ...] | None:
-    """The roles of contents that are one text each; None if there are others."""
-    found = []
-    for content in contents if type(contents) is list else ():
-        match content:
-            case {"role": "user" | "model" as role, "parts": [{"text": str(text), **more}], **others}:
-                if more or others or not text.strip():
-                    return None
-                found.append(role)
-            case _:
-                return None
-    return tuple(found) or None
-
-
-def _with_contents(sample: Call, contents: Json) -> Call:
-    system = takewhile(lambda message: message.role == "system", sample.messages)
-    said = [Message(_SPEAKERS[content["role"]], content["parts"][0]["text"]) for content in contents]
-    return sample.saying("contents", contents, (*system, *said))
-
-
-_SPEAKERS = {"user": "user", "model": "assistant"}
-TEXTS = Texts("contents", _roles, _with_contents, lambda http, call: (), frozenset(("text",)))
 
 
 def _part_tokens(part: Mapping[str, Json]) -> int:

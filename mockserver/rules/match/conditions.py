@@ -22,7 +22,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
-from mockserver.rules.match.fields import OF_SHAPE, Field, Read, nested_param
+from mockserver.rules.match.fields import Field, Read, nested_param
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 
 Groups = Mapping[str, str]
@@ -147,18 +147,6 @@ class Either(_Joined, frozen=True):
 
 
 Condition = Leaf | All | Either
-
-
-def left_of(condition: Condition, call: Call) -> Condition:
-    """Return what of a condition remains to be tested for calls whose bodies have the shape of this one's."""
-    if not isinstance(condition, All):
-        return condition
-    parts = tuple([part for part in condition.parts if not _is_settled(part, call)])
-    return parts[0] if len(parts) == 1 else All(parts)
-
-
-def _is_settled(part: Condition, call: Call) -> bool:
-    return isinstance(part, Leaf) and part.field.family in OF_SHAPE and part.holds(call) is NO_GROUPS
 
 
 def implied(condition: Condition) -> Condition:

@@ -304,9 +304,5 @@ FIELDS: Mapping[str, Field | Family] = {
     ),
 }
 
-OF_BODY = frozenset(("param", "metadata", "body"))  # the families that read `Call.body`
-# Those that bodies have in common which differ in their texts only.
-OF_SHAPE = frozenset(("dialect", "operation", "method", "path", "model", "stream", "tools", "tool_choice", "namespace"))
-
 # A condition on the key of this table may also hold for the other field.
 ALTERNATIVES: Mapping[str, Field] = {"path": Field("path without mount", "text", path_without_mount, "")}

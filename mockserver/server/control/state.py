@@ -69,7 +69,7 @@ def _inside(asked: ControlRequest) -> dict[str, Json]:
         "boot": asked.rows.boot,
         "bases": [{"dialect": name, "url": url} for name, url in bases],
         "settings": shown_settings(live.settings),
-        "journal": {"calls": len(journal), "bytes": journal.size, "room": journal.room},
+        "journal": {"calls": len(journal), "bytes": journal.held, "room": journal.room},
         "problem": problem(live.problem),
         "writes": live.settings.inspector_writes and bool(live.sources.files),
     }
@@ -456,7 +456,7 @@ class Tallies:
         for name, words, value in (
             ("open_requests", "Requests that are being answered now.", tally.open),
             ("journal_calls", "Calls that the journal keeps.", len(self._journal)),
-            ("journal_bytes", "Bytes that they take, about.", self._journal.size),
+            ("journal_bytes", "Bytes that they take, about.", self._journal.held),
         ):
             yield GaugeMetricFamily(f"mockserver_{name}", words, value=value)
 

@@ -20,7 +20,6 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
 from mockserver.delivery.drive import FAST_PATH, MAX_WRITE, WIRE, PacedStream, Wheel
 from mockserver.dialects import discover
-from mockserver.server.fast_path import LESSON, FastPath, Lesson, parted
 from mockserver.server.http import parser
 from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Deadlines, DeadlineWatch, Refuse, RequestParser
 from mockserver.server.http.request_cycle import RequestCycle
@@ -68,10 +67,9 @@ def protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
-    fast_path: FastPath | None = None,
 ) -> Callable[..., "ConnectionProtocol"]:
     """What uvicorn takes as `http`: makes the protocol of each connection, all under one deadline watch."""
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), fast_path, Wheel())
+    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), Wheel())
 
 
 class ConnectionProtocol(RequestParser):
@@ -84,11 +82,9 @@ class ConnectionProtocol(RequestParser):
     _waiting = 0  # bytes that the client had not taken when last looked at
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
-    def __init__(
-        self, deadline_watch: DeadlineWatch, unread: Unsent, fast_path: FastPath | None, wheel: Wheel, **uvicorn: Any
-    ) -> None:
+    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, wheel: Wheel, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self._unread, self._fast_path, self._wheel = deadline_watch, unread, fast_path, wheel
+        self.deadline_watch, self._unread, self._wheel = deadline_watch, unread, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.connections.add(self)
@@ -99,39 +95,6 @@ class ConnectionProtocol(RequestParser):
         self.stage, self._running = BETWEEN, None
         self.deadline_watch.enter(self)
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
-
-    def data_received(self, data: bytes | memoryview) -> None:
-        """Answer a whole request on the fast path, if that knows it; else go the long way, and let it learn."""
-        fast_path = self._fast_path
-        is_ending = self.deaf or self.half or self._stopping or self.flow.write_paused
-        if fast_path is None or is_ending or self.stage != BETWEEN or self._running is not None:
-            super().data_received(data)
-            return
-        data = data if isinstance(data, bytes) else bytes(data)  # bytes() takes a while even if there is nothing to do
-        if fast_path.answer(data, self):
-            self.silent, self.due = False, self.deadline_watch.idle_until
-            return
-        before = self.cycle
-        super().data_received(data)
-        cycle = self._running
-        if cycle is None or cycle is before or cycle is not self.cycle or not self._is_plain(cycle):
-            return
-        if parted(data) is not None:
-            scope: Any = cycle.scope
-            scope["extensions"] = {**self.lent, LESSON: Lesson(fast_path, data, scope["query_string"])}
-
-    def _is_plain(self, cycle: RequestCycle) -> bool:
-        """Whether a request is whole and asks for nothing but an answer, after which the connection stays open."""
-        version, method = cycle.scope["http_version"], cycle.scope["method"]
-        complete = self.stage == BETWEEN and cycle.keep_alive and not cycle.waiting_for_100_continue
-        return complete and version == "1.1" and method != "HEAD" and not self.deaf
-
-    def write_paced(self, status: int, head: bytes, stream: PacedStream) -> None:
-        """Write the head of a paced stream, then its parts when they are due."""
-        self._running = cycle = self._new_cycle(_PACED, keep_alive=True)
-        cycle.more_body = False
-        self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
-        self.paced(status, head, stream)
 
     def write_head(self, status: int, head: bytes, rest: bytes, number: bytes = b"") -> None:
         """Write a status line, the headers that every answer has, these, the number of the call, and the rest."""
@@ -336,7 +299,6 @@ class ConnectionProtocol(RequestParser):
             self.close()
 
 
-_PACED: Any = {"type": "http", "http_version": "1.1", "method": "POST", "path": "", "headers": ()}
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Generic
 
-from mockserver.core.protocols import STATE, Admission, Draw, Later, Precondition, StateLostError, Value
+from mockserver.core.protocols import STATE, Admission, Draw, Precondition, StateLostError, Value
 from mockserver.core.rates import Limits
 from mockserver.core.seed import token
 from mockserver.state.redis.line import Argument, RedisLine, script
@@ -80,9 +80,8 @@ class RedisShelf(Generic[Value]):
         found = await self._line.send("HGET", self._line.key("a", namespace), key)
         return None if found is None else self._read(found)
 
-    async def put(self, namespace: str, key: str, value: Value | Later[Value], *, size: int) -> None:
-        made = value.make() if isinstance(value, Later) else value
-        await self._keep(namespace, key, self._encode(made), "", size)
+    async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+        await self._keep(namespace, key, self._encode(value), "", size)
 
     async def change(self, namespace: str, key: str, value: tuple[Value, int], *, size: int) -> bool:
         return await self._keep(namespace, key, self._encode(value[0]), str(value[1]), size)

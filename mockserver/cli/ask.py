@@ -64,11 +64,11 @@ def ask_command(
         model = _USUAL_MODEL if _USUAL_MODEL in models else models[0]
     reached = reach(usual_request(dialect, operation, model, text, stream=stream), dialect)
     if as_json or stream:
-        from mockserver.server.handler import Handler  # slow: Starlette
+        from mockserver.server.respond import Responder  # slow: Starlette
 
-        handler = Handler(live, reached.place.dialect, reached.place.operations)
-        prepared = asyncio.run(handler.respond(reached.http))
-        plan, output, status = prepared.plan, _wire(prepared.reply), prepared.reply.status
+        responder = Responder(live, reached.place.dialect, reached.place.operations)
+        response = asyncio.run(responder.respond(reached.http))
+        plan, output, status = response.plan, _wire(response.reply), response.reply.status
     else:
         call = reached.call(live.settings)
         plan = _planned(call, live)

@@ -1,13 +1,14 @@
 """Requests, replies and stream frames, and how to parse hosts and origins."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
 from urllib.parse import quote
 
 from msgspec import Struct
 
+from mockserver.core.lazy import lazy_property
 from mockserver.core.text import hiding
 
 CONTROL = "/__mockserver__"  # the prefix of the control paths, which no rule can answer
@@ -70,7 +71,7 @@ _HTTPS = re.compile(r"https\s*(,|$)", re.IGNORECASE)  # each proxy adds its own
 Headers = tuple[tuple[str, str], ...]
 
 
-class HttpRequest(Struct, frozen=True):
+class HttpRequest(Struct, frozen=True, dict=True):
     """A frozen snapshot of one request; parsing it needs no server.
 
     `path` is decoded and relative to the dialect's mount; header names are lower-case bytes, as ASGI gives them.
@@ -79,7 +80,7 @@ class HttpRequest(Struct, frozen=True):
     method: str
     path: str
     query: Mapping[str, str] = {}
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: Sequence[tuple[bytes, bytes]] = ()
     body: bytes = b""
     namespace: str = "default"
     path_params: Mapping[str, str] = {}
@@ -97,13 +98,15 @@ class HttpRequest(Struct, frozen=True):
         """What stands before `path` in the URL: nothing, or `/ns/a`."""
         return "" if self.namespace == "default" else f"/ns/{quote(self.namespace)}"
 
+    @lazy_property
+    def fields(self) -> Mapping[bytes, bytes]:
+        """The first value of each header, by its lower-case name."""
+        return dict(reversed(self.headers))
+
     def header(self, name: str) -> str | None:
         """The first value of a header (any case), or None."""
-        wanted = name.lower().encode("latin-1")
-        for key, value in self.headers:
-            if key == wanted:
-                return value.decode("latin-1")
-        return None
+        value = self.fields.get(name.lower().encode("latin-1"))
+        return None if value is None else value.decode("latin-1")
 
 
 class Frame(Struct, frozen=True):

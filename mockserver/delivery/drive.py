@@ -18,7 +18,6 @@ from mockserver.core.seed import monotonic
 from mockserver.delivery.script import NEVER, WITHOUT_BODY
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
-FAST_PATH = "mockserver.short"  # the extension for the fast path; middleware that changes answers removes it
 IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
 Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
@@ -70,7 +69,6 @@ class Line(Struct):
     receive: Receive
     send: Send
     wire: Wire | None = None
-    fast_path: Wire | None = None
     began: float | None = None
     in_process: InProcessDriver | None = None
 
@@ -84,10 +82,10 @@ MAX_WRITE = 1 << 18  # bytes of a body written at once
 
 
 class Buffer:
-    __slots__ = ("_note", "_pieces", "_short", "head", "size")
+    __slots__ = ("_note", "_pieces", "_wire", "head", "size")
 
     def __init__(self, line: Line, note: Note | None) -> None:
-        self._short, self._note = line.fast_path, note
+        self._wire, self._note = line.wire, note
         self.head: Head | None = None
         self._pieces: list[bytes] = []
         self.size = 0
@@ -107,10 +105,10 @@ class Buffer:
             return False
         if not self._pieces:
             return True
-        if self._short is None or self.size > MAX_WRITE:
+        if self._wire is None or self.size > MAX_WRITE:
             return False
         body = self._joined()
-        if not self._short.piece(body):
+        if not self._wire.piece(body):
             return False
         self._let_go(body)
         return True
@@ -438,22 +436,12 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
-async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
-    """Send a plain reply at once: what `drive` would do with its script, but faster."""
-    body = reply.body
-    if body:
-        note(body)
-    short, head = line.fast_path, _head(reply, more, length=len(body))
-    if short is None or head is None or not short.whole(reply.status, head, body):
-        await line.send(_start(Head(reply.status, (*reply.headers, *more))))
-        await line.send({"type": "http.response.body", "body": body, "more_body": False})
-    return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
-
-
-async def hand_over_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> str | None:
+async def send_paced(reply: Reply, more: Headers, line: Line, row: Exchange) -> str | None:
     """Send a paced stream: what `drive` would do with its script, but faster. None: that has to."""
-    short, head = line.fast_path, _head(reply, more, length=None)
-    if short is None or head is None or not reply.parts.times or not fits(reply):
+    if line.wire is None or not reply.parts.times or not fits(reply):
+        return None
+    head = join_headers(reply, more, length=None)
+    if head is None:
         return None
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -462,7 +450,7 @@ async def hand_over_paced(reply: Reply, more: Headers, line: Line, row: Exchange
             ended.set_result(how)
 
     stream = PacedStream(reply, monotonic() if line.began is None else line.began, row, end)
-    if not short.paced(reply.status, head, stream):
+    if not line.wire.paced(reply.status, head, stream):
         return None
     try:
         return await ended
@@ -472,21 +460,22 @@ async def hand_over_paced(reply: Reply, more: Headers, line: Line, row: Exchange
             stream.part()
 
 
-def _head(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
-    """Return the header lines of a reply; None if they are not clear, or state another length."""
-    head, stated = header_lines(reply.headers)
-    if stated != length:
+def join_headers(reply: Reply, more: Headers, *, length: int | None) -> bytes | None:
+    """Return the header lines of a reply that states this length; None if they are not clear, or state another."""
+    headers = (*reply.headers, *more)
+    lines = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers])
+    if lines.count("\r") != len(headers) or lines.count("\n") != len(headers) or "\0" in lines:
         return None
-    if more:
-        told = "".join([f"{name}: {value}\n" for name, value in more])
-        if told.count("\n") != len(more) or "\r" in told or "\0" in told:
-            return None
-        head += told.replace("\n", "\r\n").encode("latin-1")
-    return head
+    at = lines.find(_LENGTH)
+    is_stated = at >= 0 and lines.startswith(f"{_LENGTH}{length}\r\n", at) and lines.count(_LENGTH) == 1
+    return lines.encode("latin-1") if is_stated or (length is None and at < 0) else None
+
+
+_LENGTH = "content-length: "
 
 
 def fits(reply: Reply) -> bool:
-    """Return whether `hand_over` can send a reply: plain, not too large, with a status that allows a body."""
+    """Return whether a reply can be sent at once: plain, not too large, with a status that allows a body."""
     return reply.frames is reply.pieces is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
 
 
@@ -523,16 +512,6 @@ async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
 
 def _start(head: Head) -> Message:
     return {"type": "http.response.start", "status": head.status, "headers": list(map(encoded, head.headers))}
-
-
-@lru_cache(maxsize=256)  # remembered replies repeat the same headers
-def header_lines(headers: Headers) -> tuple[bytes, int | None]:
-    """Return the header lines and the content length: None if it is missing, -1 if it or a line is invalid."""
-    fields = list(map(encoded, headers))
-    lines = b"".join([b"%b: %b\r\n" % field for field in fields])
-    lengths = [int(value) for name, value in fields if name == b"content-length"]
-    clear = len(lengths) < 2 and b"\0" not in lines and lines.count(b"\r") == lines.count(b"\n") == len(fields)
-    return lines, next(iter(lengths), None) if clear else -1
 
 
 @lru_cache(maxsize=4096)  # most headers repeat

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Any
@@ -28,7 +29,6 @@ from mockserver.core.http import (
 )
 from mockserver.core.http import origin as canonical
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import FAST_PATH
 from mockserver.engine.catalogue import Catalogue, fits
 from mockserver.server.live import Live
 from mockserver.server.routes import tidy
@@ -277,7 +277,16 @@ def with_cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
     return CorsMiddleware(app, origins) if origins else app
 
 
-class CorsMiddleware(CORSMiddleware):
+class _OnceOnly(CORSMiddleware):
+    """Starlette's, which leaves answers alone that have its headers already, as those of providers do."""
+
+    async def send(self, message: Message, send: Send, request_headers: RequestHeaders) -> None:
+        stated = message.get("headers", ())
+        is_complete = any(name == b"vary" and b"Origin" in value for name, value in stated)
+        await (send(message) if is_complete else super().send(message, send, request_headers))
+
+
+class CorsMiddleware(_OnceOnly):
     """Starlette's, for the listed origins; `*` lets all others in too, without credentials and not to control paths."""
 
     def __init__(self, app: ASGIApp, origins: tuple[str, ...]) -> None:
@@ -285,19 +294,54 @@ class CorsMiddleware(CORSMiddleware):
         every["allow_private_network"] = True
         listed = [each for each in origins if each != "*"]
         super().__init__(app, listed, allow_credentials=True, **every)
-        self._others = CORSMiddleware(app, ("*",), **every) if "*" in origins else None
+        self._others = _OnceOnly(app, ("*",), **every) if "*" in origins else None
+        self.headers_for = lru_cache(maxsize=64)(self._headers_for)
 
     def is_allowed_origin(self, origin: str) -> bool:
         return canonical(origin) in self.allow_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        lent = {name: lent for name, lent in scope.get("extensions", {}).items() if name != FAST_PATH}
-        scope = {**scope, "extensions": lent}  # the fast path writes heads past this middleware
         said = RequestHeaders(scope=scope).get("origin") if scope["type"] == "http" else None
         if self._others is None or said is None or self.is_allowed_origin(said) or is_control(scope["path"]):
             await super().__call__(scope, receive, send)
         else:
             await self._others(scope, receive, send)
+
+    def _headers_for(self, origin: str | None) -> Headers:
+        """Return what it adds to an answer at a provider's path; `origin`: what the request says of it."""
+        adds = self if self._others is None or origin is None or self.is_allowed_origin(origin) else self._others
+        start: Message = {"type": "http.response.start", "headers": []}
+        step = CORSMiddleware.send(adds, start, _pass, RequestHeaders({} if origin is None else {"origin": origin}))
+        with suppress(StopIteration):
+            step.send(None)  # which awaits nothing
+        return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
+
+
+async def _pass(message: Message) -> None:
+    """Take a message."""
+
+
+@lru_cache(maxsize=8)
+def cors_of(origins: tuple[str, ...]) -> CorsMiddleware:
+    """Return what adds the headers for these origins to answers."""
+    return CorsMiddleware(_nowhere, origins)
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer nothing."""
+
+
+def across_origins(request: HttpRequest, reply: Headers, origins: tuple[str, ...]) -> tuple[Headers, Headers]:
+    """Return a reply's own headers, and those for pages of other origins, which win over its own."""
+    origin = request.header("origin")
+    added = cors_of(origins).headers_for(origin)
+    stated = [name.lower() for name, _ in reply]
+    if not any(name == "vary" or name.startswith("access-control-") for name in stated):
+        return reply, added
+    names = {name for name, _ in added} - {"vary"}
+    vary = ", ".join([value for name, value in (*reply, *added) if name.lower() == "vary"])
+    own = [(name, value) for name, value in reply if name.lower() not in (*names, "vary")]
+    return tuple(own), (*[field for field in added if field[0] != "vary"], ("vary", vary))
 
 
 def is_control(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -13,13 +14,14 @@ from mockserver.core.http import CONTROL
 from mockserver.dialects import discover
 from mockserver.dialects._parse import clip
 from mockserver.server.access import OPEN, Guard
-from mockserver.server.handler import Handler
-from mockserver.server.live import LONGEST, Live, allowed
+from mockserver.server.asgi import AsgiEntrance
+from mockserver.server.live import DEFAULT, LONGEST, Live, allowed, split_namespace
+from mockserver.server.respond import Responder
 from mockserver.server.routes import PARAMETERS, Endpoint, completed, nearest, own_places, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
-def build_app(live: Live) -> Router:
+def build_app(live: Live) -> "FastRouter":
     """The paths of the default dialect; behind these all others, for which the first request imports all dialects."""
     known = own_places(discover()[live.settings.dialect])
     return FastRouter(_routes(live, known), Elsewhere(live))
@@ -29,7 +31,7 @@ class Elsewhere(Struct, eq=False):
     """The application at paths that the default dialect does not have, made for the first request there."""
 
     live: Live
-    app: Router | None = None
+    app: "FastRouter | None" = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.app is None:
@@ -38,10 +40,10 @@ class Elsewhere(Struct, eq=False):
 
 
 def _routes(live: Live, known: Sequence[Endpoint]) -> Sequence[Route]:
-    return [Route(place.path, Handler(live, place.dialect, place.operations)) for place in known]
+    return [Route(place.path, AsgiEntrance(Responder(live, place.dialect, place.operations))) for place in known]
 
 
-def _whole_app(live: Live) -> Router:
+def _whole_app(live: Live) -> "FastRouter":
     """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
     from mockserver.server import inspector  # a server that only answers calls needs neither
     from mockserver.server.control import Control
@@ -71,43 +73,73 @@ class FastRouter(Router):
                 self._below.setdefault(route.path.split("/", 2)[1], []).append(route)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app, params = _NOWHERE if scope.get("root_path") or scope["type"] != "http" else self._found(scope["path"])
-        if app is None:
+        is_mounted = scope.get("root_path") or scope["type"] != "http"
+        found = None if is_mounted else self.find(scope["path"])
+        if found is None:
             await (self._others if scope["type"] == "http" else self.app)(scope, receive, send)
         else:
-            scope["path_params"] = params
-            await app(scope, receive, send)
+            scope["path_params"] = found.params
+            await found.app(scope, receive, send)
 
-    def _found(self, path: str) -> tuple[ASGIApp | None, dict[str, str]]:
-        if (app := self._fixed.get(path)) is not None:
-            return app, {}
+    def find(self, path: str) -> "FoundRoute | None":
+        """Return the application of a route at a path, unless it is mounted."""
+        app = self._fixed.get(path)
+        if app is not None:
+            return FoundRoute(app, {})
         for route in self._below.get(path[1 : path.find("/", 1)], ()):
             if matched := route.path_regex.match(path):
-                return route.app, matched.groupdict()
-        return _NOWHERE
+                return FoundRoute(route.app, matched.groupdict())
+        return None
 
 
-_NOWHERE: tuple[ASGIApp | None, dict[str, str]] = (None, {})
+class FoundRoute(NamedTuple):
+    app: ASGIApp
+    params: dict[str, str]
 
 
 for _kind in ("id", "version", "models"):
     register_url_convertor(_kind, type(_kind, (StringConvertor,), {"regex": PARAMETERS[_kind]})())
 
 
-class DefaultDialect:
-    """The application of the dialect that is the default now, made for the first request that the fast path leaves."""
+class FoundResponder(NamedTuple):
+    """What answers at a path: in which namespace, at which path there, and with which parameters."""
+
+    responder: Responder
+    path: str
+    params: dict[str, str]
+    namespace: str
+
+
+class Site:
+    """The application of the dialect that is the default now, made for its first request."""
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
-        self._live, self._start, self._apps = live, Router(lifespan=lifespan), dict[str, Router]()
+        self._live, self._start, self._apps = live, Router(lifespan=lifespan), dict[str, FastRouter]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._start(scope, receive, send)
-            return
+        else:
+            await self._app(scope, receive, send)
+
+    @property
+    def _app(self) -> "FastRouter":
         dialect = self._live.settings.dialect
         if dialect not in self._apps:
             self._apps[dialect] = build_app(self._live)
-        await self._apps[dialect](scope, receive, send)
+        return self._apps[dialect]
+
+    def find(self, path: str) -> FoundResponder | None:
+        """Return what answers at a path, for entrances without a scope; None: the application has to look."""
+        namespace, inner = split_namespace(path)
+        app = self._app
+        found = app.find(inner)
+        elsewhere = app.default
+        if (found is None or namespace != DEFAULT) and isinstance(elsewhere, Elsewhere):
+            found = None if elsewhere.app is None else elsewhere.app.find(inner)
+        if found is None or not isinstance(found.app, AsgiEntrance):
+            return None
+        return FoundResponder(found.app.responder, inner, found.params, namespace)
 
 
 class Named(Struct, eq=False):
@@ -121,8 +153,8 @@ class Named(Struct, eq=False):
             await self.inner(scope, receive, send)
             return
         dialect = owner(path_of(scope), discover(), self.live.settings.dialect)
-        handler = Handler(self.live, dialect, {}, refusal=_BAD_NAME)
-        await handler({**scope, "path_params": {}}, receive, send)
+        entrance = AsgiEntrance(Responder(self.live, dialect, {}, refusal=_BAD_NAME))
+        await entrance({**scope, "path_params": {}}, receive, send)
 
 
 class Unknown(Struct, eq=False):
@@ -149,8 +181,8 @@ class Unknown(Struct, eq=False):
             await self._answer_at(whole.removesuffix(path) + full, scope, receive, send)
             return
         meant = _control(scope, path) or nearest(scope["method"], path, self.known, scope["query_string"].decode())
-        handler = Handler(self.live, dialect, {}, meant)
-        await handler({**scope, "path_params": scope.get("path_params", {})}, receive, send)
+        entrance = AsgiEntrance(Responder(self.live, dialect, {}, meant))
+        await entrance({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
     async def _answer_at(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Have a request answered as if it had come to another path."""

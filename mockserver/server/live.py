@@ -111,6 +111,14 @@ def allowed(name: str) -> bool:
     return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
 
 
+def split_namespace(path: str) -> tuple[str, str]:
+    """Return the namespace that a path begins with (`/ns/a`), if that is a name, and the rest of the path."""
+    if not path.startswith("/ns/"):
+        return DEFAULT, path
+    namespace, slash, rest = path[4:].partition("/")
+    return (namespace, slash + rest or "/") if allowed(namespace) else (DEFAULT, path)
+
+
 class Namespaces:
     """The namespaces in use; of too many the longest idle are forgotten, but never the default one."""
 

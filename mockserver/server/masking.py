@@ -55,7 +55,7 @@ def plain(http: HttpRequest) -> HttpRequest:
 
 def of_request(http: HttpRequest) -> "Secrets":
     query = urlencode(http.query, errors="surrogateescape").encode()
-    return _secrets(http.headers, query, plain(http).body)
+    return _secrets(tuple(http.headers), query, plain(http).body)
 
 
 def _secrets(

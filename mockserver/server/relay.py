@@ -20,12 +20,13 @@ from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, Line, client_left, drive
 from mockserver.dialects import Dialect
 from mockserver.server.access import against_scripts
-from mockserver.server.live import Live, Prepared
+from mockserver.server.live import Live
 from mockserver.server.recorder import MAX_RECORDED, Recorder, Take
+from mockserver.server.respond import Response
 from mockserver.server.upstreams import PASSED_BY, Upstream, onward, relaying, upstream_of, with_own_upload_urls
 
 if TYPE_CHECKING:
-    from httpx2 import Response
+    from httpx2 import Response as Received
 
 GRACE = 0.25  # seconds that the last event of a stream waits for the stream's end, to be recorded before it leaves
 
@@ -37,7 +38,7 @@ HeaderFields = Sequence[tuple[bytes, bytes]]
 class Relay(Struct, eq=False):
     live: Live
     dialect: Dialect
-    prepared: Prepared
+    response: Response
     line: Line
     exchange: Exchange
     own_urls: Callable[[HttpRequest, bytes], bytes] | None = None  # as an Operation has it
@@ -61,23 +62,23 @@ class Relay(Struct, eq=False):
         from httpx2 import HTTPError
 
         relaying.set(True)  # this task is for nothing else
-        asked, call, forward = self.prepared.request, self.prepared.call, self.prepared.plan.outcome
+        asked, call, forward = self.response.forwarded, self.response.call, self.response.plan.outcome
         assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         live = self.live
         way, keep = upstream_of(self.dialect, live.settings.upstream, live.sources.environ), live.keep
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             take = Take(forward.cassette, call, self._sent(asked, call), live.settings.record_errors)
             self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)
-        response = await self._asked(way, asked, scope)
+        received = await self._asked(way, asked, scope)
         try:
-            return await self._poured(response, way, more)
+            return await self._poured(received, way, more)
         except HTTPError as error:
             _broken(self._recorder, way.broken(error, live.settings.upstream_timeout))
             await self._let_go()
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
         finally:
-            await response.aclose()
+            await received.aclose()
 
     def _sent(self, asked: HttpRequest, call: Call) -> Sent:
         """The request as it is recorded, decoded; with all headers, so that every credential is found when saving."""
@@ -86,7 +87,7 @@ class Relay(Struct, eq=False):
         query = self.exchange.query.decode("latin-1")
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 
-    async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Response":
+    async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Received":
         from httpx2 import HTTPError, InvalidURL, Request, Timeout
 
         upstreams, seconds = self.live.upstreams, self.live.settings.upstream_timeout
@@ -111,8 +112,8 @@ class Relay(Struct, eq=False):
         if self._recorder is not None and event.endswith("send_request_body.complete"):
             self._recorder.began = monotonic()
 
-    async def _poured(self, response: "Response", way: Upstream, more: Headers) -> str:
-        recorder, line, status, asked = self._recorder, self.line, response.status_code, self.prepared.request
+    async def _poured(self, response: "Received", way: Upstream, more: Headers) -> str:
+        recorder, line, status, asked = self._recorder, self.line, response.status_code, self.response.forwarded
         assert asked is not None  # noqa: S101
         if status > _LAST_STATUS:
             raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
@@ -135,7 +136,7 @@ class Relay(Struct, eq=False):
         await self._let_go(last=True)
         return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
-    async def _whole(self, response: "Response", way: Upstream) -> bytes:
+    async def _whole(self, response: "Received", way: Upstream) -> bytes:
         """Receive all of the body, before anything is sent. Raises Failure."""
         from httpx2 import HTTPError
 
@@ -194,7 +195,7 @@ class Relay(Struct, eq=False):
 
     async def _pass(self, piece: bytes) -> None:
         self.exchange.note(piece)
-        if self.line.fast_path is None or not self.line.fast_path.piece(piece):
+        if self.line.wire is None or not self.line.wire.piece(piece):
             await self.line.send({"type": "http.response.body", "body": piece, "more_body": True})
 
 

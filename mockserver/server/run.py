@@ -21,7 +21,7 @@ from starlette.types import Lifespan
 from mockserver.config.errors import ConfigError
 from mockserver.core.http import is_everywhere
 from mockserver.server.access import with_cors
-from mockserver.server.app import DefaultDialect
+from mockserver.server.app import Site
 from mockserver.server.http.parser import Deadlines
 from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
 from mockserver.server.live import Live, watch
@@ -110,12 +110,14 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
 def configured(live: Live, lifespan: Lifespan[Router], grace: int, drain: float = 0) -> uvicorn.Config:
     """uvicorn's configuration; when the server stops, open streams get `grace` seconds, quiet connections `drain`."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
+    site = Site(live, lifespan)
     return uvicorn.Config(
-        with_cors(DefaultDialect(live, lifespan), live.settings.cors),
+        with_cors(site, live.settings.cors),
         http=protocol_factory(
             refusal(live),
             Deadlines(drain=drain),
             unread=live.unsent,
+            find=site.find,
         ),  # type: ignore[arg-type]  # a factory instead of a class
         ws="none",
         lifespan="on",

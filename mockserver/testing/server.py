@@ -185,10 +185,10 @@ class MockServer(Assertions):
         The server need not be started. Waits take no time: they advance `clock`. All clients can share the transport.
         """
         if self._transport is None:
-            from mockserver.server.app import DefaultDialect  # slow: Starlette
+            from mockserver.server.app import Site  # slow: Starlette
             from mockserver.testing.transport import Transport
 
-            self._transport = Transport(DefaultDialect(self._live), self.clock)
+            self._transport = Transport(Site(self._live), self.clock)
         return self._transport
 
     def on(self, *text: str, name: str | None = None, **when: Unpack[When]) -> "Declared":

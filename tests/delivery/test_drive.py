@@ -132,11 +132,11 @@ async def test_a_huge_body_is_handed_over_in_pieces() -> None:
     assert [message["more_body"] for message in connection.sent[1:]] == [True, True, False]
 
 
-async def played(actions: Sequence[Action], connection: "Connection", fast_path: Any = None) -> str:
+async def played(actions: Sequence[Action], connection: "Connection", wire: Any = None) -> str:
     """Drive on a clock that goes by itself whenever all wait."""
     clock = HandClock()
     connection.clock = clock
-    line = Line(connection.receive, connection.send, None, fast_path)
+    line = Line(connection.receive, connection.send, wire)
     task = asyncio.create_task(drive(actions, line, clock=clock))
     while not task.done():
         for _ in range(5):
@@ -162,7 +162,7 @@ async def test_waits_run_on_an_absolute_schedule() -> None:
 
 
 @pytest.mark.parametrize("open", [True, False])
-async def test_pieces_between_waits_take_the_fast_path_while_it_is_open(open: bool) -> None:
+async def test_pieces_between_waits_go_past_asgi_while_the_wire_takes_them(open: bool) -> None:
     connection, way = Connection(), Way(open=open)
     pieces = [action for number in range(3) for action in (Wait(1), Write(b"%d" % number))]
     assert await played([HEAD, *pieces], connection, way) == COMPLETE

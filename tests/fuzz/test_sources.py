@@ -19,8 +19,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
-from mockserver.server.handler import Handler
 from mockserver.server.live import Live, start
+from mockserver.server.respond import Responder
 from mockserver.server.routes import find, places
 from mockserver.server.sources import Sources
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
@@ -172,7 +172,7 @@ def _answer(text: str | bytes) -> None:
             continue
         place, parameters = found
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
-        answer = asyncio.run(Handler(live, place.dialect, place.operations).respond(asked))
+        answer = asyncio.run(Responder(live, place.dialect, place.operations).respond(asked))
         b"".join(map(sse, answer.reply.frames or ()))
         assert answer.reply.status < 500 or answer.plan.source.startswith("rule "), answer
 

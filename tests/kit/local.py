@@ -13,8 +13,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Plan
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
-from mockserver.server.handler import Handler
 from mockserver.server.live import Live, start
+from mockserver.server.respond import Responder
 from mockserver.server.routes import find, places
 from mockserver.server.sources import Sources
 
@@ -64,8 +64,8 @@ class Local:
             path_params=params,
             namespace=namespace,
         )
-        prepared = asyncio.run(Handler(self.live, place.dialect, place.operations).respond(http))
-        return _answered(prepared.reply, prepared.plan)
+        response = asyncio.run(Responder(self.live, place.dialect, place.operations).respond(http))
+        return _answered(response.reply, response.plan)
 
 
 def local(rules: str = "", **settings: Any) -> Local:

@@ -13,10 +13,11 @@ from pydantic_core import SchemaValidator
 
 from mockserver.config.models_and_limits import LimitsSetting
 from mockserver.config.tables import schema_of
+from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
-from mockserver.server.handler import Handler
-from mockserver.server.limits import Limiter, Reservation
+from mockserver.server.limits import Limiter
+from mockserver.server.respond import Responder
 from mockserver.server.routes import find, places
 from mockserver.state.in_memory import MemoryTurnstile
 from tests.kit.clock import HandClock
@@ -54,10 +55,13 @@ class Asking:
         found = find(discover()[self.dialect].mounts[0] + "/chat/completions", places(discover(), "openai"))
         assert found is not None
         place, params = found
-        reservation = Reservation(self.limiter, "default", place.dialect.rate_limit_headers, asyncio.Future)
         http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=params)
-        answer = await Handler(answering().live, place.dialect, place.operations).respond(http, reservation)
-        reservation.release()
+        live = answering().live
+        live._limiter, live._limited = self.limiter, live.settings
+        responder = Responder(live, place.dialect, place.operations)
+        visit = responder.admit(http.method, http.path, http.namespace)
+        answer = await responder.respond(http, visit)
+        visit.end(COMPLETE)
         return answer.reply.status, float(dict(answer.reply.headers).get("retry-after", 0))
 
 

@@ -11,8 +11,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.server.app import build_app
-from mockserver.server.handler import MAX_TRACEBACK, crash
 from mockserver.server.live import Live
+from mockserver.server.respond import MAX_TRACEBACK, crash
 from mockserver.server.routes import find, nearest, operation_at, own_places, owner, places
 from mockserver.server.snapshot import ClientLeftError, read_body, snapshot
 from tests.kit.asgi import App
@@ -139,7 +139,7 @@ async def test_a_bug_amid_an_answer_is_not_a_client_that_leaves(monkeypatch: pyt
         raise ZeroDivisionError
         yield
 
-    monkeypatch.setattr("mockserver.server.handler._actions", broken)
+    monkeypatch.setattr("mockserver.server.deliver.actions_of", broken)
     live = local("rules: [{then: {text: a b, timing: {total: 1ms}}}]").live
     with pytest.raises(ZeroDivisionError):
         await Wire().ask(live)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import FAST_PATH, WIRE
+from mockserver.delivery.drive import WIRE
 from mockserver.server.http import protocol
 from mockserver.server.http.parser import origin, path_of, vet
 from mockserver.server.http.protocol import refusal
@@ -311,12 +311,12 @@ def test_the_wire_writes_past_all_framing() -> None:
         (GET.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"), False),
     ],
 )
-def test_the_fast_path_takes_simple_answers_only(sent: bytes, whole: bool) -> None:
+def test_whole_answers_pass_asgi_by_if_they_are_simple(sent: bytes, whole: bool) -> None:
     taken = list[bool]()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        taken.append(scope["extensions"][FAST_PATH].whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        taken.append(scope["extensions"][WIRE].whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
         if not taken[-1]:
             await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
             await send({"type": "http.response.body", "body": b"ok"})

@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from mockserver.core.action import Wait
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Timing
-from mockserver.delivery.script import AT_ONCE, Pace, script
+from mockserver.delivery.script import script
 from mockserver.dialects import discover
-from mockserver.server.handler import LARGE, Handler
-from mockserver.server.live import Live, Prepared
+from mockserver.server.respond import LARGE, Responder, Response
 from mockserver.server.routes import find, places
 from tests.kit.local import Local, local
 from tests.kit.raw import HI, STREAM, Raw, post
@@ -51,17 +48,17 @@ LIMITS = {"/v1/responses": {"max_output_tokens": 16}}
 JITTERY: dict[str, Any] = {"first_token": 1, "per_token": 1, "jitter": {"lognormal": 0.5}}
 
 
-def asked(server: Local, path: str, body: Any, **headers: str) -> Prepared:
+def asked(server: Local, path: str, body: Any, **headers: str) -> Response:
     found = find(path, places(discover(), "openai"))
     assert found is not None
     place, params = found
     named = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     body = json.dumps({"model": "gpt-4o", **body}).encode()
     http = HttpRequest("POST", path, body=body, headers=named, path_params=params)
-    return asyncio.run(Handler(server.live, place.dialect, place.operations).respond(http))
+    return asyncio.run(Responder(server.live, place.dialect, place.operations).respond(http))
 
 
-def waits(answer: Prepared) -> list[float]:
+def waits(answer: Response) -> list[float]:
     return [action.seconds for action in script(answer.reply, answer.pace) if isinstance(action, Wait)]
 
 
@@ -86,7 +83,7 @@ async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGE}]}).encode()
     openai = discover()["openai"]
     operations = {each.method: each for each in openai.operations if each.name == "chat"}
-    handler = Handler(live, openai, operations)
+    handler = Responder(live, openai, operations)
     task = asyncio.create_task(handler.respond(HttpRequest("POST", CHAT, body=body)))
     await asyncio.sleep(0)
     live.engine = other.engine
@@ -104,28 +101,20 @@ def test_a_longer_prompt_makes_the_first_token_later() -> None:
     assert tokens[1] - tokens[0] == pytest.approx(2000, rel=0.1)
 
 
-def delivered(server: Local, answer: Prepared) -> Pace:
-    return server.live.pace_of(answer, "default")
-
-
 @pytest.mark.parametrize(("header", "timed"), [("off", False), ("OFF", False), ("on", True), (None, None)])
 def test_a_request_may_switch_its_waits_off(header: str | None, timed: bool | None) -> None:
     server = local(RULES, timing={"total": "5s"})
     named = {} if header is None else {"x_mockserver_timing": header}
     for stream in (False, True):
         answer = asked(server, CHAT, {**PATHS[CHAT]("thinks"), "stream": stream}, **named)
-        assert answer.timed is timed
-        assert delivered(server, answer).at_once is (timed is False)
+        assert answer.pace.at_once is (timed is False)
 
 
-def test_a_namespace_may_switch_waits_off_except_for_requests_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    server, slow = local(RULES), Pace(Timing(total=1.0))
-    plain, insisting = (
-        replace(asked(server, CHAT, PATHS[CHAT]("thinks")), pace=slow, timed=timed) for timed in (None, True)
-    )
-    assert delivered(server, plain) is slow
-    monkeypatch.setattr(Live, "timed", lambda self, namespace: False)
-    assert (delivered(server, plain), delivered(server, insisting)) == (AT_ONCE, slow)
+def test_a_namespace_may_switch_waits_off_except_for_requests_that_want_them() -> None:
+    server = local(RULES, timing={"total": "5s"})
+    server.live.namespaces.touch("default").timed = False
+    assert asked(server, CHAT, PATHS[CHAT]("thinks")).pace.at_once
+    assert not asked(server, CHAT, PATHS[CHAT]("thinks"), x_mockserver_timing="on").pace.at_once
 
 
 def test_an_invalid_switch_is_refused_and_counts_nothing() -> None:

@@ -19,20 +19,22 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import COMPLETE, Exchange, Piece
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CUT, IN_PROCESS, Note
+from mockserver.delivery.drive import CUT
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import on_thread
 from mockserver.rules.load import Rule, suited
+from mockserver.server.asgi import AsgiEntrance
 from mockserver.server.control.calls import reached_in
 from mockserver.server.control.detail import call_of, engine_of, reached_by, reply_of
 from mockserver.server.control.feed import mistake_as_json
 from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, kept
 from mockserver.server.control.rows import milliseconds, usage_of
 from mockserver.server.control.state import rules_of
+from mockserver.server.deliver import actions_of
 from mockserver.server.explain import Reached, copied_engine, is_unmatched, planned
-from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 from mockserver.server.masking import masked, of_request, of_row
+from mockserver.server.respond import HOME, Responder
 from mockserver.state.journal import Journal
 
 log = logging.getLogger("mockserver")
@@ -65,48 +67,49 @@ async def try_request(asked: ControlRequest) -> Response:
     return json_response(masked(found, secrets))
 
 
-class _Rehearsal(Struct):
-    """Takes an answer as it would leave, without waiting for anything."""
-
-    patient: bool = False
-    due: float = 0.0
-    sent: list[Piece] = []
-
-    async def perform(self, actions: Iterable[Action], note: Note) -> str:
-        for action in actions:
-            match action:
-                case Wait(seconds):
-                    if seconds == float("inf"):
-                        return CUT["close"]
-                    self.due += seconds
-                case Write(data):
-                    note(data)
-                    self.sent.append((self.due, data))
-                case Cut(how):
-                    return CUT[how]
-        return COMPLETE
-
-
 async def _rehearsed(live: Live, engine: Engine, reached: Reached) -> tuple[Exchange, str]:
     """The row that a request would leave in a journal, its pieces at the times when they are due; and why it fails."""
-    http, journal, stage = reached.http, Journal(), _Rehearsal()
+    http, journal = reached.http, Journal()
     entries = await engine.counters.entries(http.namespace)
     alone = Live(live.settings, await copied_engine(engine, http.namespace, entries), journal, live.counters)
     alone.namespaces.touch(http.namespace).timed = live.timed(http.namespace)
-    scope = {**_scope(reached), "extensions": {IN_PROCESS: stage}}
-    why = ""
-    try:
-        await Handler(alone, reached.place.dialect, reached.place.operations)(scope, _Body(http.body), _nowhere)
-    except ConfigError:  # nothing is sent upstream
-        why = "it would be sent upstream"
-    row = next(iter(journal.rows(http.namespace)), None)
-    if row is None:
+    responder = Responder(alone, reached.place.dialect, reached.place.operations)
+    visit = responder.admit(http.method, http.path, http.namespace)
+    visit.in_process, visit.patient = True, False
+    row = visit.row
+    row.query, row.headers = urlencode(http.query, errors="surrogateescape").encode(), http.headers
+    row.take(http.body)
+    response = await responder.respond(http, visit)
+    if response.plan is HOME:
         raise RefusedError(400, f"nothing is asked at {http.path}")
-    if why:
+    if response.forwarded is not None:
         row.plan, row.status = (await planned(engine, reached.call(alone.settings), entries)), 0
-    row.sent = [(row.began + due, data) for due, data in stage.sent]
-    row.elapsed = stage.due
-    return row, why
+        visit.end(COMPLETE)
+        return row, "it would be sent upstream"
+    ended, due = _rehearse(actions_of(responder, response, visit), row)
+    visit.end(ended)
+    row.elapsed = due
+    return row, ""
+
+
+def _rehearse(actions: Iterable[Action], row: Exchange) -> tuple[str, float]:
+    """Note the pieces of an answer at the times when they are due, without waiting; return how it ends, and when."""
+    due, pieces, ended = 0.0, list[Piece](), COMPLETE
+    for action in actions:
+        match action:
+            case Wait(seconds):
+                if seconds == float("inf"):
+                    ended = CUT["close"]
+                    break
+                due += seconds
+            case Write(data):
+                row.note(data)
+                pieces.append((row.began + due, data))
+            case Cut(how):
+                ended = CUT[how]
+                break
+    row.sent = pieces
+    return ended, due
 
 
 def _scope(reached: Reached) -> dict[str, Any]:
@@ -252,7 +255,7 @@ async def again(asked: ControlRequest) -> Response:
     upstream = RefusedError(409, f'call {row.seq} would be sent upstream; send {{"forward": true}} if it may be')
     if not forward and (await _rehearsed(live, engine_of(row.namespace, live), reached))[1]:
         raise upstream
-    handler = Handler(live, reached.place.dialect, reached.place.operations, forwards=forward)
+    responder = Responder(live, reached.place.dialect, reached.place.operations)
     scope = {**_scope(reached), "query_string": row.query, "headers": list(row.headers)}
     begun = asyncio.get_running_loop().create_future()  # whether it was not stopped on its way upstream
 
@@ -262,7 +265,7 @@ async def again(asked: ControlRequest) -> Response:
 
     async def run() -> None:
         try:
-            await handler(scope, _Body(row.body), send)
+            await AsgiEntrance(responder, forwards=forward)(scope, _Body(row.body), send)
         except ConfigError:  # nothing is sent upstream
             begun.set_result(False)
         except Exception:

@@ -181,6 +181,40 @@ DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so th
 BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a request, or its body
 
 
+class RequestHead(Struct, eq=False):
+    """The head of a request that is clear, and the body as far as it has come; `whole`: that is all of it."""
+
+    method: str
+    path: str
+    raw_path: bytes
+    query: bytes
+    headers: list[tuple[bytes, bytes]]
+    version: str
+    keep_alive: bool
+    expects: bool  # the client waits to be told to send the body
+    pieces: list[bytes] = []
+    whole: bool = False
+
+    @property
+    def body(self) -> bytes:
+        return self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+
+    def scope(self, **more: Any) -> dict[str, Any]:
+        """Return the scope that an ASGI application gets."""
+        return {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": self.version,
+            "root_path": "",
+            "headers": self.headers,
+            "method": self.method,
+            "path": self.path,
+            "raw_path": self.raw_path,
+            "query_string": self.query,
+            **more,
+        }
+
+
 class RequestParser(asyncio.Protocol):
     transport: asyncio.Transport
     flow: FlowControl
@@ -190,10 +224,9 @@ class RequestParser(asyncio.Protocol):
     stage = BETWEEN
     silent = True  # the client has not said anything yet
     deaf = False  # what comes now is dropped
-    lent: dict[str, Any]  # the extensions of every request's scope
     headers: list[tuple[bytes, bytes]]
+    head: RequestHead | None = None  # of the request that has just come, until it is answered
     cycle: RequestCycle = None  # type: ignore[assignment]  # that began last
-    expect_100_continue = False
     _addresses: Mapping[str, Any] | None = None
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
@@ -215,8 +248,8 @@ class RequestParser(asyncio.Protocol):
             self._addresses = {"server": ours, "client": theirs, "scheme": scheme}
         return self._addresses
 
-    def take(self, scope: Any, *, keep_alive: bool) -> None:
-        """Answer a request after those before it; its body goes to `cycle`."""
+    def answer(self, head: RequestHead) -> None:
+        """Answer a request after those before it; the rest of its body goes to `cycle`."""
         raise NotImplementedError
 
     def refuse(self, failure: Failure) -> None:
@@ -244,10 +277,17 @@ class RequestParser(asyncio.Protocol):
             while (rest := self._parsed(data)) is not None:
                 data = rest
         except HttpParserError as error:
+            self._take_head()
             self.refuse(unclear(_TLS) if bytes(data[:2]) == _HANDSHAKE else self._why(error))
         else:
+            self._take_head()
             if self.stage != BETWEEN:
                 self._unfinished()
+
+    def _take_head(self) -> None:
+        head, self.head = self.head, None
+        if head is not None:
+            self.answer(head)
 
     def _parsed(self, data: bytes | memoryview) -> memoryview | None:
         """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not."""
@@ -288,6 +328,7 @@ class RequestParser(asyncio.Protocol):
             self.refuse(failure)
 
     def on_message_begin(self) -> None:
+        self._take_head()  # another request follows in the same bytes
         self.stage, self.cut = HEAD, inf
         self.url, self.headers = b"", []
         self._telling: list[tuple[bytes, bytes]] = []
@@ -323,27 +364,23 @@ class RequestParser(asyncio.Protocol):
             headers.append(UPGRADE)
             self._asks_for_socket = False
         self.stage, self.cut, self.headers = BODY, inf, []
-        self.expect_100_continue = len(telling) > 1 and version == "1.1" and any(n == b"expect" for n, _ in telling)
-        scope = {
-            "type": "http",
-            "asgi": _ASGI,
-            "http_version": version,
-            **self.addresses,
-            "root_path": "",
-            "headers": headers,
-            "state": self.app_state.copy(),
-            "method": method,
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": raw_path,
-            "query_string": query,
-            "extensions": self.lent,
-        }
-        self.take(scope, keep_alive=parser.should_keep_alive())
+        self.head = RequestHead(
+            method=method,
+            path=unquote(path) if "%" in path else path,
+            raw_path=raw_path,
+            query=query,
+            headers=headers,
+            version=version,
+            keep_alive=parser.should_keep_alive(),
+            expects=len(telling) > 1 and version == "1.1" and any(name == b"expect" for name, _ in telling),
+        )
 
     def on_body(self, body: bytes) -> None:
         self._fed -= 2 * len(body)
-        cycle = self.cycle
-        if cycle is not None and not cycle.response_complete:
+        head, cycle = self.head, self.cycle
+        if head is not None:
+            head.pieces.append(body)
+        elif cycle is not None and not cycle.response_complete:
             cycle.body += body
             if len(cycle.body) > HIGH_WATER_LIMIT:
                 self.flow.pause_reading()
@@ -351,11 +388,15 @@ class RequestParser(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
-        cycle = self.cycle
-        if self.stage == BODY and cycle is not None:
-            if self.headers and size(b"", self.headers) > MAX_TRAILERS:
-                raise unclear("The trailers are too large.")
-            self.stage, self._fed, self.cut = BETWEEN, 0, inf
+        head, cycle = self.head, self.cycle
+        if self.stage != BODY or (head is None and cycle is None):
+            return
+        if self.headers and size(b"", self.headers) > MAX_TRAILERS:
+            raise unclear("The trailers are too large.")
+        self.stage, self._fed, self.cut = BETWEEN, 0, inf
+        if head is not None:
+            head.whole = True
+        else:
             cycle.more_body = False
             cycle.message_event.set()
 

@@ -6,26 +6,40 @@ import select
 import socket
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from functools import partial
 from math import inf
 from typing import Any
 
-from starlette.types import ASGIApp
-from uvicorn.protocols.http.flow_control import FlowControl
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT, FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.exchange import COMPLETE
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, RenderedOutcome
-from mockserver.delivery.drive import FAST_PATH, MAX_WRITE, WIRE, PacedStream, Wheel
+from mockserver.delivery.drive import MAX_WRITE, WIRE, Line, PacedStream, Wheel
+from mockserver.delivery.script import AT_ONCE
 from mockserver.dialects import discover
+from mockserver.server.app import FoundResponder
+from mockserver.server.deliver import find_lines, serve
 from mockserver.server.http import parser
-from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Deadlines, DeadlineWatch, Refuse, RequestParser
+from mockserver.server.http.parser import (
+    BETWEEN,
+    BODY,
+    HEAD,
+    Deadlines,
+    DeadlineWatch,
+    Refuse,
+    RequestHead,
+    RequestParser,
+)
 from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.limits import Unsent
-from mockserver.server.live import DEFAULT, Live, allowed
+from mockserver.server.live import Live, split_namespace
+from mockserver.server.respond import Responder, Response, Visit
 from mockserver.server.routes import owner
+from mockserver.server.snapshot import query_from
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -36,7 +50,7 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
     """Render a failure in the dialect of a path, and note it in the journal."""
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
-        namespace, inner = _parted(path)
+        namespace, inner = split_namespace(path)
         dialect = owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
@@ -49,13 +63,6 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
     return refuse
 
 
-def _parted(path: str) -> tuple[str, str]:
-    if not path.startswith("/ns/"):
-        return DEFAULT, path
-    namespace, _, rest = path.removeprefix("/ns/").partition("/")
-    return (namespace, f"/{rest}") if allowed(namespace) else (DEFAULT, path)
-
-
 MAX_BUFFERED = 16_384  # bytes that wait in a connection before nothing more is written
 MAX_HELD = 2 * MAX_WRITE  # bytes of an answer that is being sent which are made at once
 PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
@@ -63,17 +70,51 @@ PATIENCE = 1.0  # seconds that an application gets to notice that its client has
 log = logging.getLogger("mockserver")
 
 
+Find = Callable[[str], FoundResponder | None]
+
+
 def protocol_factory(
     refuse: Refuse,
     deadlines: Deadlines = Deadlines(),  # noqa: B008  # frozen
     unread: Unsent | None = None,
+    find: Find = lambda path: None,
 ) -> Callable[..., "ConnectionProtocol"]:
-    """What uvicorn takes as `http`: makes the protocol of each connection, all under one deadline watch."""
-    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), Wheel())
+    """Return what uvicorn takes as `http`: it makes the protocol of each connection, all under one deadline watch.
+
+    `find` returns what answers at a path, if it can be called without the application.
+    """
+    return partial(ConnectionProtocol, DeadlineWatch(refuse, deadlines), unread or Unsent(), find, Wheel())
+
+
+class Resumed:
+    """A coroutine that was begun outside of a task; awaiting it in one goes on with what it awaits."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Response], awaited: Any) -> None:
+        self._coroutine, self._awaited = coroutine, awaited
+
+    def __await__(self) -> Generator[Any, Any, Response]:
+        awaited = self._awaited
+        while True:
+            try:
+                result = yield awaited
+            except BaseException as error:
+                go_on = partial(self._coroutine.throw, error)
+            else:
+                go_on = partial(self._coroutine.send, result)
+            try:
+                awaited = go_on()
+            except StopIteration as done:
+                response: Response = done.value
+                return response
+
+
+async def completed(response: Response) -> Response:
+    """Return a response that is there already."""
+    return response
 
 
 class ConnectionProtocol(RequestParser):
-    """One connection of a client; a cycle uses it as its transport, the driver as wire and fast path."""
+    """One connection of a client; a cycle uses it as its transport, the driver as wire."""
 
     _running: RequestCycle | None = None  # whose answer is being sent
     half = False  # the client has stopped sending
@@ -82,26 +123,86 @@ class ConnectionProtocol(RequestParser):
     _waiting = 0  # bytes that the client had not taken when last looked at
     _stalled = 0  # bytes of `max_unsent` that it takes because its client does not read
 
-    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, wheel: Wheel, **uvicorn: Any) -> None:
+    def __init__(self, deadline_watch: DeadlineWatch, unread: Unsent, find: Find, wheel: Wheel, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
-        self.deadline_watch, self._unread, self._wheel = deadline_watch, unread, wheel
+        self.deadline_watch, self._unread, self._find, self._wheel = deadline_watch, unread, find, wheel
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.connections.add(self)
         self.transport, self.flow, self.write = transport, FlowControl(transport), transport.write
         transport.set_write_buffer_limits(high=MAX_BUFFERED)
-        self.lent = {WIRE: self, FAST_PATH: self}
-        self.deaf = self.half = self._stopping = False  # what each request reads is read faster from the instance
-        self.stage, self._running = BETWEEN, None
+        self.lent = {WIRE: self}
         self.deadline_watch.enter(self)
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.head
 
-    def write_head(self, status: int, head: bytes, rest: bytes, number: bytes = b"") -> None:
-        """Write a status line, the headers that every answer has, these, the number of the call, and the rest."""
+    def answer(self, head: RequestHead) -> None:
+        """Answer a whole request at once, if nothing has to be awaited for it; else run the application."""
+        found = self._find(head.path) if self._is_plain(head) else None
+        if found is None or found.responder.live.unsent.held > found.responder.live.settings.max_unsent:
+            scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
+            self._queue(self._new_cycle(scope, head), self.app)
+            return
+        responder, body = found.responder, head.body
+        visit = responder.admit(head.method, found.path, found.namespace)
+        row = visit.row
+        row.query, row.headers, row.asked = head.query, head.headers, row.began
+        row.take(body)
+        request = HttpRequest(
+            method=head.method,
+            path=found.path,
+            query=query_from(head.query),
+            headers=head.headers,
+            body=body,
+            namespace=found.namespace,
+            path_params=found.params,
+        )
+        first_step = responder.respond(request, visit)
+        try:
+            awaited = first_step.send(None)
+        except StopIteration as done:
+            self._send(done.value, visit, responder, head)
+        else:
+            self._serve(Resumed(first_step, awaited), visit, responder, head)
+
+    def _is_plain(self, head: RequestHead) -> bool:
+        """Whether a request is whole and asks for nothing but an answer, after which the connection stays open."""
+        is_simple = head.whole and head.keep_alive and not head.expects and head.version == "1.1"
+        is_open = self._running is None and not (self.deaf or self.half or self._stopping or self.flow.write_paused)
+        return is_simple and is_open and head.method not in _BODILESS and len(head.pieces) <= 1
+
+    def _send(self, response: Response, visit: Visit, responder: Responder, head: RequestHead) -> None:
+        """Send a response that is ready."""
+        lines = find_lines(response)
+        if lines is None:
+            self._serve(completed(response), visit, responder, head)
+        elif response.pace is AT_ONCE:
+            body = response.reply.body
+            self.write_head(response.reply.status, lines, b"\r\n" + body)
+            self.silent, self.due = False, self.deadline_watch.idle_until
+            visit.row.note(body)
+            visit.end(COMPLETE)
+        else:
+            self._running = cycle = self._new_cycle(head.scope(), head)
+            self.tasks.add(cycle)  # a task as far as the server needs it: to cancel it
+            row = visit.row
+            stream = PacedStream(response.reply, row.began, row, lambda _, how: visit.end(how))
+            self.paced(response.reply.status, lines, stream)
+
+    def _serve(self, response: Awaitable[Response], visit: Visit, responder: Responder, head: RequestHead) -> None:
+        """Send a response that is to come, or that is sent in steps."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            visit.receive = receive
+            await serve(responder, response, visit, Line(receive, send, self), scope)
+
+        self._queue(self._new_cycle(head.scope(), head), answer)
+
+    def write_head(self, status: int, head: bytes, rest: bytes) -> None:
+        """Write a status line, the headers that every answer has, these header lines, and the rest."""
         shared, known = self.server_state.default_headers, self.deadline_watch.dated
         if shared is not known[0]:  # which changes each second
             self.deadline_watch.dated = known = shared, b"".join([b"%b: %b\r\n" % field for field in shared])
-        self.write(b"".join((STATUS_LINE[status], known[1], head, number, rest)))
+        self.write(b"".join((STATUS_LINE[status], known[1], head, rest)))
 
     def pause_writing(self) -> None:
         self._stalled = self.transport.get_write_buffer_size() + MAX_HELD
@@ -168,14 +269,27 @@ class ConnectionProtocol(RequestParser):
         self.due = self.deadline_watch.time + self.deadline_watch.deadlines.farewell
         return True
 
-    def _new_cycle(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
-        shared, expects, event = self.server_state.default_headers, self.expect_100_continue, asyncio.Event()
-        ended = self.on_response_complete
-        transport: Any = self  # it is one as far as a cycle needs it
-        return RequestCycle(scope, transport, self.flow, log, log, False, shared, event, expects, keep_alive, ended)
-
-    def take(self, scope: Any, *, keep_alive: bool) -> None:
-        self._queue(self._new_cycle(scope, keep_alive=keep_alive and not self._stopping), self.app)
+    def _new_cycle(self, scope: Any, head: RequestHead) -> RequestCycle:
+        cycle = RequestCycle(
+            scope=scope,
+            transport=self,  # type: ignore[arg-type]  # it is one as far as a cycle needs it
+            flow=self.flow,
+            logger=log,
+            access_logger=log,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=head.expects,
+            keep_alive=head.keep_alive and not self._stopping,
+            on_response=self.on_response_complete,
+        )
+        cycle.body += head.body
+        cycle.more_body = not head.whole
+        if head.pieces:
+            cycle.message_event.set()
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        return cycle
 
     def _queue(self, cycle: RequestCycle, app: ASGIApp) -> None:
         self.cycle = cycle
@@ -201,8 +315,8 @@ class ConnectionProtocol(RequestParser):
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
             path = parser.path_of(self.url, self.headers) if begun else "/"
-            scope = {"type": "http", "http_version": "1.1", "method": method, "path": path, "headers": []}
-            self._queue(self._new_cycle(scope, keep_alive=False), self.deadline_watch.refusing(failure))
+            head = RequestHead(method, path, b"", b"", [], "1.1", keep_alive=False, expects=False)
+            self._queue(self._new_cycle(head.scope(), head), self.deadline_watch.refusing(failure))
 
     def on_response_complete(self) -> None:
         cycle, self._running = self._running, None
@@ -299,6 +413,7 @@ class ConnectionProtocol(RequestParser):
             self.close()
 
 
+_BODILESS = ("HEAD", "OPTIONS")
 _NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}
 
 

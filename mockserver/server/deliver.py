@@ -1,0 +1,122 @@
+"""Sends the response to one request over an ASGI connection, and closes its row of the journal."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+
+from msgspec.structs import replace
+from starlette.types import Scope
+
+from mockserver.config.errors import ConfigError
+from mockserver.core.action import Action
+from mockserver.core.exchange import COMPLETE
+from mockserver.core.http import Frame
+from mockserver.core.plan import Failure
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, fits, join_headers, send_paced
+from mockserver.delivery.faults import apply_faults
+from mockserver.delivery.script import AT_ONCE, script
+from mockserver.dialects import error_frame
+from mockserver.server.relay import Relay
+from mockserver.server.respond import Responder, Response, Visit
+from mockserver.server.snapshot import ClientLeftError, snapshot
+
+STOPPING = Failure("overloaded", "The server is stopping.")
+
+
+async def serve(responder: Responder, response: Awaitable[Response], visit: Visit, line: Line, scope: Scope) -> None:
+    """Await a response, send it, and end its visit: with a 503 if the server stops before anything was sent."""
+    ended = CLIENT_LEFT
+    try:
+        ended = await _deliver(responder, await response, visit, line, scope)
+    except ClientLeftError:
+        pass
+    except asyncio.CancelledError:  # the server stops
+        if line.wire is not None and line.wire.gone:  # or the client left long ago
+            return
+        ended = STOPPED
+        if not await _turn_away(responder, visit, line, scope):
+            raise
+    except Exception:  # a bug of mockserver, while the answer was sent
+        ended = CUT["close"]
+        raise
+    finally:
+        visit.end(ended)
+
+
+def actions_of(responder: Responder, response: Response, visit: Visit) -> Iterable[Action]:
+    """Return the actions that send a response, as its faults change them."""
+    reply, faults, call = response.reply, response.plan.faults, response.call
+    actions = script(reply, response.pace, response.extra_headers, apart=bool(faults))
+    if not faults or call is None:
+        return actions
+    streamed = reply.frames is not None
+    shape = responder.find_operation(call.http.method).error if streamed else error_frame
+
+    def error(reason: str, frames: int) -> Frame:
+        """How the provider reports an error in the middle of this answer: as an event, if it is a stream."""
+        return shape(responder.dialect.fail(call.http, Failure(reason), call), frames)
+
+    def note_unchanged() -> None:
+        visit.row.unaffected = True
+
+    head = visit.row.method == "HEAD"
+    return apply_faults(actions, faults, error, streamed=streamed, head=head, on_unchanged=note_unchanged)
+
+
+def find_lines(response: Response) -> bytes | None:
+    """Return the header lines of a response that can be sent without awaiting anything; None of any other."""
+    reply = response.reply
+    if response.forwarded is not None or response.plan.faults or not fits(reply):
+        return None
+    if response.pace is AT_ONCE:
+        return join_headers(reply, response.extra_headers, length=len(reply.body))
+    return join_headers(reply, response.extra_headers, length=None) if reply.parts.times else None
+
+
+async def _deliver(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:
+    if response.forwarded is not None:
+        return await _relay(responder, response, visit, line, scope)
+    row = visit.row
+    if line.in_process is not None:
+        return await line.in_process.perform(actions_of(responder, response, visit), row.note)
+    if line.wire is not None and response.pace is AT_ONCE and (lines := find_lines(response)) is not None:
+        body = response.reply.body
+        if line.wire.whole(response.reply.status, lines, body):
+            row.note(body)
+            return CLIENT_LEFT if line.wire.gone else COMPLETE
+    if response.pace is not AT_ONCE:
+        line.began = (visit.reservation and visit.reservation.waited_until) or row.asked
+        if ended := await send_paced(response.reply, response.extra_headers, line, row):
+            return ended
+    return await drive(actions_of(responder, response, visit), line, row.note)
+
+
+async def _relay(responder: Responder, response: Response, visit: Visit, line: Line, scope: Scope) -> str:
+    if line.in_process is not None or not visit.may_forward:
+        raise ConfigError(_NO_RELAY)
+    own_urls = responder.find_operation(visit.row.method).own_urls
+    relay = Relay(responder.live, responder.dialect, response, line, visit.row, own_urls)
+    try:
+        return await relay.run(scope, response.extra_headers)
+    except Failure as failure:
+        assert response.forwarded is not None  # noqa: S101
+        refused = responder.refuse(response.forwarded, failure, response.call)
+        refused.plan = replace(refused.plan, source=response.plan.source)
+        return await _deliver(responder, responder.finish(refused, response.forwarded, visit), visit, line, scope)
+
+
+async def _turn_away(responder: Responder, visit: Visit, line: Line, scope: Scope) -> bool:
+    """Send a 503; False if the answer has begun, which then breaks off."""
+    request = snapshot(scope, b"", visit.row.namespace)
+    refused = responder.refuse(request, STOPPING)
+    try:
+        await drive(actions_of(responder, refused, visit), line, visit.row.note)
+    except RuntimeError:  # the head was sent already
+        return False
+    responder.finish(refused, request, visit)
+    return True
+
+
+_NO_RELAY = (
+    "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"
+    " have the client call it at its base_url, without transport()"
+)

@@ -1,0 +1,461 @@
+"""What a request becomes: `Responder.respond` tells its whole story, from the request to a response. Start here.
+
+Three entrances call it, and send the response each in its own way: the HTTP protocol (`http/protocol.py`), the ASGI
+application (`asgi.py`), and the transport without a connection (`testing/transport/`).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from traceback import format_exception
+from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.types import Message, Receive
+
+from mockserver.config.settings import Settings
+from mockserver.core.call import Call
+from mockserver.core.episode import Recorded
+from mockserver.core.exchange import Exchange
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, RenderedOutcome
+from mockserver.core.protocols import StateLostError
+from mockserver.core.seed import Seed
+from mockserver.core.text import lines, printable
+from mockserver.delivery.script import AT_ONCE, Pace, joined, parted
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._reply import merge_headers
+from mockserver.engine.answer import with_tokenizer
+from mockserver.engine.engine import Engine
+from mockserver.engine.offload import is_large, is_long, on_thread
+from mockserver.server.access import (
+    across_origins,
+    against_scripts,
+    check_key,
+    check_model_allowed,
+    check_page,
+    is_control,
+)
+from mockserver.server.cassette_store import parse_recorded, replayed
+from mockserver.server.client_environment import home
+from mockserver.server.limits import LIMIT_REASONS, LIMITED, Charge, Reservation, parsed_size
+from mockserver.server.live import Live
+from mockserver.server.masking import of_request
+from mockserver.server.routes import operation_for
+from mockserver.server.snapshot import ClientLeftError, decoded
+from mockserver.server.sockets import refuse_socket
+from mockserver.server.stubs import is_stubbed, missing, other
+from mockserver.server.upstreams import with_own_upload_urls
+from mockserver.state.journal import Journal
+
+LARGE = 32_768  # bytes of a request that is parsed on a thread
+TOKEN_COST = 100  # bytes that a token of an answer takes
+PROMPT_COST = 5_000  # the same of a prompt among many
+MANY_CHOICES = 16  # of an answer that is planned when few others are
+MAX_PARTED_TOKENS = 512  # tokens of a stream whose frames are made before the first one leaves
+MAX_JOINED = 1 << 18  # bytes of a body that count as those of a large answer
+MAX_REMARKS = 20  # on histories: a batch may have a hundred thousand
+MAX_TRACEBACK = 20_000  # characters, from its end: an exception may quote a whole body
+TIMING = "x-mockserver-timing"
+HOME = Plan(RenderedOutcome(), "generated")  # of `GET /`
+
+log = logging.getLogger("mockserver")
+T = TypeVar("T")
+
+
+class Response(Struct):
+    """The answer to one request, ready to be sent.
+
+    `extra_headers` go out after those of the reply: what is left of the limits, and what answered. `forwarded` is the
+    request as it came, if the upstream is to answer it.
+    """
+
+    plan: Plan
+    reply: Reply
+    call: Call | None = None
+    pace: Pace = AT_ONCE
+    extra_headers: Headers = ()
+    forwarded: HttpRequest | None = None
+
+
+async def stay_forever() -> Message:
+    """Tell of a client that never leaves, as ASGI does."""
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError("nobody sets the result")
+
+
+class Visit(Struct, eq=False):
+    """One request while it is answered: its row of the journal, what it holds, and what is known of its client.
+
+    `receive` tells when the client has left. A client that is not `patient` cannot wait for others. One `in_process` is
+    no browser, and has no connection whose bytes count. `may_forward`: the upstream may be asked for it.
+    """
+
+    live: Live
+    journal: Journal  # a reset may replace that of `live`
+    row: Exchange
+    receive: Receive = stay_forever
+    patient: bool = True
+    in_process: bool = False
+    may_forward: bool = True
+    reservation: Reservation | None = None
+
+    def take(self, size: int) -> None:
+        """Count bytes that the request takes. Raises Failure if all take too many."""
+        if not self.in_process:
+            self.live.unsent.take(self.row, size, limit=self.live.settings.max_unsent)
+
+    def end(self, how: str) -> None:
+        """Give back what the request held, and close its row: it was sent whole, or ended otherwise."""
+        if self.reservation is not None:
+            self.reservation.release()
+        if self.row.held:
+            self.live.unsent.release(self.row)
+        self.journal.close(self.row, how)
+
+
+class Responder(Struct, eq=False):
+    """Answers the requests at one path of a dialect; without operations there, with a 404."""
+
+    live: Live
+    dialect: Dialect
+    operations: Mapping[str, Operation]
+    nearest: str | None = None  # the known path that the 404 suggests
+    refusal: str | None = None  # the message of the 404, in place of the dialect's own
+
+    def admit(self, method: str, path: str, namespace: str) -> Visit:
+        """Return the visit of a request that has begun."""
+        journal = self.live.journal
+        row = journal.open(method, path, self.dialect.name, namespace)
+        operation = operation_for(method, self.operations)
+        if operation is not None:
+            row.operation = operation.name
+        return Visit(self.live, journal, row)
+
+    async def respond(self, request: HttpRequest, visit: Visit | None = None) -> Response:
+        """Return the response to a request. It waits for threads, queues and Redis only, never for the client.
+
+        Raises ClientLeftError if the client leaves while its request waits for others.
+        """
+        visit = visit or self.admit(request.method, request.path, request.namespace)
+        live, known = self.live, None  # `known`: the call, once the request was read
+        try:
+            if live.fleet is not None and not live.fleet.is_current(request.namespace):
+                await live.fleet.catch_up(request.namespace)
+            if not visit.in_process:  # no page of a browser reaches a client in this process
+                check_page(request, live.settings)
+            await live.use(request.namespace)
+            settings, engine = live.settings, live.engine_of(request.namespace)  # a reload is for the next request
+            visit.row.rules = engine.rules
+            fixed = self._find_fixed_response(request, engine)
+            if fixed is not None:
+                return self.finish(fixed, request, visit)
+            operation, key = self.find_operation(request.method), self.dialect.credential(request)
+            check_key(key, settings.keys)
+            sent, request = request, _decode(request, visit, settings)
+            large = len(request.body) > LARGE
+            try:
+                read = partial(operation.call, request, settings.validation_of(self.dialect.name))
+                known = call = await _run(read, large=large)
+                call, remarks = await _run(partial(_review, operation, call, settings), large=large)
+            except Failure as refusal:
+                call, plan = await self._replay_despite(refusal, operation, request, engine)
+                remarks = ()
+                timed = read_timing(request)
+            else:
+                check_model_allowed(call.model, key, settings.keys, engine.policy.models)
+                timed = read_timing(request)  # raises before anything is counted
+                plan = await self._plan(engine, call, key, visit)
+            if isinstance(plan.outcome, Forward):
+                return self.finish(_forward(call, plan, sent, visit), request, visit)
+            if remarks and not _is_recorded_success(plan.outcome):
+                plan = replace(plan, history_remarks=remarks)
+            timed = live.timed(request.namespace) if timed is None else timed
+            render = partial(self._render, call, plan, timed=timed)
+            response = await _run(render, large=large or is_long(call, plan.outcome))
+            if _makes_large(plan, response.reply):
+                visit.take(len(response.reply.body))
+        except Failure as failure:
+            refuse = partial(self.refuse, request, failure, known)
+            response = await _run(refuse, large=len(request.body) > LARGE)
+        except ClientLeftError:
+            raise
+        except StateLostError:
+            response = self.refuse(request, STATE_LOST)
+        except Exception as error:
+            log.error("%s", crash(error, request))
+            response = self.refuse(request, Failure("server_error", _BUG))
+        return self.finish(response, request, visit)
+
+    def find_operation(self, method: str) -> Operation:
+        """Return the operation that a method asks for. Raises Failure if the path has none."""
+        operation = operation_for(method, self.operations) if self.operations else other(self.dialect.name)
+        if operation is None:
+            allowed = ", ".join(self.operations)
+            raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
+        return operation
+
+    def refuse(self, request: HttpRequest, failure: Failure, call: Call | None = None) -> Response:
+        """Return the response to a request that is refused, in the words of the provider."""
+        source = "limited" if failure.reason in LIMIT_REASONS else "invalid"
+        plan = Plan(_NOTHING, "state lost" if failure is STATE_LOST else source)
+        return Response(plan, self.dialect.fail(request, failure, call), call)
+
+    def _find_fixed_response(self, request: HttpRequest, engine: Engine) -> Response | None:
+        """Return the response that no rule can change, if a request gets one."""
+        if self.operations:
+            if request.method == "OPTIONS":
+                allowed = (*self.operations, *(("HEAD",) if "GET" in self.operations else ()), "OPTIONS")
+                return Response(Plan(_NOTHING, "generated"), Reply(204, (("allow", ", ".join(allowed)),)))
+            refuse_socket(request)
+            return None
+        return self.point_elsewhere(request) if self._is_never_stubbed(request, engine) else None
+
+    def _is_never_stubbed(self, request: HttpRequest, engine: Engine) -> bool:
+        """Whether no rule answers at this path that no dialect knows, not even one that wants another key."""
+        if self.refusal or not engine.stubs or is_control(request.path):
+            return True
+        keys, key = self.live.settings.keys, self.dialect.credential(request)
+        admitted = keys is None or (key is not None and key in keys and keys[key].allowed)
+        return not admitted and not is_stubbed(request, self.dialect.name, engine.rules)
+
+    def point_elsewhere(self, request: HttpRequest, call: Call | None = None, report: Json = None) -> Response:
+        """Return the response at a path that no dialect knows where no rule answers; `report` names the nearest."""
+        if request.path == "/" and request.method in ("GET", "HEAD"):
+            return Response(HOME, home(request, self.live.settings), call)
+        hints = {"nearest": self.nearest, "rule": missing(request, self.dialect), "report": report}
+        details = {name: hint for name, hint in hints.items() if hint and not self.refusal}
+        reply = self.dialect.fail(request, Failure("route_not_found", self.refusal, details=details), call)
+        return Response(Plan(_NOTHING, "invalid" if report is None else "unmatched"), reply, call)
+
+    async def _replay_despite(
+        self, refusal: Failure, operation: Operation, request: HttpRequest, engine: Engine
+    ) -> tuple[Call, Plan]:
+        """Return what was recorded of a request that is refused here: the provider took it. Raises the refusal else."""
+        if engine.tapes is None or engine.tapes.is_empty:
+            raise refusal
+        parse = partial(parse_recorded, operation, self.dialect.name, request)
+        call = await _run(parse, large=len(request.body) > LARGE)
+        plan = await engine.replay(call)
+        if plan is None or isinstance(plan.outcome, Failure):
+            raise refusal
+        return call, plan
+
+    async def _plan(self, engine: Engine, call: Call, key: str | None, visit: Visit) -> Plan:
+        """Plan the answer to a call within the limits of its key and model."""
+        limiter = self.live.limiter
+        if limiter is None or call.operation not in LIMITED:
+            return await _plan_among_few(engine, call, visit)
+        visit.reservation = reservation = Reservation(
+            limiter, call.http.namespace, self.dialect.rate_limit_headers, visit.receive, patient=visit.patient
+        )
+        charge, call = await _reserve(reservation, engine, call, key)
+        plan = await _plan_among_few(engine, call, visit)
+        await reservation.settle(charge, plan.outcome)
+        return plan
+
+    def _render(self, call: Call, plan: Plan, *, timed: bool) -> Response:
+        """Turn a plan into the reply that the dialect gives; `timed`: it takes its time."""
+        outcome, settings = plan.outcome, self.live.settings
+        pace = _pace_of(call, plan, self.live.engine.policy.seed)
+        if isinstance(outcome, Failure):
+            if not self.operations and plan.source == "unmatched":
+                return self.point_elsewhere(call.http, call, outcome.details.get("report"))
+            reply = self.dialect.fail(call.http, outcome, call)
+        elif isinstance(outcome, Raw):
+            reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
+        elif isinstance(outcome, Recorded):
+            reply, pace = replayed(outcome, pace, settings.replay_speed)
+            reply = self._with_own_urls(reply, call.http)
+        else:
+            assert not isinstance(outcome, RenderedOutcome | Forward)  # noqa: S101
+            reply = self.find_operation(call.http.method).render(call, outcome)
+        if not timed:
+            pace = AT_ONCE
+        return Response(plan.rendered, _prepare(reply, pace, plan), call, pace)
+
+    def _with_own_urls(self, reply: Reply, request: HttpRequest) -> Reply:
+        """Return a recorded reply with this server's URLs where clients request them next."""
+        own_urls = self.find_operation(request.method).own_urls
+        if own_urls is not None and reply.body:
+            body = own_urls(request, reply.body)
+            length = (("content-length", str(len(body))),)
+            reply = replace(reply, headers=merge_headers(reply.headers, length), body=body)
+        headers = with_own_upload_urls(reply.headers, request, self.dialect)
+        return reply if headers is reply.headers else replace(reply, headers=headers)
+
+    def finish(self, response: Response, request: HttpRequest, visit: Visit) -> Response:
+        """Add the headers that every response has, and note it in the journal."""
+        reply, reservation, live = response.reply, visit.reservation, self.live
+        limits = () if reservation is None else reservation.headers
+        if response.forwarded is None:
+            stated = () if response.plan.faults else reply.headers  # faults may change the type
+            if more := against_scripts(request, stated):
+                reply = replace(reply, headers=(*reply.headers, *more))
+            if limits:
+                names = {name for name, _ in limits}
+                others = [header for header in reply.headers if header[0] not in names]
+                reply = replace(reply, headers=(*others,))
+            response.reply = reply
+        row = visit.row
+        row.plan, row.call, row.status = response.plan, response.call, reply.status
+        row.reply_headers = (*reply.headers, *limits) if limits else reply.headers
+        if response.call is not None:
+            row.model = response.call.model
+            row.operation = row.operation or response.call.operation
+        response.extra_headers = limits
+        if live.settings.source_headers:
+            own = ("x-mockserver-source", _printable(response.plan.source)), ("x-mockserver-call", str(row.seq))
+            response.extra_headers = (*limits, *own, *((("x-mockserver-state", "lost"),) if live.lost else ()))
+        if live.settings.cors:
+            stated, more = across_origins(request, reply.headers, live.settings.cors)
+            response.extra_headers = (*response.extra_headers, *more)
+            if stated is not reply.headers:
+                response.reply = replace(reply, headers=stated)
+        return response
+
+
+async def _run(work: Callable[[], T], *, large: bool) -> T:
+    return await on_thread(work) if large else work()
+
+
+def _decode(request: HttpRequest, visit: Visit, settings: Settings) -> HttpRequest:
+    """Return the request without the content codings of its body."""
+    if b"content-encoding" not in request.fields:
+        return request
+    plain = decoded(request, settings.max_body)
+    if plain is not request and len(plain.body) > LARGE:
+        visit.take(parsed_size(plain.body))
+    return plain
+
+
+def _review(operation: Operation, call: Call, settings: Settings) -> "_Reviewed":
+    """Compare the history of a call with what the live provider takes.
+
+    Raises the provider's Failure if a changed one is to be refused. What is to be refused within a batch is the result
+    of that part of it.
+    """
+    if settings.replay == "off":
+        return _Reviewed(call)
+    problems = operation.history(call, settings.validation_of(call.dialect))
+    if settings.replay == "warn" or not problems:
+        return _Reviewed(call, tuple([problem.remark for problem in problems[:MAX_REMARKS]]))
+    if not call.batch:
+        raise problems[0].failure
+    refused = {problem.part: problem.failure for problem in reversed(problems)}  # the first of each part
+    return _Reviewed(replace(call, batch=tuple([refused.get(at, part) for at, part in enumerate(call.batch)])))
+
+
+class _Reviewed(NamedTuple):
+    """A call, and remarks on its history."""
+
+    call: Call
+    remarks: tuple[str, ...] = ()
+
+
+def _forward(call: Call, plan: Plan, sent: HttpRequest, visit: Visit) -> Response:
+    """Return the response that the upstream is to give. Raises Failure for a page that may not ask it."""
+    if not visit.in_process:
+        check_page(sent, visit.live.settings, forwarded=True)
+    return Response(replace(plan, faults=()), _NO_REPLY, call, forwarded=sent)  # neither faults nor timing apply
+
+
+def _is_recorded_success(outcome: Outcome) -> bool:
+    """Whether a recorded answer shows that the provider took the history."""
+    return isinstance(outcome, Recorded) and outcome.status < 300
+
+
+async def _plan_among_few(engine: Engine, call: Call, visit: Visit) -> Plan:
+    """Plan an answer; of those with many choices few at once, as only then their size is known."""
+    if visit.in_process or call.options.n * len(call.prompts or ".") <= MANY_CHOICES:
+        return await _plan(engine, call)
+    async with visit.live.planning:
+        plan = await _plan(engine, call)
+        tokens = plan.outcome.weight if isinstance(plan.outcome, Answer) else 0
+        visit.take(PROMPT_COST * len(call.prompts) + TOKEN_COST * tokens)
+        return plan
+
+
+async def _plan(engine: Engine, call: Call) -> Plan:
+    try:
+        return await engine.plan(call)
+    except Failure as failure:
+        return Plan(failure, "invalid")
+
+
+async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: str | None) -> tuple[Charge, Call]:
+    """Reserve what a call takes; return it with its tokens if limits count them. Raises Failure, ClientLeftError."""
+    engine.policy.models.admit(call.model)
+    charge, tokens = reservation.limiter.charge(key, call.model), 0
+    if charge.counts_tokens:
+        call = with_tokenizer(call, engine.policy.tokenizer(call.model))
+        tokens = await _run(lambda: call.prompt_tokens, large=is_large(call))
+    charge = charge.of(tokens, tokens)
+    await reservation.take(charge)
+    return charge, call
+
+
+def _pace_of(call: Call, plan: Plan, seed: Seed) -> Pace:
+    timing, outcome = plan.timing, plan.outcome
+    if timing.at_once:
+        return AT_ONCE
+    if timing.prompt_per_1k:
+        timing = timing.after(outcome.usage.prompt if isinstance(outcome, Answer) else call.prompt_tokens)
+    return Pace(timing, seed.branch("jitter", call.fingerprint)) if timing.jitter else Pace(timing)
+
+
+def _prepare(reply: Reply, pace: Pace, plan: Plan) -> Reply:
+    """Return the reply in the form in which it leaves: at once, in parts at their times, or as faults need it."""
+    if plan.faults:  # they need each frame by itself, and a plain body as a whole
+        if reply.pieces is None:
+            return reply
+        body = b"".join(reply.pieces)
+        length = ("content-length", str(len(body)))
+        return replace(reply, headers=(*reply.headers, length), body=body, pieces=None)
+    if reply.frames is None:
+        return reply
+    if pace.at_once:
+        return joined(reply)
+    few = isinstance(plan.outcome, Answer) and plan.outcome.weight <= MAX_PARTED_TOKENS
+    return parted(reply, pace) if few else reply
+
+
+def _makes_large(plan: Plan, reply: Reply) -> bool:
+    """Whether a large body was made for this answer: rules and cassettes keep theirs anyway."""
+    return len(reply.body) > MAX_JOINED and not isinstance(plan.outcome, Raw | Recorded)
+
+
+def read_timing(request: HttpRequest) -> bool | None:
+    """The timing override of a request, or None. Raises Failure for any other value than on and off."""
+    value = request.fields.get(_TIMING)
+    if value is None:
+        return None
+    text = value.decode("latin-1")
+    if text.lower() not in _SWITCH:
+        raise Failure("bad_parameter", f"{TIMING} must be on or off, not {text!r}.")
+    return _SWITCH[text.lower()]
+
+
+def crash(error: BaseException, request: HttpRequest) -> str:
+    """The log text of a bug: request line and traceback, masked and escaped, so that no line can be forged."""
+    secrets = of_request(request)
+    trace = secrets.text("".join(format_exception(error)).rstrip("\n"))
+    told = f"a fault of mockserver itself, on {request.method} {printable(secrets.text(request.path))}"
+    return f"{told}\n{lines(trace[-MAX_TRACEBACK:])}"
+
+
+_printable = lru_cache(maxsize=1024)(printable)  # a source as a header can hold it
+
+_NOTHING = RenderedOutcome()
+_NO_REPLY = Reply(0, ())
+_TIMING = TIMING.encode()
+_SWITCH: Mapping[str, bool] = {"on": True, "off": False}
+STATE_LOST = Failure(
+    "overloaded",
+    "The shared state of mockserver is out of reach; this request may have been counted. Please try again.",
+    retry_after=1.0,
+)
+_BUG = "mockserver failed on this request; its log says how."

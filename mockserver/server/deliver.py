@@ -108,6 +108,7 @@ async def _turn_away(responder: Responder, visit: Visit, line: Line, scope: Scop
     """Send a 503; False if the answer has begun, which then breaks off."""
     request = snapshot(scope, b"", visit.row.namespace)
     refused = responder.refuse(request, STOPPING)
+    refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
     try:
         await drive(actions_of(responder, refused, visit), line, visit.row.note)
     except RuntimeError:  # the head was sent already

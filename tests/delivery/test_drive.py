@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.exchange import Exchange
@@ -23,9 +22,8 @@ from mockserver.delivery.drive import (
     Wheel,
     drive,
     fits,
-    hand_over,
+    join_headers,
 )
-from mockserver.delivery.script import AT_ONCE, script
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, (("a", "b"),))
@@ -81,14 +79,12 @@ class Beneath:
 
 
 class Way:
-    """A short way that notes what goes it, while it is open."""
+    """A connection that notes the pieces it takes, while it is open."""
 
     def __init__(self, *, open: bool = True) -> None:
         self.open, self.went = open, list[Any]()
 
-    def whole(self, *parts: Any) -> bool:
-        self.went += [parts] * self.open
-        return self.open
+    gone = False
 
     def piece(self, data: bytes) -> bool:
         self.went += [data] * self.open
@@ -371,20 +367,6 @@ async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
     assert turns > 3
 
 
-@pytest.mark.parametrize("content", [b"", b"{}"])
-@pytest.mark.parametrize("gone", [False, True])
-async def test_a_reply_is_handed_over_as_its_script_is_driven(content: bytes, gone: bool) -> None:
-    reply, more = Reply(200, (("content-type", "text/plain"), ("x", "é"))), (("x-more", "1"),)
-    reply, wire = replace(reply, body=content), Beneath()
-    wire.gone = gone
-    driven, handed = Connection(), Connection()
-    noted, told = list[bytes](), list[bytes]()
-    ended = await drive(script(reply, AT_ONCE, more), Line(driven.receive, driven.send, wire), noted.append)
-    assert fits(reply)
-    assert ended == await hand_over(reply, more, Line(handed.receive, handed.send, wire), told.append)
-    assert (driven.sent, noted) == (handed.sent, told)
-
-
 @pytest.mark.parametrize(
     ("headers", "more", "whole"),
     [
@@ -395,13 +377,9 @@ async def test_a_reply_is_handed_over_as_its_script_is_driven(content: bytes, go
         ((("content-length", "2"),), (("x", "a\0"),), False),
     ],
 )
-async def test_what_has_a_clear_head_goes_out_whole(headers: Any, more: Any, whole: bool) -> None:
-    connection, short = Connection(), Way()
-    line = Line(connection.receive, connection.send, None, short)
-    assert await hand_over(Reply(201, headers, b"{}"), more, line, lambda _: None) == COMPLETE
-    head = "".join(f"{name.lower()}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
-    assert short.went == [(201, head, b"{}")] * whole
-    assert len(connection.sent) == (0 if whole else 2)
+def test_only_clear_headers_that_state_the_length_are_joined(headers: Any, more: Any, whole: bool) -> None:
+    lines = "".join(f"{name.lower()}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
+    assert join_headers(Reply(201, headers, b"{}"), more, length=2) == (lines if whole else None)
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ class ConnectionProtocol(RequestParser):
         )
         cycle.body += head.body
         cycle.more_body = not head.whole
-        if head.pieces:
+        if head.whole or head.pieces:
             cycle.message_event.set()
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()

@@ -9,7 +9,7 @@ from starlette.types import Scope
 from mockserver.config.errors import ConfigError
 from mockserver.core.action import Action
 from mockserver.core.exchange import COMPLETE
-from mockserver.core.http import Frame
+from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, Line, drive, fits, join_headers, send_paced
 from mockserver.delivery.faults import apply_faults
@@ -17,7 +17,7 @@ from mockserver.delivery.script import AT_ONCE, script
 from mockserver.dialects import error_frame
 from mockserver.server.relay import Relay
 from mockserver.server.respond import Responder, Response, Visit
-from mockserver.server.snapshot import ClientLeftError, snapshot
+from mockserver.server.snapshot import ClientLeftError
 
 STOPPING = Failure("overloaded", "The server is stopping.")
 
@@ -33,7 +33,7 @@ async def serve(responder: Responder, response: Awaitable[Response], visit: Visi
         if line.wire is not None and line.wire.gone:  # or the client left long ago
             return
         ended = STOPPED
-        if not await _turn_away(responder, visit, line, scope):
+        if not await _turn_away(responder, visit, line):
             raise
     except Exception:  # a bug of mockserver, while the answer was sent
         ended = CUT["close"]
@@ -104,13 +104,14 @@ async def _relay(responder: Responder, response: Response, visit: Visit, line: L
         return await _deliver(responder, responder.finish(refused, response.forwarded, visit), visit, line, scope)
 
 
-async def _turn_away(responder: Responder, visit: Visit, line: Line, scope: Scope) -> bool:
+async def _turn_away(responder: Responder, visit: Visit, line: Line) -> bool:
     """Send a 503; False if the answer has begun, which then breaks off."""
-    request = snapshot(scope, b"", visit.row.namespace)
+    row = visit.row
+    request = HttpRequest(row.method, row.path, headers=row.headers, namespace=row.namespace)
     refused = responder.refuse(request, STOPPING)
     refused.plan = replace(refused.plan, source="invalid")  # no limit refuses it
     try:
-        await drive(actions_of(responder, refused, visit), line, visit.row.note)
+        await drive(actions_of(responder, refused, visit), line, row.note)
     except RuntimeError:  # the head was sent already
         return False
     responder.finish(refused, request, visit)

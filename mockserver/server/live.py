@@ -59,6 +59,7 @@ ADDED = "api"  # how reports call what no file holds: `rule api flaky`
 LONGEST = 100  # characters of a name
 
 
+SMALL = 32_768  # bytes of a request that counts for nothing
 PLANNED = 2  # calls with many choices that are planned at once
 Value = TypeVar("Value")
 
@@ -304,6 +305,11 @@ class Live(Struct):
             else:  # others may use what is shared; it goes when nobody has for a day
                 self.fleet.forget(namespace)
                 self._forget_here(namespace)
+
+    def has_room_for(self, body: bytes) -> bool:
+        """Whether a request with this body can be answered without counting what it takes."""
+        settings = self.settings
+        return len(body) <= min(SMALL, settings.max_body) and self.unsent.held <= settings.max_unsent
 
     @property
     def limiter(self) -> Limiter | None:

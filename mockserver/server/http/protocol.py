@@ -138,7 +138,7 @@ class ConnectionProtocol(RequestParser):
     def answer(self, head: RequestHead) -> None:
         """Answer a whole request at once, if nothing has to be awaited for it; else run the application."""
         found = self._find(head.path) if self._is_plain(head) else None
-        if found is None or found.responder.live.unsent.held > found.responder.live.settings.max_unsent:
+        if found is None or not found.responder.live.has_room_for(head.body):
             scope = head.scope(**self.addresses, state=self.app_state.copy(), extensions=self.lent)
             self._queue(self._new_cycle(scope, head), self.app)
             return

@@ -16,7 +16,7 @@ class Memo(dict[K, V]):
         self._most = self._left = most
 
     def keep(self, key: K, value: V, size: int) -> V:
-        """Keep and return a value; `size`: the bytes of it and its key. What is large is not: it pushes out too much."""
+        """Return a value, and keep it unless it is large; `size`: the bytes of it and its key."""
         size += _ENTRY
         if size > self._most // _FEWEST:
             return value

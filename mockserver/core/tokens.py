@@ -63,6 +63,9 @@ class Tokenizer(Protocol):
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """Return the tokens with these numbers: one for each, known or not."""
 
+    def __hash__(self) -> int:
+        """Return a number for it as a key."""
+
 
 class Approximate:
     """Estimates tokens: fast, without a vocabulary, the same everywhere."""

@@ -7,7 +7,7 @@ square root: the same numbers on every machine.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import shake_256
 from itertools import chain
 from math import floor, log, sqrt
@@ -95,23 +95,29 @@ def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Toke
 def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob:
     # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
     doubt = 1e-6 + 0.6 * rng.random() ** 4
-    start = rng.randrange(len(_COMMON))
+    start = rng.below(len(_COMMON))
     chosen = (token, _log(1 - doubt))
-    shares = _shares(doubt, top - 1)
-    spoken = (tokenizer.split(other)[0] for other in _alternatives(token, start)[: len(shares)])
-    others = zip(spoken, shares, strict=False)
-    return Logprob(*chosen, top=(chosen, *others) if top > 0 else ())
+    if top <= 0:
+        return Logprob(*chosen)
+    others = _alternatives(token, start, top - 1, tokenizer)
+    # Each is half as probable as the one before: together they are less than the doubt.
+    return Logprob(*chosen, (chosen, *map(lambda other, part: (other, _log(doubt / part)), others, _HALVES)))
 
 
-def _alternatives(token: str, start: int) -> tuple[str, ...]:
-    blank = " " if token.startswith(" ") else ""
-    turned = (blank + word for word in _COMMON[start:] + _COMMON[:start])
-    return tuple(other for other in turned if other != token)
+def _alternatives(token: str, start: int, number: int, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return so many common words from a place on, each as its first token, but not the token itself."""
+    words, spoken = _common(tokenizer, " " if token.startswith(" ") else "", start)
+    if token not in words[:number]:
+        return spoken[:number]
+    at = words.index(token)
+    return (*spoken[:at], *spoken[at + 1 : number + 1])
 
 
-def _shares(doubt: float, number: int) -> tuple[float, ...]:
-    """Log probabilities, each half of the one before, that sum up to less than the doubt."""
-    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(min(number, len(_COMMON))))
+@cache
+def _common(tokenizer: Tokenizer, before: str, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return all common words, beginning with one of them, and the first token of each."""
+    words = tuple([before + word for word in _COMMON[start:] + _COMMON[:start]])
+    return words, tuple([tokenizer.split(word)[0] for word in words])
 
 
 def _log(probability: float) -> float:
@@ -135,3 +141,4 @@ _SPOKEN = (
     "more some any which there"
 )
 _COMMON = tuple(_SPOKEN.split())
+_HALVES = tuple([2.0**rank for rank in range(1, len(_COMMON) + 1)])  # 2, 4, 8...

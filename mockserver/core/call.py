@@ -1,16 +1,19 @@
 """Call: what a request asks, in no provider's shape. Rules match it, generators answer it."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json, canonical, canonical_pieces, parsed
 from mockserver.core.lazy import lazy_property
+from mockserver.core.memo import Memo
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
 # Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
@@ -302,14 +305,35 @@ _DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 def _of_message(message: Message, call: Call) -> int:
     count = call.tokenizer.count
-    calls = sum([count(used.name) + count(used.arguments) for used in message.tool_calls])
-    name = _NAMED + count(message.name) if message.name else 0
-    parts = sum(map(call.part_tokens, message.parts))
-    role = count(message.role) if call.message_tokens and call.tokenizer.exact else 0  # the estimate ignores it
-    return call.message_tokens + role + count(message.text) + name + calls + parts
+    tokens = call.message_tokens + count(message.text)
+    if call.tokenizer.exact and call.message_tokens:  # the estimate ignores the role
+        tokens += count(message.role)
+    if message.name:
+        tokens += _NAMED + count(message.name)
+    for used in message.tool_calls:
+        tokens += count(used.name) + count(used.arguments)
+    for part in message.parts:
+        tokens += call.part_tokens(part)
+    return tokens
 
 
 def declared(tools: tuple[Tool, ...]) -> str:
+    """Return the text that tells a model of its tools, as far as is known. Clients offer the same ones each time."""
+    try:
+        written = encode(tools)
+    except (ValueError, RecursionError):  # half a character, or too deep
+        return _declare(tools)
+    found = _DECLARATIONS.get(written)
+    if found is None:
+        text = _declare(tools)
+        found = _DECLARATIONS.keep(written, text, len(written) + sys.getsizeof(text))
+    return found
+
+
+_DECLARATIONS = Memo[bytes, str](most=1 << 22)
+
+
+def _declare(tools: tuple[Tool, ...]) -> str:
     lines = [line for tool in tools for line in _function(tool)]
     return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
 

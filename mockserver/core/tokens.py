@@ -5,23 +5,24 @@ its counts are within about 8 %. Images cost tokens by their size.
 """
 
 import re
+import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from itertools import chain, repeat
 from struct import unpack
 from typing import Protocol
 
 from mockserver.core.json import Json
+from mockserver.core.memo import Memo
 
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]
 
 UNFINISHED = "\ufffd"  # shown where a text ends within a character
-_CACHED_LENGTH = 2048  # characters; keeps the cache small
-_CACHED_LONG = 65_536  # characters; a longer text is cached briefly, as it is counted first and then split
+_HUGE = 65_536  # characters; a longer text is never kept in tokens, and its count is an estimate
 _SAMPLES, _SAMPLED_LENGTH = 16, 1_024  # of a longer text: how many parts are counted, and the characters of each
 _GOLDEN = 618  # thousandths
 
@@ -62,6 +63,9 @@ class Tokenizer(Protocol):
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
         """Return the tokens with these numbers: one for each, known or not."""
 
+    def __hash__(self) -> int:
+        """Return a number for it as a key."""
+
 
 class Approximate:
     """Estimates tokens: fast, without a vocabulary, the same everywhere."""
@@ -69,28 +73,14 @@ class Approximate:
     name, exact = "approx", False
 
     def split(self, text: str) -> tuple[str, ...]:
-        if len(text) <= _CACHED_LENGTH:
-            return _remembered(text)
-        if len(text) <= _CACHED_LONG:
-            return _remembered_long(text)
+        if len(text) <= _HUGE:
+            return _SPLITS[text]
         found = _token(is_ascii=text.isascii()).finditer(text)
         return tuple([each[0] for each in found])  # in steps, between which other threads run
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; that of a huge one is extrapolated from parts of it."""
-        if len(text) <= _CACHED_LENGTH:
-            try:
-                words = text.split(" ")
-                return _IN_FIRST_WORD[words.pop(0)] + sum(map(_in_word, words))
-            except KeyError:
-                return len(_remembered(text))
-        if len(text) <= _CACHED_LONG:
-            return len(self.split(text))
-        size, counted = len(text), 0
-        for number in range(_SAMPLES):
-            start = (size - _SAMPLED_LENGTH) * (number * _GOLDEN % 1000) // 1000  # spread, but in step with no period
-            counted += _in_part(text, start, start + _SAMPLED_LENGTH)
-        return counted * size // (_SAMPLES * _SAMPLED_LENGTH)
+        return _COUNTS[text]
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
         return tuple(map(token_of, numbers))
@@ -250,12 +240,48 @@ def _token(*, is_ascii: bool) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE | re.DOTALL)
 
 
-def _tokens_of(text: str) -> tuple[str, ...]:
-    first, *others = text.split(" ")  # a blank between two words always begins a token
+class _Counts(Memo[str, int]):
+    """How many tokens texts have."""
+
+    def __missing__(self, text: str) -> int:
+        counted = _count(text) if len(text) <= _HUGE else _estimate(text)
+        return self.keep(text, counted, sys.getsizeof(text))
+
+
+class _Splits(Memo[str, tuple[str, ...]]):
+    """The tokens of texts."""
+
+    def __missing__(self, text: str) -> tuple[str, ...]:
+        tokens = _split(text)
+        return self.keep(text, tokens, sys.getsizeof(text) + _TOKEN_SIZE * len(tokens))
+
+
+def _count(text: str) -> int:
+    spoken = text.rstrip(" ")  # the blanks at the end are tokens of their own, unless they follow other white space
+    first, *words = spoken.split(" ")  # a blank between two words always begins a token
     try:
-        return tuple(chain(_OF_FIRST_WORDS[first], *map(_OF_WORDS.__getitem__, others)))
+        return _IN_FIRST_WORD[first] + sum(map(_in_word, words)) - (len(spoken) - len(text)) // _BLANKS
+    except KeyError:
+        return len(_matched(text))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    spoken = text.rstrip(" ")
+    first, *words = spoken.split(" ")
+    blanks = [text[at : at + _BLANKS] for at in range(len(spoken), len(text), _BLANKS)]
+    try:
+        return tuple(chain(_OF_FIRST_WORDS[first], *map(_OF_WORDS.__getitem__, words), blanks))
     except KeyError:
         return _matched(text)
+
+
+def _estimate(text: str) -> int:
+    """Return about how many tokens a huge text has, by those of parts of it."""
+    size, counted = len(text), 0
+    for number in range(_SAMPLES):
+        start = (size - _SAMPLED_LENGTH) * (number * _GOLDEN % 1000) // 1000  # spread, but in step with no period
+        counted += _in_part(text, start, start + _SAMPLED_LENGTH)
+    return counted * size // (_SAMPLES * _SAMPLED_LENGTH)
 
 
 def _matched(text: str) -> tuple[str, ...]:
@@ -310,7 +336,9 @@ class _InWords(dict[str, int]):
 _LONGEST_WORD, _MOST_WORDS = 32, 8_192
 _OF_FIRST_WORDS, _OF_WORDS = _OfWords(""), _OfWords(" ")
 _IN_FIRST_WORD, _in_word = _InWords(_OF_FIRST_WORDS, 0), _InWords(_OF_WORDS, 1).__getitem__
-_remembered, _remembered_long = lru_cache(maxsize=1024)(_tokens_of), lru_cache(maxsize=16)(_tokens_of)
+_BLANKS = 64  # at most so many are one token
+_TOKEN_SIZE = 64  # bytes, about
+_COUNTS, _SPLITS = _Counts(most=1 << 22), _Splits(most=1 << 23)
 
 IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
 _READ = 65_536  # bytes that are read: the header is near the start

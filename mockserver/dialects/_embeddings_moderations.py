@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import pack
 from typing import Any
 
+from msgspec import Raw
+
 from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.lazy import LazySequence, mapped
 from mockserver.core.plan import CATEGORIES, Embeddings, Failure, Judgement, Moderations, Vector
 from mockserver.core.validation import Validation
+from mockserver.core.vectors import PaletteVector
 from mockserver.dialects._chat import TextPart
 from mockserver.dialects._completions import parse_prompts
 from mockserver.dialects._errors import refuse
@@ -207,9 +210,14 @@ def embeddings(outcome: Embeddings, encoding: str | None) -> dict[str, Json]:
     }
 
 
+def _floats(vector: Vector) -> Json:
+    return Raw(vector.json()) if isinstance(vector, PaletteVector) else [*vector]
+
+
 def _base64(vector: Vector) -> str:
     """Little-endian floats of 32 bits."""
-    return b64encode(pack(f"<{len(vector)}f", *vector)).decode("ascii")
+    packed = vector.packed() if isinstance(vector, PaletteVector) else pack(f"<{len(vector)}f", *vector)
+    return b64encode(packed).decode("ascii")
 
 
 def _int8(vector: Vector) -> list[int]:
@@ -231,7 +239,7 @@ def _signed_bits(vector: Vector) -> list[int]:
 
 
 ENCODINGS: Mapping[str, Callable[[Vector], Json]] = {
-    "float": list,
+    "float": _floats,
     "base64": _base64,
     "int8": _int8,
     "uint8": _uint8,

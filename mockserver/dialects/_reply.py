@@ -7,6 +7,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import chain
 
+from msgspec import Raw
 from msgspec.structs import replace
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -53,7 +54,7 @@ def json_reply(
 def _pieces(value: Json, depth: int = 0) -> Iterator[bytes]:
     """JSON bytes in pieces: serialising a long list at once would block other threads, or fill the memory."""
     if not _has_long(value, depth):
-        yield to_json(value, fallback=list)
+        yield _written(value, list)
     elif type(value) is dict:
         for at, (key, inner) in enumerate(value.items()):
             yield (b"," if at else b"{") + to_json(key) + b":"
@@ -82,11 +83,36 @@ def _has_long(value: Json, depth: int) -> bool:
 def _small(body: Mapping[str, Json], indent: int | None) -> bytes | None:
     """The whole body; None if a part of it is made as it is sent."""
     try:
-        return to_json(body) if indent is None else to_json(body, indent=indent) + b"\n"
+        return _written(body, _refuse) if indent is None else to_json(body, indent=indent) + b"\n"
     except PydanticSerializationError:
         if not _has_long(body, 0):
             raise
         return None
+
+
+def _written(value: Json, otherwise: Callable[[Json], Json]) -> bytes:
+    """JSON bytes of a value, in which Raw is JSON already; `otherwise` changes what is no JSON either."""
+    raw = list[Raw]()
+
+    def hold(inner: Json) -> Json:
+        if type(inner) is not Raw:
+            return otherwise(inner)
+        raw.append(inner)
+        return _HOLE
+
+    written = to_json(value, fallback=hold)
+    if not raw:
+        return written
+    before, *others = written.split(_HOLE_BYTES)
+    return b"".join((before, *chain.from_iterable(zip(raw, others, strict=True))))
+
+
+def _refuse(value: Json) -> Json:
+    raise TypeError(f"no JSON: {type(value).__name__}")
+
+
+_HOLE: Mapping[str, Json] = {"\0": 0}  # no text of a body reads so in JSON
+_HOLE_BYTES = to_json(_HOLE)
 
 
 def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Reply:

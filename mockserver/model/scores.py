@@ -7,16 +7,18 @@ square root: the same numbers on every machine.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import shake_256
 from itertools import chain
 from math import floor, log, sqrt
+from struct import unpack
 from zlib import adler32
 
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import CATEGORIES, Judgement, Logprob, Vector
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import APPROX, Tokenizer
+from mockserver.core.vectors import PaletteVector
 
 DIMENSIONS = 1536
 _READ = 32_768  # characters of a text: about as many as models take
@@ -30,19 +32,15 @@ def dimensions_of(model: str) -> int:
 
 
 def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
-    spread = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_ODD)
+    indexes = shake_256(seed.digest("embedding", text)).digest(dimensions).translate(_INDEXES)
     words, sums = _WORD.findall(_lower(text[:_READ])), dict[int, int]()
-    for place, times in Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words)).items():
+    for place, times in Counter(chain.from_iterable([_places(word, dimensions, seed) for word in words])).items():
         at, added = (place, _HASH_WEIGHT) if place < dimensions else (place - dimensions, -_HASH_WEIGHT)
-        sums[at] = sums.get(at, _SIGNED[spread[at]]) + added * times
-    squares = _sum(spread.translate(_LOW)) + 256 * _sum(spread.translate(_HIGH))
-    length = sqrt(squares + sum([each * each - _SIGNED[spread[at]] ** 2 for at, each in sums.items()]))
-    shares = [0.0] * 256
-    shares[1::2] = [number / length for number in _SIGNED[1::2]]
-    vector = [*map(shares.__getitem__, spread)]  # few numbers differ: each is made once
-    for at, each in sums.items():
-        vector[at] = each / length
-    return vector
+        sums[at] = sums.get(at, _ODD[indexes[at]]) + added * times
+    squares = _sum(indexes.translate(_LOW)) + 256 * _sum(indexes.translate(_HIGH))
+    length = sqrt(squares + sum([each * each - _ODD[indexes[at]] ** 2 for at, each in sums.items()]))
+    own = {at: each / length for at, each in sums.items()}
+    return PaletteVector([number / length for number in _ODD], indexes, own)
 
 
 def _sum(numbers: bytes) -> int:
@@ -53,7 +51,7 @@ def _sum(numbers: bytes) -> int:
 @lru_cache(maxsize=4_096)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
     """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
-    return tuple(number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed))
+    return tuple([number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed)])
 
 
 def _hashes(word: str, seed: Seed) -> Iterator[int]:
@@ -66,17 +64,16 @@ def _hashes(word: str, seed: Seed) -> Iterator[int]:
 
 @lru_cache(maxsize=16_384)
 def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
-    digest = seed.digest(what, text)
-    return tuple(int.from_bytes(digest[at : at + 8], "big") for at in (0, 8, 16, 24))
+    return unpack(">4Q", seed.digest(what, text))
 
 
 def _lower(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_SMALL)
 
 
-_ODD = bytes(byte | 1 for byte in range(256))  # so that none ends up as zero
-_SIGNED = (*range(128), *range(-128, 0))
-_LOW, _HIGH = bytes(number * number % 256 for number in _SIGNED), bytes(number * number // 256 for number in _SIGNED)
+_ODD = (*range(1, 128, 2), *range(-127, 0, 2))  # none is zero
+_INDEXES = bytes(byte // 2 for byte in range(256))
+_LOW, _HIGH = (bytes([number * number // part % 256 for number in _ODD] * 2) for part in (1, 256))
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = lazy_pattern(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
@@ -95,23 +92,29 @@ def each_logprob(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Toke
 def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob:
     # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
     doubt = 1e-6 + 0.6 * rng.random() ** 4
-    start = rng.randrange(len(_COMMON))
+    start = rng.below(len(_COMMON))
     chosen = (token, _log(1 - doubt))
-    shares = _shares(doubt, top - 1)
-    spoken = (tokenizer.split(other)[0] for other in _alternatives(token, start)[: len(shares)])
-    others = zip(spoken, shares, strict=False)
-    return Logprob(*chosen, top=(chosen, *others) if top > 0 else ())
+    if top <= 0:
+        return Logprob(*chosen)
+    others = _alternatives(token, start, top - 1, tokenizer)
+    # Each is half as probable as the one before: together they are less than the doubt.
+    return Logprob(*chosen, (chosen, *map(lambda other, part: (other, _log(doubt / part)), others, _HALVES)))
 
 
-def _alternatives(token: str, start: int) -> tuple[str, ...]:
-    blank = " " if token.startswith(" ") else ""
-    turned = (blank + word for word in _COMMON[start:] + _COMMON[:start])
-    return tuple(other for other in turned if other != token)
+def _alternatives(token: str, start: int, number: int, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return so many common words from a place on, each as its first token, but not the token itself."""
+    words, spoken = _common(tokenizer, " " if token.startswith(" ") else "", start)
+    if token not in words[:number]:
+        return spoken[:number]
+    at = words.index(token)
+    return (*spoken[:at], *spoken[at + 1 : number + 1])
 
 
-def _shares(doubt: float, number: int) -> tuple[float, ...]:
-    """Log probabilities, each half of the one before, that sum up to less than the doubt."""
-    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(min(number, len(_COMMON))))
+@cache
+def _common(tokenizer: Tokenizer, before: str, start: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return all common words, beginning with one of them, and the first token of each."""
+    words = tuple([before + word for word in _COMMON[start:] + _COMMON[:start]])
+    return words, tuple([tokenizer.split(word)[0] for word in words])
 
 
 def _log(probability: float) -> float:
@@ -135,3 +138,4 @@ _SPOKEN = (
     "more some any which there"
 )
 _COMMON = tuple(_SPOKEN.split())
+_HALVES = tuple([2.0**rank for rank in range(1, len(_COMMON) + 1)])  # 2, 4, 8...

@@ -5,6 +5,7 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -37,14 +38,23 @@ def _tokens(logprobs: Sequence[Logprob]) -> Sequence[str]:
 
 
 def _token_logprob(logprob: Logprob) -> Block:
-    return {
-        "token": spelled(logprob.token),
-        "logprob": logprob.logprob,
-        "bytes": list(raw(logprob.token)),
-        "top_logprobs": [
-            {"token": spelled(token), "logprob": value, "bytes": list(raw(token))} for token, value in logprob.top
-        ],
-    }
+    shown = _entry(logprob.token, logprob.logprob)
+    shown["top_logprobs"] = [_entry(token, value) for token, value in logprob.top]
+    return shown
+
+
+def _entry(token: str, logprob: float) -> Block:
+    named = _described_token(token) if isinstance(token, Token) else _described_text(token)
+    return named | {"logprob": logprob}
+
+
+def _described_token(token: Token) -> Block:
+    return {"token": spelled(token), "logprob": None, "bytes": list(token.raw)}
+
+
+@lru_cache(maxsize=4_096)  # a few tokens are most of all
+def _described_text(token: str) -> Block:
+    return {"token": token, "logprob": None, "bytes": list(token.encode())}
 
 
 OffsetLogprob = tuple[int, Logprob]  # where the token begins in the text, and the token

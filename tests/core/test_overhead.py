@@ -129,10 +129,25 @@ def test_odd_parameters_cost_something(parameters: Any) -> None:
     assert "namespace" in declared((Tool("odd", parameters=parameters),))
 
 
+def test_tools_that_are_equal_in_python_but_not_in_json_are_told_apart() -> None:
+    one, one_point_zero, true = (
+        declared((Tool("pick", parameters={"properties": {"a": {"enum": [value]}}}),)) for value in (1, 1.0, True)
+    )
+    assert ["a?: 1," in one, "a?: 1.0," in one_point_zero, "a?: true," in true] == [True] * 3
+
+
+def test_the_same_tools_are_laid_out_once() -> None:
+    assert declared((Tool("send", "Send it.", NESTED),)) is declared((Tool("send", "Send it.", {**NESTED}),))
+
+
+def test_half_a_character_in_a_tool_is_laid_out() -> None:
+    assert "// \ud800" in declared((Tool("send", "\ud800"),))
+
+
 def test_hostile_parameters_are_laid_out_in_no_time() -> None:
     deep: dict[str, Any] = {"type": "string"}
-    for _ in range(60):
-        deep = {"type": ["object", "array"] * 500, "properties": {"a": deep}, "items": {"anyOf": [deep]}}
+    for _ in range(12):
+        deep = {"type": ["object", "array"] * 20, "properties": {"a": deep}, "items": {"anyOf": [deep]}}
     assert len(declared((Tool("deep", parameters={"properties": {"a": deep}}),))) < 100_000
 
 

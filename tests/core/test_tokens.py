@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver.core import tokens
 from mockserver.core.tokens import Chunks, _in_part, _token, count, cut, split, token_id, token_of
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"),
+    ("text", "pieces"),
     [
         ("", []),
         ("One two three four.", ["One", " two", " three", " four", "."]),
@@ -32,8 +33,8 @@ WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
         ("\ud800x\udfff", ["\ud800", "x", "\udfff"]),
     ],
 )
-def test_known_pieces(text: str, tokens: list[str]) -> None:
-    assert list(split(text)) == tokens
+def test_known_pieces(text: str, pieces: list[str]) -> None:
+    assert list(split(text)) == pieces
 
 
 @pytest.mark.parametrize(
@@ -194,13 +195,15 @@ WORDS = (
     "e\u0301",
     "👋🏽",
 )
-SPACES = (" ", " ", " ", "  ", "\n", "\n\n    ", "\t", "\xa0", "\u2003", "\x1c", "")
+SPACES = (" ", " ", " ", "  ", "\n", "\n\n    ", "\t", "\xa0", "\u2003", "\x1c", "", " " * 64, " " * 130)
 
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES))))
-def test_words_are_counted_as_the_text_is_split(words: list[tuple[str, str]]) -> None:
+def test_words_are_split_and_counted_as_the_pattern_splits_the_text(words: list[tuple[str, str]]) -> None:
     text = "".join(map("".join, words))
-    assert count(text) == len(split(text))
+    found = _token(is_ascii=text.isascii()).findall(text)
+    assert list(split(text)) == found
+    assert count(text) == len(found)
 
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), min_size=1), st.data())
@@ -213,9 +216,11 @@ def test_a_part_of_a_text_is_counted_as_the_pattern_splits_it(
     assert _in_part(text, start, end) == len(_token(is_ascii=text.isascii()).findall(text, start, end))
 
 
-@given(st.text())
-def test_count_is_the_number_of_pieces(text: str) -> None:
-    assert count(text) == len(split(text))
+@given(st.text() | st.text(" \n\t\xa0a.9é"))
+def test_any_text_is_split_and_counted_as_the_pattern_splits_it(text: str) -> None:
+    found = _token(is_ascii=text.isascii()).findall(text)
+    assert list(split(text)) == found
+    assert count(text) == len(found)
 
 
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from(WAYS))
@@ -276,10 +281,18 @@ def test_time_is_linear(unit: str) -> None:
     assert time.process_time() - started < 3  # about a tenth of a second; quadratic would be minutes
 
 
-def test_very_long_texts_are_not_remembered() -> None:
-    text = "word " * 20_000
-    assert split(text) is not split(text)
-    assert split("word") is split("word")
+def test_a_text_is_split_once_unless_it_is_huge() -> None:
+    long, huge = "word " * 2_000, "word " * 20_000
+    assert split("".join(long)) is split("".join(long))
+    assert split(huge) is not split(huge)
+
+
+@pytest.mark.parametrize("text", ["A short text.", "An instruction of 8 kB. " * 340, "A huge text. " * 16_000])
+def test_a_text_is_counted_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = count(text)
+    for find in ("_count", "_estimate"):
+        monkeypatch.setattr(tokens, find, None)
+    assert count("".join(list(text))) == counted
 
 
 @pytest.mark.parametrize(
@@ -289,15 +302,6 @@ def test_a_huge_text_is_counted_by_parts_of_it(unit: str) -> None:
     text = unit * (400_000 // len(unit))
     assert count(text) == pytest.approx(len(split(text)), rel=0.05)
     assert count(text + text) == pytest.approx(2 * count(text), rel=0.02)
-
-
-def test_a_long_text_is_split_once_to_be_counted_and_told() -> None:
-    text = "word " * 1000
-    told = split(text)
-    assert split(text) is told
-    for at in range(40):
-        split(f"{text}{at}")
-    assert split(text) is not told  # few of them are remembered
 
 
 @pytest.mark.parametrize("number", [0, 7, 123, 199_999, -5])

@@ -15,7 +15,7 @@ from tests.kit.rules import compiled
 
 ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n": 1, "stop": ["a", "b"], "o": {"x": 1}})
 
-# Tables that cannot hold for ASKED, each found out by the index alone.
+# Tables that cannot hold for ASKED, each found out by the index alone, where there are enough of them.
 LEFT_OUT: list[dict[str, Any]] = [
     {"model": "o3"},
     {"model": ["o3", "o4-m*"]},
@@ -38,7 +38,12 @@ LEFT_OUT: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("when", LEFT_OUT, ids=str)
 def test_left_out(when: dict[str, Any]) -> None:
-    assert candidates([when], ASKED) == []
+    assert candidates([when] * 9, ASKED) == []
+
+
+def test_a_field_that_is_costly_to_read_is_not_read_for_the_index_of_few_rules():
+    assert candidates([{"body": {"n": 2}}, {"body": {"n": 2}, "model": "o3"}], ASKED) == [0]
+    assert candidates([{"any": [{"body": {"n": 2}}, {"model": "o3"}]}, {"model": "o3"}], ASKED) == [0]
 
 
 def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> None:

@@ -205,7 +205,8 @@ def _flat(condition: All) -> Iterator[Leaf | Either]:
 
 def _cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
     """Put costly conditions behind cheap ones, but none past a pattern: whether that fails must not change."""
-    for patterns, run in groupby(parts, key=_has_pattern):
+    for patterns, grouped in groupby(parts, key=_has_pattern):
+        run = list(grouped)
         yield from run if patterns else sorted(run, key=_is_costly)
 
 
@@ -234,8 +235,8 @@ def nearness(condition: Condition, call: Call) -> float:
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
-_FEW_PIECES = 16  # so many are looked for at once, by instructions for vectors
-_SHORT, _FEWEST_PIECES = 2_000, 6  # characters of a text in which so many pieces are looked for one by one
+_FEW_PIECES = 16  # so many are looked for at once in a long text, by instructions for vectors
+_SHORT = 500  # characters of a text in which few pieces are looked for one by one
 _FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
 
@@ -279,16 +280,15 @@ class RuleIndex:
         finders: dict[Read, list[Find]] = defaultdict(list)
         for look, table in tables.items():
             finders[look.field.read].append(_finder(look, table))
-        self._finders = tuple(finders.items())
+        self._finders = tuple([(read, _find_all(finds)) for read, finds in finders.items()])
 
     def candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
         found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
-        for read, finders in self._finders:
+        for read, find in self._finders:
             value = read(call)
             if value is not None:
-                for find in finders:
-                    found += find(value)
+                found += find(value)
         if not found:
             return self._always
         rows = found[0] if len(found) == 1 else sorted(set().union(*found))
@@ -439,6 +439,12 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+def _find_all(finders: Sequence[Find]) -> Find:
+    if len(finders) == 1:
+        return finders[0]
+    return lambda value: [rows for find in finders for rows in find(value)]
+
+
 def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
     rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
     lens = None if look.lens == PLAIN else look.lens
@@ -461,7 +467,7 @@ def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
                 return ()
             if lens is not None:
                 value = lens(value)
-        elif not isinstance(value, (int, float)):  # noqa: UP038  # a union takes longer
+        elif not isinstance(value, (int, float)):  # a union takes longer
             return ()
         found = rows.get(value)
         return () if found is None else (found,)
@@ -470,7 +476,7 @@ def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
 
 
 def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
-    if not isinstance(value, list | tuple):
+    if not value or not isinstance(value, list | tuple):
         return ()
     return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
 
@@ -478,7 +484,7 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
 def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
-    few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _FEWEST_PIECES else []
+    few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _FEW_PIECES else []
     sought, found = [str(piece).encode("utf-8", "replace") for piece in rows], tuple(rows.values())
     look = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
     # This one leaves out hits that overlap, but where there are none it is twenty times as fast.

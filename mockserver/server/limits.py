@@ -211,8 +211,10 @@ class Reservation(Struct):
         waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
         if charge.counts_tokens and spent != charge.needed:
             waits = await self.limiter.turnstile.take(self.namespace, charge.more(spent - charge.needed))
-        verbatim = isinstance(outcome, Failure | Raw)  # a rule's error, for example, has the headers that it states
-        stated = self._remaining(charge, waits) if verbatim else getattr(outcome, "headers", ())
+        if isinstance(outcome, (Failure, Raw)):  # a rule's error, for example, has the headers that it states
+            stated = self._remaining(charge, waits)
+        else:
+            stated = getattr(outcome, "headers", ())
         charge = charge.of(charge.needed, spent, frozenset([name.lower() for name, _ in stated]))
         self._drawn, self._headers = (charge, waits), None
         return charge

@@ -90,7 +90,7 @@ class Limiter:
         name = fingerprint(key or "", known.name)
         return Charge(
             rates,
-            tuple(f"{rate.kind} {rate.window} {name}" for rate in rates),
+            tuple([_bucket(rate, name) for rate in rates]),
             counts_tokens=any(rate.kind == "tokens" for rate in rates),
         )
 
@@ -98,11 +98,30 @@ class Limiter:
 _MOST_CHARGES = 1000  # pairs of a key and a model
 
 
+class Bucket(Struct, frozen=True):
+    """Where a rate counts what is drawn; of most requests all but the tokens is known beforehand."""
+
+    name: str
+    rate: Rate
+    counts_tokens: bool
+    request: Draw  # of one request
+    look: Draw  # of nothing
+
+    def draw(self, needed: float, taken: int) -> Draw:
+        return Draw(self.name, self.request.window, needed * self.request.taken, self.rate.refill(taken))
+
+
+def _bucket(rate: Rate, name: str) -> Bucket:
+    name, window, one = f"{rate.kind} {rate.window} {name}", rate.seconds, rate.refill(1)
+    counts_tokens = rate.kind == "tokens"
+    return Bucket(name, rate, counts_tokens, Draw(name, window, one, one), Draw(name, window, -math.inf, 0.0))
+
+
 class Charge(Struct, frozen=True):
     """What a request draws each time it is sent."""
 
     rates: Rates
-    buckets: tuple[str, ...]
+    buckets: tuple[Bucket, ...]
     counts_tokens: bool = False
     needed: int = 0  # tokens that must be available
     spent: int = 0  # tokens that are taken
@@ -113,8 +132,9 @@ class Charge(Struct, frozen=True):
         return Charge(self.rates, self.buckets, self.counts_tokens, needed, spent, stated)
 
     @property
-    def draws(self) -> tuple[Draw, ...]:
-        return self._draws({"requests": 1, "tokens": self.needed}, {"requests": 1, "tokens": self.spent})
+    def draws(self) -> Sequence[Draw]:
+        needed, spent = self.needed, self.spent
+        return [each.draw(needed, spent) if each.counts_tokens else each.request for each in self.buckets]
 
     @property
     def too_large(self) -> Rate | None:
@@ -124,19 +144,13 @@ class Charge(Struct, frozen=True):
                 return rate
         return None
 
-    def more(self, tokens: int, requests: int = 0) -> tuple[Draw, ...]:
+    def more(self, tokens: int, requests: int = 0) -> Sequence[Draw]:
         """Draws of this much more, whatever is available; negative amounts give back."""
-        return self._draws(_NOTHING_NEEDED, {"requests": requests, "tokens": tokens})
-
-    def _draws(self, needed: Mapping[Kind, float], taken: Mapping[Kind, int]) -> tuple[Draw, ...]:
-        draws: list[Draw] = []
-        for rate, bucket in zip(self.rates, self.buckets, strict=True):
-            kind = rate.kind
-            draws.append(Draw(bucket, rate.seconds, needed[kind] * rate.refill(1), rate.refill(taken[kind])))
-        return tuple(draws)
-
-
-_NOTHING_NEEDED: Mapping[Kind, float] = {"requests": -math.inf, "tokens": -math.inf}
+        amounts = [tokens if each.counts_tokens else requests for each in self.buckets]
+        return [
+            each.draw(-math.inf, amount) if amount else each.look
+            for each, amount in zip(self.buckets, amounts, strict=True)
+        ]
 
 
 class Reservation(Struct):

@@ -23,6 +23,7 @@ from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
+from mockserver.core.text import is_unicode
 from mockserver.model.fillers import drawing, generator
 from mockserver.rules.template_calls import SAMPLES, CallCheck, find_calls
 
@@ -141,6 +142,7 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
     "tool_choice": lambda call: call.tool_choice.mode,
     "prompt_tokens": lambda call: call.prompt_tokens,
 }
+
 
 class CallView(JsonObject):
     """The variable `call`: each value is read when a template asks for it, as some take long to work out."""
@@ -351,9 +353,7 @@ class Templates:
             context.refuse_line(failure, line)
         return constant(source) if complaints or failures else self._compiled(source, name, variables, context)
 
-    def _compiled(
-        self, source: str, name: str, variables: Iterable[str], context: "CompileContext"
-    ) -> Compiled[str]:
+    def _compiled(self, source: str, name: str, variables: Iterable[str], context: "CompileContext") -> Compiled[str]:
         roots = {variable.partition(".")[0] for variable in variables}
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
         labels = (context.rule, context.label) if "fake" in roots else ()
@@ -444,7 +444,7 @@ def _joined(source: str, render: Callable[[RenderContext], str]) -> Callable[[Re
         except KeyError:  # a group that took no part in the match
             return render(scope)
         text = "".join(made)
-        return text if len(text) <= MAX_OUTPUT and (text.isascii() or _is_unicode(text)) else render(scope)
+        return text if len(text) <= MAX_OUTPUT and is_unicode(text) else render(scope)
 
     return join
 
@@ -462,14 +462,6 @@ def _hole(name: str) -> Callable[[RenderContext], str] | None:
     if KINDS[name] == (str,):
         return lambda scope: read(scope.call)
     return lambda scope: shown(read(scope.call))
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a character
-        return False
-    return True
 
 
 _NAME_TAG = lazy_pattern(r"\{\{ *([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)?) *\}\}")

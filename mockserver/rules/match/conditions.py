@@ -25,6 +25,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_property
+from mockserver.core.text import is_unicode
 from mockserver.rules.match.fields import Field, Read, nested_param
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 
@@ -426,17 +427,9 @@ def _piece(leaf: Leaf, text: str) -> Clause:
     # Squeezing changes only white space, so a single word can be looked up in the original text.
     words = leaf.lens(text).split() if leaf.lens.squeeze else [leaf.lens(text)]
     longest = max(words, key=len, default="")
-    if len(longest) < MIN_PIECE or not _is_unicode(longest):
+    if len(longest) < MIN_PIECE or not is_unicode(longest):
         return frozenset()
     return frozenset([IndexKey(IndexField("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which the automaton rejects
-        return False
-    return True
 
 
 def _find_all(finders: Sequence[Find]) -> Find:

@@ -300,9 +300,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "previous_response": Field(
         "previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"
     ),
-    "images": Field(
-        "images", "number", _keep(_images, "images"), "number of images in the conversation", costly=True
-    ),
+    "images": Field("images", "number", _keep(_images, "images"), "number of images in the conversation", costly=True),
     "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields", costly=True),
     "header.<name>": Family("header.", "text", _header, "a request header, in any case"),
     "query.<name>": Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),

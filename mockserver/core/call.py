@@ -218,8 +218,10 @@ class Call(Struct, frozen=True, dict=True):
 
         Clients add instructions after it. Where there are only instructions, the last of them is what is said.
         """
-        turns = (message for message in reversed(self.messages) if message.role not in _INSTRUCTING)
-        return next(turns, self.messages[-1] if self.messages else None)
+        for message in reversed(self.messages):
+            if message.role not in _INSTRUCTING:
+                return message
+        return self.messages[-1] if self.messages else None
 
     @lazy_property
     def system(self) -> str:
@@ -232,7 +234,7 @@ class Call(Struct, frozen=True, dict=True):
 
     @lazy_property
     def turn(self) -> int:
-        return sum(m.role == "assistant" for m in self.messages)
+        return [m.role for m in self.messages].count("assistant")
 
     @lazy_property
     def opening_fingerprint(self) -> str:
@@ -397,8 +399,8 @@ ToolResult = Mapping[str, Json]  # name (None where no call has the result's id)
 
 def last_tool_result(call: Call) -> ToolResult | None:
     """Return the result that ends the conversation, if one does; instructions may follow it."""
-    results, last = tool_results(call), call.last_turn
-    return results[-1] if results and last is not None and _is_tool_result(last) else None
+    last = call.last_turn
+    return _tool_result(call, last) if last is not None and _is_tool_result(last) else None
 
 
 def tool_results(call: Call) -> tuple[ToolResult, ...]:

@@ -8,6 +8,7 @@ from mockserver.core.action import Bend
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
 from mockserver.core.plan import Broken, Failure, Forward, Part, Raw, Safety, Timing
 from mockserver.core.seed import Seed
 
@@ -55,17 +56,24 @@ class PlayCassette(Struct, frozen=True):
 Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
 
 
-class RenderContext(Struct, frozen=True):
+class RenderContext(Struct, frozen=True, dict=True):
     """All that `then` may use when a rule answers a call.
 
-    `match` holds the named groups of the rule's regular expressions. `generate(kind, options, index)` asks the
-    generators for choice number `index`; kind "auto" is what an unmatched request would get.
+    `match` holds the named groups of the rule's regular expressions. `generator(call, seed)` returns the generators.
     """
 
     call: Call
     match: Mapping[str, str]
     seed: Seed
-    generate: Generate
+    generator: Callable[[Call, Seed], Generate]
+
+    @lazy_property
+    def generate(self) -> Generate:
+        """Return what asks the generators, by `generate(kind, options, index)`, for choice number `index`.
+
+        Kind "auto" is what an unmatched request would get.
+        """
+        return self.generator(self.call, self.seed)
 
 
 class FaultSpec(Struct, frozen=True):

@@ -1,6 +1,5 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -336,7 +335,7 @@ class Failure(Exception):  # noqa: N818  # also used as a value
     __hash__ = Exception.__hash__
 
     def changed(self, **fields: object) -> "Failure":
-        return dataclasses.replace(self, **fields)  # type: ignore[arg-type]
+        return Failure(**{**vars(self), **fields})
 
 
 class Raw(Struct, frozen=True):

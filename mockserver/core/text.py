@@ -101,3 +101,14 @@ def printable(text: str, longest: int = LONGEST) -> str:
 def lines(text: str) -> str:
     """Several lines, each escaped and marked with a bar, so that none can be taken for a log line of its own."""
     return "\n".join(f"| {printable(line, LONGEST)}" for line in text.split("\n"))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no half of a character (a lone surrogate), which no other program takes."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

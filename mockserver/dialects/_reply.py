@@ -173,8 +173,11 @@ def _three(kind: str, standing: Standing | None) -> Headers:
     # Rounded up: retrying after this time must not be too early.
     milliseconds = math.ceil(reset * 1000)
     whole = f"{milliseconds}ms" if milliseconds < 1000 else duration(milliseconds / 1000)
-    values = (("limit", str(limit)), ("remaining", str(left)), ("reset", whole))
-    return tuple((f"x-ratelimit-{name}-{kind}", value) for name, value in values)
+    return (
+        (f"x-ratelimit-limit-{kind}", str(limit)),
+        (f"x-ratelimit-remaining-{kind}", str(left)),
+        (f"x-ratelimit-reset-{kind}", whole),
+    )
 
 
 def model_object(name: str, created: int) -> dict[str, Json]:

@@ -81,7 +81,7 @@ class FaultSelection(Struct, frozen=True):
 
     async def selected(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
         specs = response.faults
-        if not any(each.counts for each in specs):
+        if not specs or not any(each.counts for each in specs):
             return specs
         attempt = 0
         if any(each.probability is not None for each in specs):
@@ -169,6 +169,8 @@ class DeliveryOverrides(Struct, frozen=True):
 
     def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
         """Add what a rule says; `faults` are those of its faults that apply to this attempt."""
+        if said.timing is None and not said.faults and not said.path:
+            return self
         trace = self.trace
         if said.path or faults:
             paths = (said.path, *(each.path for each in faults))
@@ -191,13 +193,17 @@ class DeliveryOverrides(Struct, frozen=True):
         return outcome
 
     def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
+        cacheable = plan.cacheable and self.cacheable
+        if not (self.faults or self.modified_by or self.trace) and self.timing is None:
+            return plan if cacheable == plan.cacheable else replace(plan, cacheable=cacheable)
+        faults = [
+            Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
+        ]
         return replace(
             plan,
             timing=self.timing or plan.timing,
-            faults=tuple(
-                Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in self.faults
-            ),
+            faults=tuple(faults),
             modified_by=self.modified_by,
             trace=self.trace,
-            cacheable=plan.cacheable and self.cacheable,
+            cacheable=cacheable,
         )

@@ -245,7 +245,7 @@ class Engine:
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
         """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
-        scope = RenderContext(call, groups, self.policy.seed, generator(call, self.policy.seed))
+        scope = RenderContext(call, groups, self.policy.seed, generator)
         respond = partial(rule.then.respond, scope)
         slow = rule.slow or not all(map(GENERATORS.is_imported, rule.then.generators))
         response = await (on_thread(respond) if slow else on_thread_if_large(call, respond))

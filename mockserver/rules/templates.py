@@ -23,6 +23,7 @@ from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.core.lazy import lazy_pattern
 from mockserver.core.plan import Failure
+from mockserver.core.text import is_unicode
 from mockserver.model.fillers import drawing, generator
 from mockserver.rules.template_calls import SAMPLES, CallCheck, find_calls
 
@@ -142,10 +143,32 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
     "prompt_tokens": lambda call: call.prompt_tokens,
 }
 
+
+class CallView(JsonObject):
+    """The variable `call`: each value is read when a template asks for it, as some take long to work out."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __getitem__(self, name: str) -> Json:
+        return plain(CALL[name](self._call))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(CALL)
+
+    def __len__(self) -> int:
+        return len(CALL)
+
+    def __str__(self) -> str:
+        return shown(self)
+
+
 # The variables of a template; a variable that is None for a call is undefined.
 CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "match": lambda scope: scope.match,
-    "call": lambda scope: {name: read(scope.call) for name, read in CALL.items()},
+    "call": lambda scope: CallView(scope.call),
     "last_user": lambda scope: scope.call.last_user,
     "last_message": lambda scope: "" if scope.call.last_turn is None else scope.call.last_turn.text,
     "system": lambda scope: scope.call.system,
@@ -328,9 +351,9 @@ class Templates:
         failures = list(self._failing_calls(source))
         for failure, line in failures:
             context.refuse_line(failure, line)
-        return constant(source) if complaints or failures else self._compiled(name, variables, context)
+        return constant(source) if complaints or failures else self._compiled(source, name, variables, context)
 
-    def _compiled(self, name: str, variables: Iterable[str], context: "CompileContext") -> Compiled[str]:
+    def _compiled(self, source: str, name: str, variables: Iterable[str], context: "CompileContext") -> Compiled[str]:
         roots = {variable.partition(".")[0] for variable in variables}
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
         labels = (context.rule, context.label) if "fake" in roots else ()
@@ -343,7 +366,7 @@ class Templates:
                 values["fake"] = Fake(scope, labels)
             return _rendered(lambda: render(name, **values), where)
 
-        return Compiled(make)
+        return Compiled(_joined(source, make) or make)
 
     def _complaints(
         self, source: str, variables: Iterable[str], context: "CompileContext"
@@ -398,6 +421,51 @@ class Templates:
         except TemplateError as error:
             return error.kind == kind
         return False
+
+
+def _joined(source: str, render: Callable[[RenderContext], str]) -> Callable[[RenderContext], str] | None:
+    """Return what joins the texts of a template and its values, if all its tags are plain names; None: others are.
+
+    What it cannot join as minijinja does is left to `render`, which also has the words for what fails.
+    """
+    texts = _NAME_TAG.split(source)
+    names = texts[1::2]
+    if any(map(is_template, texts[::2])) or len(source) + len(names) > _LONGEST_JOINED:
+        return None
+    found = [_hole(name) for name in names]
+    reads = [read for read in found if read is not None]
+    if len(reads) < len(names):
+        return None
+
+    def join(scope: RenderContext) -> str:
+        made = texts.copy()
+        try:
+            made[1::2] = [read(scope) for read in reads]
+        except KeyError:  # a group that took no part in the match
+            return render(scope)
+        text = "".join(made)
+        return text if len(text) <= MAX_OUTPUT and is_unicode(text) else render(scope)
+
+    return join
+
+
+def _hole(name: str) -> Callable[[RenderContext], str] | None:
+    """Return what reads the value of a name as it is shown, if every call has it and it is no list or table."""
+    root, _, member = name.partition(".")
+    if root == "match" and member:
+        return lambda scope: scope.match[member]
+    if name in ("last_user", "last_message", "system"):
+        return CONTEXT[name]
+    read = CALL.get(member) if root == "call" else None
+    if read is None or name not in KINDS:
+        return None
+    if KINDS[name] == (str,):
+        return lambda scope: read(scope.call)
+    return lambda scope: shown(read(scope.call))
+
+
+_NAME_TAG = lazy_pattern(r"\{\{ *([a-z_]+(?:\.[A-Za-z_][A-Za-z_0-9]*)?) *\}\}")
+_LONGEST_JOINED = 10_000  # characters and tags, far from the limits on rendering
 
 
 def is_template(source: str) -> bool:

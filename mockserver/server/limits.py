@@ -6,6 +6,7 @@ They apply before an answer is planned, so a refused request uses nothing.
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from threading import Lock
 
 from msgspec import Struct
@@ -73,57 +74,83 @@ _UNREAD = "Too much of other answers is unread; the setting max_unsent bounds it
 class Limiter:
     def __init__(self, turnstile: Turnstile | None = None) -> None:
         self.turnstile: Turnstile = MemoryTurnstile() if turnstile is None else turnstile
-        self.limits = Limits()
-        self.active = False  # there are limits at all
-        self._keys: Mapping[str, KeySettings] = {}
-        self._models = Catalogue()
+        self.configure(Limits(), None, Catalogue())
 
     def configure(self, limits: Limits, keys: Mapping[str, KeySettings] | None, models: Catalogue) -> None:
         self.limits, self._keys, self._models = limits, keys or {}, models
         stated = (limits.rates, *(key.limits for key in self._keys.values()))
         stated += tuple(model.limits for model in (models.entries or {}).values())
-        self.active = limits.concurrent is not None or any(stated)
+        self.active = limits.concurrent is not None or any(stated)  # there are limits at all
+        self.charge: Callable[[str | None, str], Charge] = lru_cache(_MOST_CHARGES)(self._charge_of)
 
-    def charge(self, key: str | None, model: str) -> "Charge":
+    def _charge_of(self, key: str | None, model: str) -> "Charge":
         """The buckets that a request of this key to this model draws from; all names of a model share theirs."""
         known, entry = self._models.find(model), self._keys.get(key or "")
         rates = layered(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
         name = fingerprint(key or "", known.name)
-        return Charge(rates, tuple(f"{rate.kind} {rate.window} {name}" for rate in rates))
+        return Charge(
+            rates,
+            tuple([_bucket(rate, name) for rate in rates]),
+            counts_tokens=any(rate.kind == "tokens" for rate in rates),
+        )
+
+
+_MOST_CHARGES = 1000  # pairs of a key and a model
+
+
+class Bucket(Struct, frozen=True):
+    """Where a rate counts what is drawn; of most requests all but the tokens is known beforehand."""
+
+    name: str
+    rate: Rate
+    counts_tokens: bool
+    request: Draw  # of one request
+    look: Draw  # of nothing
+
+    def draw(self, needed: float, taken: int) -> Draw:
+        return Draw(self.name, self.request.window, needed * self.request.taken, self.rate.refill(taken))
+
+
+def _bucket(rate: Rate, name: str) -> Bucket:
+    name, window, one = f"{rate.kind} {rate.window} {name}", rate.seconds, rate.refill(1)
+    counts_tokens = rate.kind == "tokens"
+    return Bucket(name, rate, counts_tokens, Draw(name, window, one, one), Draw(name, window, -math.inf, 0.0))
 
 
 class Charge(Struct, frozen=True):
     """What a request draws each time it is sent."""
 
     rates: Rates
-    buckets: tuple[str, ...]
+    buckets: tuple[Bucket, ...]
+    counts_tokens: bool = False
     needed: int = 0  # tokens that must be available
     spent: int = 0  # tokens that are taken
-    draws: tuple[Draw, ...] = ()
-    too_large: Rate | None = None  # the rate that never allows so many tokens at once
     stated: frozenset[str] = frozenset()  # the limit headers that its answer sets itself
 
-    @property
-    def counts_tokens(self) -> bool:
-        return any(rate.kind == "tokens" for rate in self.rates)
-
-    def of(self, needed: int, spent: int, stated: Headers = ()) -> "Charge":
+    def of(self, needed: int, spent: int, stated: frozenset[str] = frozenset()) -> "Charge":
         """The charge for a prompt of `needed` tokens that takes `spent` with its answer."""
-        draws = self._draws({"requests": (1, 1), "tokens": (needed, spent)})
-        names = frozenset(name.lower() for name, _ in stated)
-        too_large = next((rate for rate in self.rates if rate.kind == "tokens" and needed > rate.limit), None)
-        return replace(self, needed=needed, spent=spent, draws=draws, too_large=too_large, stated=names)
+        return Charge(self.rates, self.buckets, self.counts_tokens, needed, spent, stated)
 
-    def more(self, tokens: int, requests: int = 0) -> tuple[Draw, ...]:
+    @property
+    def draws(self) -> Sequence[Draw]:
+        needed, spent = self.needed, self.spent
+        return [each.draw(needed, spent) if each.counts_tokens else each.request for each in self.buckets]
+
+    @property
+    def too_large(self) -> Rate | None:
+        """The rate that never allows so many tokens at once."""
+        for rate in self.rates:
+            if rate.kind == "tokens" and self.needed > rate.limit:
+                return rate
+        return None
+
+    def more(self, tokens: int, requests: int = 0) -> Sequence[Draw]:
         """Draws of this much more, whatever is available; negative amounts give back."""
-        return self._draws({"requests": (-math.inf, requests), "tokens": (-math.inf, tokens)})
-
-    def _draws(self, amounts: Mapping[Kind, tuple[float, int]]) -> tuple[Draw, ...]:
-        draws = list[Draw]()
-        for rate, bucket in zip(self.rates, self.buckets, strict=True):
-            needed, taken = amounts[rate.kind]
-            draws.append(Draw(bucket, rate.seconds, needed * rate.refill(1), rate.refill(taken)))
-        return tuple(draws)
+        amounts = [tokens if each.counts_tokens else requests for each in self.buckets]
+        return [
+            each.draw(-math.inf, amount) if amount else each.look
+            for each, amount in zip(self.buckets, amounts, strict=True)
+        ]
 
 
 class Reservation(Struct):
@@ -133,30 +160,47 @@ class Reservation(Struct):
     namespace: str
     rate_headers: RateHeaders
     receive: Receive
-    headers: Headers = ()  # what remains, once something is drawn
     waited_until: float | None = None  # the time of `monotonic` at which it got the slot that it waited for
     patient: bool = True  # it can wait
     _place: str | None = None
+    _drawn: tuple[Charge, Sequence[float]] | None = None  # and the seconds until each bucket is full
+    _headers: Headers | None = None  # made of `_drawn` when they are read
+
+    @property
+    def headers(self) -> Headers:
+        """What remains, once something is drawn, without the headers that the answer states itself."""
+        if self._headers is None:
+            self._headers = ()
+            if self._drawn is not None:
+                charge, waits = self._drawn
+                made = self.rate_headers(_standings(charge.rates, waits))
+                self._headers = _without(made, charge.stated) if charge.stated else made
+        return self._headers
 
     async def take(self, charge: Charge) -> None:
         """Draw a charge and wait for a slot. Raises Failure if refused, ClientLeftError if the client leaves."""
         limits, turnstile = self.limiter.limits, self.limiter.turnstile
-        if not charge.draws and limits.concurrent is None:
+        if not charge.rates and limits.concurrent is None:
             return
-        draws = charge.draws if charge.too_large is None else charge.more(0)
+        too_large = charge.too_large
+        draws = charge.draws if too_large is None else charge.more(0)
         entry = await turnstile.enter(self.namespace, draws, limits if self.patient else replace(limits, queue=0))
         self._place = entry.place
         if entry.result == "no_room":
             raise Failure("overloaded")
         if draws:
-            self._report(charge, entry.waits, drawn=entry.result != "empty")
+            if too_large is not None:
+                raise _over_limit(too_large, charge, self._remaining(charge, entry.waits))
+            if entry.result == "empty":
+                raise _limit_failure(charge, draws, entry.waits, self._remaining(charge, entry.waits))
+            self._drawn, self._headers = (charge, entry.waits), None
         if entry.result != "queued":
             return
         try:
             await self._wait(entry.place or "", limits)
         except (Failure, ClientLeftError):
             self.release()
-            self.headers = ()
+            self._drawn = None
             await turnstile.take(self.namespace, charge.more(-charge.spent, -1))
             raise
         self.waited_until = monotonic()
@@ -178,13 +222,15 @@ class Reservation(Struct):
     async def settle(self, charge: Charge, outcome: Outcome) -> Charge:
         """Draw what the answer took beyond its prompt; return the charge for the same request from now on."""
         spent = _spent(outcome, charge.needed)
+        waits: Sequence[float] = () if self._drawn is None else self._drawn[1]
         if charge.counts_tokens and spent != charge.needed:
             waits = await self.limiter.turnstile.take(self.namespace, charge.more(spent - charge.needed))
-            self.headers = self.rate_headers(_standings(charge.rates, waits))
-        verbatim = isinstance(outcome, Failure | Raw)  # a rule's error, for example, has the headers that it states
-        stated = self.headers if verbatim else getattr(outcome, "headers", ())
-        charge = charge.of(charge.needed, spent, stated)
-        self._hide(charge.stated)
+        if isinstance(outcome, (Failure, Raw)):  # a rule's error, for example, has the headers that it states
+            stated = self._remaining(charge, waits)
+        else:
+            stated = getattr(outcome, "headers", ())
+        charge = charge.of(charge.needed, spent, frozenset([name.lower() for name, _ in stated]))
+        self._drawn, self._headers = (charge, waits), None
         return charge
 
     def release(self) -> None:
@@ -192,24 +238,22 @@ class Reservation(Struct):
             self.limiter.turnstile.leave(self.namespace, self._place, self.limiter.limits)
             self._place = None
 
-    def _report(self, charge: Charge, waits: Sequence[float], *, drawn: bool) -> None:
-        headers, larger = self.rate_headers(_standings(charge.rates, waits)), charge.too_large
-        if larger is not None:
-            details = {"kind": larger.kind, "window": larger.window, "most": larger.limit, "asked": charge.needed}
-            raise Failure("over_limit", details=details, headers=headers)
-        if not drawn:
-            raise _limit_failure(charge, waits, headers)
-        self.headers = headers
-        if charge.stated:
-            self._hide(charge.stated)
-
-    def _hide(self, names: frozenset[str]) -> None:
-        self.headers = tuple(header for header in self.headers if header[0] not in names)
+    def _remaining(self, charge: Charge, waits: Sequence[float]) -> Headers:
+        return self.rate_headers(_standings(charge.rates, waits))
 
 
-def _limit_failure(charge: Charge, waits: Sequence[float], headers: Headers) -> Failure:
+def _without(headers: Headers, names: frozenset[str]) -> Headers:
+    return tuple([header for header in headers if header[0] not in names])
+
+
+def _over_limit(rate: Rate, charge: Charge, headers: Headers) -> Failure:
+    details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "asked": charge.needed}
+    return Failure("over_limit", details=details, headers=headers)
+
+
+def _limit_failure(charge: Charge, draws: Sequence[Draw], waits: Sequence[float], headers: Headers) -> Failure:
     wait, at = max(
-        (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, charge.draws, strict=True))
+        (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, draws, strict=True))
     )
     rate = charge.rates[-at]
     asked = charge.needed if rate.kind == "tokens" else 1

@@ -60,10 +60,13 @@ class MemoryCounters:
         return value
 
     def _space(self, namespace: str) -> OrderedDict[str, str]:
-        space = self._spaces.setdefault(namespace, OrderedDict())
-        self._spaces.move_to_end(namespace)
-        if len(self._spaces) > self._max_namespaces:
-            self._spaces.popitem(last=False)
+        space = self._spaces.get(namespace)
+        if space is None:
+            space = self._spaces[namespace] = OrderedDict()
+            if len(self._spaces) > self._max_namespaces:
+                self._spaces.popitem(last=False)
+        elif len(self._spaces) > 1:
+            self._spaces.move_to_end(namespace)
         return space
 
     def _keep(self, space: OrderedDict[str, str], key: str, value: str) -> None:

@@ -58,7 +58,7 @@ def scope(made: Call | None = None, match: Mapping[str, str] | None = None, *, s
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
         return GENERATORS[kind](made, Seed(seed).branch(kind, str(index)), options)
 
-    return RenderContext(made, match or {}, Seed(seed), generate)
+    return RenderContext(made, match or {}, Seed(seed), lambda call, seed: generate)
 
 
 def respond(then: str, at: RenderContext | None = None) -> RuleAnswer:

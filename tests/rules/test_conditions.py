@@ -83,6 +83,27 @@ def test_what_nobody_wrote_is_told_only_where_it_fails() -> None:
         assert unwritten.share(ASKED) == (0, told)
 
 
+class _Unread(dict[str, Any]):
+    def get(self, name: str, default: Any = None) -> Any:
+        raise AssertionError(name)
+
+
+def test_what_is_costly_to_read_is_read_last() -> None:
+    asked = call("hi", raw=_Unread())
+    assert compiled({"body": "model", "param.n": 1, **NO}).holds(asked) is None
+    with pytest.raises(AssertionError, match="model"):
+        compiled({"body": "model", **YES}).holds(asked)
+
+
+def test_nothing_is_tried_out_of_order_with_a_pattern_which_may_fail() -> None:
+    slow, asked = {"last_user": {"regex": "(?:(?:a|aa)+)+c"}}, call("a" * 60 + "bc")
+    for when in ({"body": "model", **slow, **NO}, {"body": "model", **slow}):
+        with pytest.raises(RuleError, match="took over"):
+            compiled(when).holds(call("a" * 60 + "bc", raw={"model": "x"}))
+    for when in ({**NO, **slow}, {"body": "model", **NO, **slow}):
+        assert compiled(when).holds(asked) is None
+
+
 def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_explaining() -> None:
     condition = compiled({"last_user": {"regex": "(?:(?:a|aa)+)+c"}})
     asked = call("a" * 60 + "bc")

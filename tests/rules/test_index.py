@@ -1,4 +1,4 @@
-"""The index never leaves out a rule that holds, and leaves out most that do not."""
+"""The index never leaves out a rule that holds, and leaves out most that do not; a rule holds if its tree does."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.rules.match.conditions import JoinedIndex, RuleIndex, pinned
+from mockserver.rules.match.conditions import All, Condition, Groups, JoinedIndex, Leaf, RuleIndex, pinned
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 from tests.kit.rules import compiled
 
 ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n": 1, "stop": ["a", "b"], "o": {"x": 1}})
 
-# Tables that cannot hold for ASKED, each found out by the index alone.
+# Tables that cannot hold for ASKED, each found out by the index alone, where there are enough of them.
 LEFT_OUT: list[dict[str, Any]] = [
     {"model": "o3"},
     {"model": ["o3", "o4-m*"]},
@@ -38,7 +38,12 @@ LEFT_OUT: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("when", LEFT_OUT, ids=str)
 def test_left_out(when: dict[str, Any]) -> None:
-    assert candidates([when], ASKED) == []
+    assert candidates([when] * 9, ASKED) == []
+
+
+def test_a_field_that_is_costly_to_read_is_not_read_for_the_index_of_few_rules():
+    assert candidates([{"body": {"n": 2}}, {"body": {"n": 2}, "model": "o3"}], ASKED) == [0]
+    assert candidates([{"any": [{"body": {"n": 2}}, {"model": "o3"}]}, {"model": "o3"}], ASKED) == [0]
 
 
 def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> None:
@@ -116,6 +121,41 @@ def test_every_rule_that_holds_is_a_candidate(tables: list[dict[str, Any]], aske
     found = list(RuleIndex(conditions).candidates(asked))
     assert set(holding) <= set(found)
     assert found == sorted(set(found))
+
+
+PATTERN_TESTS = st.sampled_from(["(?P<one>ab?)", "(?P<two>[a-z])x", "(?P<one>[A-Z]+)|(?P<two>ab*)", "(ab)+(?P<one>c)?"])
+COSTLY_TESTS: dict[str, st.SearchStrategy[Any]] = {
+    "body": st.sampled_from(["p", "p == `1`", {"p": "abc"}, {"length(p)": 1}, {"p[0]": "abc"}]),
+    "conversation": st.builds(lambda pattern: {"regex": pattern}, PATTERN_TESTS),
+    "system": st.builds(lambda pattern: {"regex": pattern}, PATTERN_TESTS),
+}
+TREES = st.recursive(
+    st.fixed_dictionaries({}, optional={**COSTLY_TESTS, **FIELD_TESTS}),
+    lambda inner: st.one_of(
+        st.builds(lambda tables: {"any": tables, "turn": 0}, st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda tables: {"model": "abc*", "all": tables}, st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda table: {"not": table or {"turn": 1}}, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=500)
+@given(TREES, CALLS)
+def test_a_compiled_condition_holds_where_its_tree_does(table: dict[str, Any], asked: Call) -> None:
+    condition = compile_when(table, lambda message, path: None)
+    assert condition.holds(asked) == groups_of_tree(condition, asked)
+
+
+def groups_of_tree(condition: Condition, asked: Call) -> Groups | None:
+    if isinstance(condition, Leaf):
+        found = condition.test(condition.field.read(asked))
+        return {} if found is True else found or None
+    each = [groups_of_tree(part, asked) for part in condition.parts]
+    holding = [groups for groups in each if groups is not None]
+    if not isinstance(condition, All):
+        return holding[0] if holding else None
+    return {name: text for groups in holding for name, text in groups.items()} if len(holding) == len(each) else None
 
 
 @pytest.mark.parametrize(

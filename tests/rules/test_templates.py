@@ -2,15 +2,16 @@ import json
 from datetime import datetime
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mockserver.config.errors import RuleError
 from mockserver.config.source import read
 from mockserver.core.call import Message, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
+from mockserver.rules import templates
 from mockserver.rules.load import load
-from mockserver.rules.templates import KINDS, Fake, JsonObject, plain, providers
+from mockserver.rules.templates import CALL, KINDS, Fake, JsonObject, plain, providers
 from tests.kit.calls import call, tool_result
 from tests.kit.rules import rendered, scope
 
@@ -60,6 +61,47 @@ SEEN = {
 @pytest.mark.parametrize(("template", "text"), SEEN.items())
 def test_what_a_template_sees(template, text):
     assert rendered(template, scope(FULL, {"city": "Rome"}), "city") == text
+
+
+PLAIN_TAGS = ["{{ last_user }}", "{{system}}", "{{  match.city }}", "{{ match.none}}", "{{ last_message }}"]
+PLAIN_TAGS += ["{{ call }}", "{{ body.n }}", *(f"{{{{ call.{name} }}}}" for name in CALL)]
+LITERALS = [*"a {}%é\n\0'\\", "\r\n", "}}", "%s", "%}", "#}", "{{ 1 }}", "{%- if 1 %}x{% endif %}"]
+WORDS = ["", "Rome", "{{ system }}", "<&>'\"", "\ud800", "\n", "é", "x" * 400_000]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(PLAIN_TAGS + LITERALS), max_size=6).map("".join), st.sampled_from(WORDS))
+def test_a_text_with_plain_names_is_joined_to_what_minijinja_renders(source, words):
+    at = scope(call(Message("system", "Be kind."), words, n=2), {"city": words})
+    try:
+        wanted = outcome("{##}" + source, at)  # a comment, which is left to minijinja
+    except RuleError:
+        with pytest.raises(RuleError):
+            outcome(source, at)
+    else:
+        assert outcome(source, at) == wanted
+
+
+def outcome(source, at):
+    try:
+        return rendered(source, at, "city", "none")
+    except Failure as failure:
+        return failure.message
+
+
+def test_plain_names_need_no_minijinja(monkeypatch):
+    monkeypatch.setattr(templates, "_rendered", None)
+    at = scope(FULL, {"city": "Rome"})
+    assert rendered("{{match.city}}:\n{{ last_user }} {{ call.turn }}", at, "city") == "Rome:\nweather? 1"
+    with pytest.raises(TypeError):
+        rendered("{{ match.city|upper }}", at, "city")
+
+
+def test_only_what_a_template_asks_of_the_call_is_worked_out():
+    asked = call("hello", tokenizer=None)  # no tokens can be counted
+    assert rendered("{{ call['model'] ~ '!' }}", scope(asked)) == "gpt-4o!"
+    with pytest.raises(Failure):
+        rendered("{{ call.prompt_tokens ~ '!' }}", scope(asked))
 
 
 PLACE = scope(call("hello", meaning={"a": 1}))

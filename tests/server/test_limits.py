@@ -105,6 +105,7 @@ async def test_what_an_outcome_takes(outcome: Outcome, spent: int) -> None:
     standings = list[Standings]()
     other = Reservation(limiter, "n", lambda found: standings.append(found) or (), stay)  # type: ignore[func-returns-value]
     await other.take(limiter.charge("k", "m").of(0, 0))
+    assert other.headers == ()  # they are made when they are read
     assert standings[0].tokens is not None
     assert standings[0].tokens.left == 100 - spent
 

@@ -1,19 +1,21 @@
 """Conditions: a tree of leaves that each test one field, joined by `All` and `Either`; and an index of many. No YAML.
 
-The tree holds no `not`: negation is pushed down to the leaves, so that each result can be read by itself.
+The tree holds no `not`: negation is pushed down to the leaves, so that each result can be read by itself. It explains
+a condition; whether the condition holds is told by one function, which is made of the tree when first asked for.
 
 The index finds the few conditions that can hold for a call. A condition has clauses: sets of keys; a call must contain
 one of each. Keys are looked up in dicts (whole values, list elements) and in automata (pieces of text). Each condition
 is indexed under its rarest clause; one without clauses is always tried. The result is a superset.
 """
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import merge
-from itertools import chain
+from itertools import chain, groupby
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,14 +24,33 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
+from mockserver.core.lazy import lazy_property
+from mockserver.core.text import is_unicode
 from mockserver.rules.match.fields import Field, Read, nested_param
 from mockserver.rules.match.predicates import PLAIN, Lens, Test, is_pattern, listed, literals, pieces
 
 Groups = Mapping[str, str]
 NO_GROUPS: Groups = MappingProxyType({})
+Check = Callable[[Call], bool | Groups]  # as a Test: groups mean that it holds
 
 
-class Leaf(Struct, frozen=True):
+class _Node(Struct, frozen=True, dict=True):
+    @lazy_property
+    def check(self) -> Check:
+        return compile_check(self)  # type: ignore[arg-type]  # every node is a Condition
+
+    def holds(self, call: Call) -> Groups | None:
+        """Return the named groups of the condition's patterns (often none) if it holds, else None.
+
+        Raises RuleError if a pattern exceeds its time limit.
+        """
+        found = self.check(call)
+        if found is True:
+            return NO_GROUPS
+        return found or None
+
+
+class Leaf(_Node, frozen=True):
     """One predicate applied to one field. An `implied` leaf was not written by the user."""
 
     field: Field
@@ -47,16 +68,6 @@ class Leaf(Struct, frozen=True):
     @property
     def uses(self) -> frozenset[str]:
         return frozenset((self.field.family,))
-
-    def holds(self, call: Call) -> Groups | None:
-        """Return the pattern's named groups (often none) if the leaf holds, else None.
-
-        Raises RuleError if the pattern exceeds its time limit.
-        """
-        found = self.test(self.field.read(call))
-        if found is True:
-            return NO_GROUPS
-        return found or None
 
     def results(self, call: Call) -> tuple[ConditionResult, ...]:
         """Return what was expected, what was found and whether it held; a pattern that times out does not hold."""
@@ -85,7 +96,7 @@ class Leaf(Struct, frozen=True):
             return False
 
 
-class _Joined(Struct, frozen=True):
+class _Joined(_Node, frozen=True):
     parts: tuple["Condition", ...] = ()
 
     @property
@@ -99,16 +110,6 @@ class _Joined(Struct, frozen=True):
 
 class All(_Joined, frozen=True):
     """Holds if every part does; without parts it always holds."""
-
-    def holds(self, call: Call) -> Groups | None:
-        groups = NO_GROUPS
-        for part in self.parts:
-            found = part.holds(call)
-            if found is None:
-                return None
-            if found:
-                groups = {**groups, **found}
-        return groups
 
     def results(self, call: Call) -> tuple[ConditionResult, ...]:
         return tuple(result for part in self.parts for result in part.results(call))
@@ -128,9 +129,6 @@ class All(_Joined, frozen=True):
 class Either(_Joined, frozen=True):
     """Holds if at least one part does; without parts it never holds."""
 
-    def holds(self, call: Call) -> Groups | None:
-        return next((found for part in self.parts if (found := part.holds(call)) is not None), None)
-
     def results(self, call: Call) -> tuple[ConditionResult, ...]:
         nearest = self._nearest(call)
         return () if nearest is None else nearest.results(call)
@@ -147,6 +145,78 @@ class Either(_Joined, frozen=True):
 
 
 Condition = Leaf | All | Either
+
+
+def compile_check(condition: Condition) -> Check:
+    """Return the function that tests a call for a condition: each leaf costs one read and one test."""
+    match condition:
+        case Leaf():
+            read, test = condition.field.read, condition.test
+            return lambda call: test(read(call))
+        case All():
+            return _check_all(tuple(map(_step, _cheap_first(_flat(condition)))))
+    return _check_any(tuple(map(_step, condition.parts)))
+
+
+_Step = tuple[Callable[[Call], Any], Callable[[Any], bool | Groups]]  # what is read, and its test
+
+
+def _check_all(steps: tuple[_Step, ...]) -> Check:
+    def check(call: Call) -> bool | Groups:
+        groups = None
+        for read, test in steps:
+            found = test(read(call))
+            if found is True:
+                continue
+            if not found:
+                return False
+            groups = found if groups is None else {**groups, **found}
+        return True if groups is None else groups
+
+    return check
+
+
+def _check_any(steps: tuple[_Step, ...]) -> Check:
+    def check(call: Call) -> bool | Groups:
+        for read, test in steps:
+            if found := test(read(call)):
+                return found
+        return False
+
+    return check
+
+
+def _step(condition: Condition) -> _Step:
+    if isinstance(condition, Leaf):
+        return condition.field.read, condition.test
+    return _itself, condition.check
+
+
+def _itself(call: Call) -> Call:
+    return call
+
+
+def _flat(condition: All) -> Iterator[Leaf | Either]:
+    for part in condition.parts:
+        if isinstance(part, All):
+            yield from _flat(part)
+        else:
+            yield part
+
+
+def _cheap_first(parts: Iterable[Leaf | Either]) -> Iterator[Leaf | Either]:
+    """Put costly conditions behind cheap ones, but none past a pattern: whether that fails must not change."""
+    for patterns, grouped in groupby(parts, key=_has_pattern):
+        run = list(grouped)
+        yield from run if patterns else sorted(run, key=_is_costly)
+
+
+def _has_pattern(part: Leaf | Either) -> bool:
+    return any(leaf.predicate == "regex" for leaf in part.leaves)
+
+
+def _is_costly(part: Leaf | Either) -> bool:
+    return any(leaf.field.costly or leaf.predicate == "schema" for leaf in part.leaves)
 
 
 def implied(condition: Condition) -> Condition:
@@ -166,7 +236,9 @@ def nearness(condition: Condition, call: Call) -> float:
 
 MIN_PIECE = 3  # shorter pieces occur in almost every text
 _WINDOW = 32_768  # bytes given to an automaton at once, which bounds the memory its hits take
-_FEW_PIECES = 16  # so many are looked for at once, by instructions for vectors
+_FEW_PIECES = 16  # so many are looked for at once in a long text, by instructions for vectors
+_SHORT = 500  # characters of a text in which few pieces are looked for one by one
+_FEW = 8  # conditions that are tried rather than looked up by a field that is costly to read
 
 
 class IndexField(NamedTuple):
@@ -192,10 +264,14 @@ class RuleIndex:
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         clauses = [tuple(clauses_of(condition)) for condition in conditions]
-        common = Counter(chain.from_iterable(chain.from_iterable(clauses)))
+        keys = tuple(chain.from_iterable(chain.from_iterable(clauses)))
+        common, costly = Counter(keys), Counter(key.look.field for key in keys if key.look.field.costly)
+        tried = {field for field, count in costly.items() if count <= _FEW}  # they are not read for the index
         tables: dict[IndexField, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
         always = []
         for row, choices in enumerate(clauses):
+            if tried:
+                choices = tuple(clause for clause in choices if tried.isdisjoint(key.look.field for key in clause))
             if not choices:
                 always.append(row)
                 continue
@@ -205,20 +281,21 @@ class RuleIndex:
         finders: dict[Read, list[Find]] = defaultdict(list)
         for look, table in tables.items():
             finders[look.field.read].append(_finder(look, table))
-        self._finders = tuple(finders.items())
+        self._finders = tuple([(read, _find_all(finds)) for read, finds in finders.items()])
 
     def candidates(self, call: Call) -> Iterable[int]:
         """Return the numbers of all conditions that may hold, ascending, without duplicates."""
         found: list[Rows] = []  # annotated: `list[Rows]()` is thirty times slower
-        for read, finders in self._finders:
+        for read, find in self._finders:
             value = read(call)
             if value is not None:
-                for find in finders:
-                    found += find(value)
+                found += find(value)
         if not found:
             return self._always
         rows = found[0] if len(found) == 1 else sorted(set().union(*found))
-        return merge(self._always, rows) if self._always else rows
+        if not self._always:
+            return rows
+        return merge(self._always, rows) if len(self._always) > _FEW else sorted((*self._always, *rows))
 
 
 class FewIndex:
@@ -287,9 +364,10 @@ def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
 
 
 def _cost(common: Counter[IndexKey], clause: Clause) -> tuple[int, int, bool]:
-    # Prefer keys that few rules share, then long values, then a dict over an automaton.
+    # Prefer keys that few rules share and that are not costly to read, then long values, then a dict over an automaton.
     shortest, is_quick = _weight(clause)
-    return sum(common[key] for key in clause), -shortest, not is_quick
+    costly = any(key.look.field.costly for key in clause)
+    return sum([common[key] for key in clause]) + _FEW * costly, -shortest, not is_quick
 
 
 def _weight(clause: Clause) -> tuple[int, bool]:
@@ -349,17 +427,15 @@ def _piece(leaf: Leaf, text: str) -> Clause:
     # Squeezing changes only white space, so a single word can be looked up in the original text.
     words = leaf.lens(text).split() if leaf.lens.squeeze else [leaf.lens(text)]
     longest = max(words, key=len, default="")
-    if len(longest) < MIN_PIECE or not _is_unicode(longest):
+    if len(longest) < MIN_PIECE or not is_unicode(longest):
         return frozenset()
     return frozenset([IndexKey(IndexField("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which the automaton rejects
-        return False
-    return True
+def _find_all(finders: Sequence[Find]) -> Find:
+    if len(finders) == 1:
+        return finders[0]
+    return lambda value: [rows for find in finders for rows in find(value)]
 
 
 def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
@@ -367,25 +443,33 @@ def _finder(look: IndexField, table: Mapping[Json, list[int]]) -> Find:
     lens = None if look.lens == PLAIN else look.lens
     match look.how:
         case "whole":
-            return partial(_find_whole, rows, lens, max(len(str(value)) for value in rows))
+            return _find_whole(rows, lens)
         case "element":
             return partial(_find_elements, rows, look.lens)
     return _find_pieces(rows, lens)
 
 
-def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None, longest: int, value: Json) -> Iterable[Rows]:
-    if isinstance(value, str):
-        if len(value) > longest and (lens is None or not lens.squeeze):  # a folded text is no shorter
+def _find_whole(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
+    longest = max(len(str(value)) for value in rows)
+    if lens is not None and lens.squeeze:  # which makes texts shorter; a folded text is no shorter
+        longest = sys.maxsize
+
+    def find(value: Json) -> Iterable[Rows]:
+        if isinstance(value, str):
+            if len(value) > longest:
+                return ()
+            if lens is not None:
+                value = lens(value)
+        elif not isinstance(value, (int, float)):  # a union takes longer
             return ()
-        value = value if lens is None else lens(value)
-    elif not isinstance(value, int | float):
-        return ()
-    found = rows.get(value)
-    return () if found is None else (found,)
+        found = rows.get(value)
+        return () if found is None else (found,)
+
+    return find
 
 
 def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
-    if not isinstance(value, list | tuple):
+    if not value or not isinstance(value, list | tuple):
         return ()
     return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
 
@@ -393,6 +477,7 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
 def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     import ahocorasick_rs  # imported only if there are pieces to look for
 
+    few = [(str(piece), found) for piece, found in rows.items()] if len(rows) <= _FEW_PIECES else []
     sought, found = [str(piece).encode("utf-8", "replace") for piece in rows], tuple(rows.values())
     look = ahocorasick_rs.BytesAhoCorasick(sought).find_matches_as_indexes  # that of str is half as fast
     # This one leaves out hits that overlap, but where there are none it is twenty times as fast.
@@ -403,11 +488,14 @@ def _find_pieces(rows: Mapping[Json, Rows], lens: Lens | None) -> Find:
     def find(value: Json) -> Iterable[Rows]:
         if not isinstance(value, str):
             return ()
-        text = (value if lens is None else lens(value)).encode("utf-8", "replace")
-        if len(text) <= _WINDOW:
-            hits = look(text, overlapping=True)
+        text = value if lens is None else lens(value)
+        if few and len(text) <= _SHORT:
+            return [found for piece, found in few if piece in text]
+        data = text.encode("utf-8", "replace")
+        if len(data) <= _WINDOW:
+            hits = look(data, overlapping=True)
         else:
-            windows = (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
+            windows = (data[at : at + _WINDOW + overlap] for at in range(0, len(data), _WINDOW))
             hits = [hit for window in filter(holds_any, windows) for hit in look(window, overlapping=True)]
         if len(hits) < 2:
             return (found[hits[0][0]],) if hits else ()

@@ -32,6 +32,7 @@ class Field(Struct, frozen=True, eq=False):
     """One field of `when`; its kind (text, number, boolean, list or json) decides which predicates apply.
 
     A field with `members` is written as a table of them. `values` lists all the values a field can have, if known.
+    A `costly` field is read after others, and only if they leave it to decide.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Field(Struct, frozen=True, eq=False):
     doc: str
     members: Mapping[str, "Field"] = {}
     values: tuple[str, ...] = ()
+    costly: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Field) and (self.name, self.kind) == (other.name, other.kind)
@@ -63,9 +65,10 @@ class Family(Struct, frozen=True):
     kind: str
     reader: Callable[[str], Read]
     doc: str
+    costly: bool = False
 
     def member(self, name: str) -> Field:
-        return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc)
+        return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc, costly=self.costly)
 
 
 def find(name: str) -> Field | None:
@@ -82,20 +85,22 @@ def find(name: str) -> Field | None:
 
 def expression(text: str) -> Field:
     """Return a field that reads the request body with a JMESPath expression. Raises ValueError if it is invalid."""
-    return Field(f"body {json.dumps(text, ensure_ascii=False)}", "json", _search(text), "")
+    name = f"body {json.dumps(text, ensure_ascii=False)}"
+    return Field(name, "json", _keep(_search(text), name), "", costly=True)
 
 
-def _kept(read: Read) -> Read:
-    # Like cached_property: a value that is costly to read is cached on its call.
-    key = f"{read.__name__} read"
+def _keep(read: Read, name: str) -> Read:
+    """Return a reader that keeps what it read on the call, as cached_property does: several rules may ask for it."""
+    key = f"{name} read"
 
-    def kept(call: Call) -> Json:
+    def read_once(call: Call) -> Json:
         memory = vars(call)
-        if key not in memory:
-            memory[key] = read(call)
-        return memory[key]
+        if key in memory:
+            return memory[key]
+        value = memory[key] = read(call)
+        return value
 
-    return kept
+    return read_once
 
 
 def _last_user(call: Call) -> str | None:
@@ -112,21 +117,20 @@ def path_without_mount(call: Call) -> str:
     return f"/{rest}" if slash and f"{call.dialect}_".startswith(f"{segment}_".replace("-", "_")) else call.http.path
 
 
-@_kept
 def _system(call: Call) -> str | None:
     return call.system or ("" if any(m.role in ("system", "developer") for m in call.messages) else None)
 
 
-@_kept
 def _conversation(call: Call) -> str | None:
     return "\n".join(m.text for m in call.messages) if call.messages else None
 
 
-@_kept
 def _tools(call: Call) -> tuple[str, ...]:
     """The names; those of tools in namespaces also with these: `get_weather`, and `crm.get_weather`."""
-    names = (tool.name for tool in call.tools)
-    return (*names, *(tool.full_name for tool in call.tools if tool.namespace))
+    if not call.tools:
+        return ()
+    names = [tool.name for tool in call.tools]
+    return (*names, *[tool.full_name for tool in call.tools if tool.namespace])
 
 
 def _tool_choice(call: Call) -> str:
@@ -134,7 +138,6 @@ def _tool_choice(call: Call) -> str:
     return choice.names[0] if choice.mode == "named" and len(choice.names) == 1 else choice.mode
 
 
-@_kept
 def _images(call: Call) -> int:
     return sum("image" in str(part.get("type", "")) for m in call.messages for part in m.parts)
 
@@ -147,7 +150,7 @@ def _key(call: Call) -> str | None:
     return next((key for key in named if key is not None), call.http.query.get("key"))
 
 
-_tool_result = _kept(last_tool_result)
+_tool_result = _keep(last_tool_result, "tool_result")
 
 
 def _of_tool_result(name: str) -> Read:
@@ -165,7 +168,10 @@ def _header(name: str) -> Read:
         raise ValueError(f'"{name}" cannot be the name of a header') from None
 
     def read(call: Call) -> str | None:
-        return next((value.decode("latin-1") for key, value in call.http.headers if key == wanted), None)
+        for key, value in call.http.headers:
+            if key == wanted:
+                return value.decode("latin-1")
+        return None
 
     return read
 
@@ -173,7 +179,7 @@ def _header(name: str) -> Read:
 def _metadata(name: str) -> Read:
     def read(call: Call) -> Json:
         metadata = _child(call.body, "metadata") or _child(call.body, "labels")
-        return metadata.get(name) if isinstance(metadata, Mapping) else None
+        return metadata.get(name) if isinstance(metadata, dict | Mapping) else None
 
     return read
 
@@ -200,7 +206,7 @@ def nested_param(field: str, call: Call) -> str:
 
 def _child(value: Json, step: str) -> Json:
     match value:
-        case Mapping():
+        case dict() | Mapping():  # the first is much faster to tell
             return value.get(step)
         case list() if step.isdecimal() and len(step) < 9 and int(step) < len(value):
             return value[int(step)]
@@ -209,6 +215,7 @@ def _child(value: Json, step: str) -> Json:
 
 def _search(text: str) -> Read:
     import jmespath  # slow to import, and few rules need it
+    from jmespath.visitor import TreeInterpreter
 
     try:
         compiled = jmespath.compile(text)
@@ -216,9 +223,11 @@ def _search(text: str) -> Read:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"cannot read the expression: {_first_line(error)}") from None
 
+    tree, visit = compiled.parsed, TreeInterpreter().visit  # `search` makes an interpreter each time
+
     def read(call: Call) -> Json:
         try:
-            return compiled.search(call.body)
+            return visit(tree, call.body)
         except (ValueError, ArithmeticError):  # the expression does not fit this body, for example `length` of null
             return None
 
@@ -271,10 +280,16 @@ FIELDS: Mapping[str, Field | Family] = {
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
     "last_user": Field("last_user", "text", _last_user, "text of the last user message"),
     "last_message": Field("last_message", "text", _last_message, "text of the last message that is no instruction"),
-    "system": Field("system", "text", _system, "system and developer texts, joined by newlines"),
-    "conversation": Field("conversation", "text", _conversation, "texts of all messages, joined by newlines"),
+    "system": Field("system", "text", _keep(_system, "system"), "system and developer texts, joined by newlines"),
+    "conversation": Field(
+        "conversation",
+        "text",
+        _keep(_conversation, "conversation"),
+        "texts of all messages, joined by newlines",
+        costly=True,
+    ),
     "turn": Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
-    "tools": Field("tools", "list", _tools, "names of the offered tools"),
+    "tools": Field("tools", "list", _keep(_tools, "tools"), "names of the offered tools"),
     "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the name of the tool"),
     "tool_result": Field(
         "tool_result", "json", _tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
@@ -285,11 +300,13 @@ FIELDS: Mapping[str, Field | Family] = {
     "previous_response": Field(
         "previous_response", "text", attrgetter("previous_response_id"), "`previous_response_id` of the request"
     ),
-    "images": Field("images", "number", _images, "number of images in the conversation"),
-    "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields"),
+    "images": Field("images", "number", _keep(_images, "images"), "number of images in the conversation", costly=True),
+    "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields", costly=True),
     "header.<name>": Family("header.", "text", _header, "a request header, in any case"),
     "query.<name>": Family("query.", "text", lambda name: lambda call: call.http.query.get(name), "a query parameter"),
-    "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata, or labels"),
+    "metadata.<name>": Family(
+        "metadata.", "json", _metadata, "an entry of the request's metadata, or labels", costly=True
+    ),
     "key": Field("key", "text", _key, "the API key as sent"),
     "attempt": Field(
         "attempt",
@@ -298,7 +315,9 @@ FIELDS: Mapping[str, Field | Family] = {
         "number of the attempt, from 1: by retry header, else by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
-    "prompt_tokens": Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage"),
+    "prompt_tokens": Field(
+        "prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage", costly=True
+    ),
     "body": Field(
         "body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"
     ),

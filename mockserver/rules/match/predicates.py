@@ -98,7 +98,7 @@ class Predicate(Struct, frozen=True):
 
 def is_number(value: Json) -> bool:
     """Return whether a value is a number; booleans are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)  # a union takes longer
 
 
 def is_pattern(value: Json) -> bool:
@@ -146,6 +146,10 @@ def _bare(expected: Json, lens: Lens) -> Test:
 
 
 def _equals(expected: Json, lens: Lens) -> Test:
+    if isinstance(expected, bool):
+        return lambda actual: actual is expected
+    if isinstance(expected, int | float):
+        return lambda actual: is_number(actual) and bool(actual == expected)
     if not isinstance(expected, str):
         return lambda actual: same(expected, actual)
     if lens == PLAIN:
@@ -210,21 +214,28 @@ def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
 
 def _regex(expected: str, lens: Lens) -> Test:
     compiled = cache(partial(_compiled, expected, fold=lens.fold))
-    if not _reads_alike(expected):
+    alike = _reads_alike(expected)
+    if not alike:
         compiled()  # its mistakes are reported now
-    spaces = Lens(squeeze=lens.squeeze)
+    spaces = Lens(squeeze=lens.squeeze) if lens.squeeze else None
     required = "" if lens.fold else max(literals(expected), key=len, default="")
+    surely_fast = _SHORT if alike and _is_simple(expected) else -1  # characters of a text
 
     def search(actual: Json) -> bool | Mapping[str, str]:
         if not isinstance(actual, str):
             return False
-        if required not in (text := spaces(actual)):  # much faster than a search by the pattern
+        text = actual if spaces is None else spaces(actual)
+        if required not in text:  # much faster than a search by the pattern
             return False
-        try:
-            found = compiled().search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
-        except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
-            raise RuleError(_ran_out(expected)) from None
-        return found is not None and ({name: text or "" for name, text in found.groupdict().items()} or True)
+        pattern = compiled()
+        if len(text) <= surely_fast:
+            found = pattern.search(text)  # reading the clock takes longer
+        else:
+            try:
+                found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
+            except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
+                raise RuleError(_ran_out(expected)) from None
+        return found is not None and ({name: found[name] or "" for name in pattern.groupindex} or True)
 
     return search
 
@@ -252,6 +263,14 @@ def _reads_alike(pattern: str) -> bool:
     return True
 
 
+def _is_simple(pattern: str) -> bool:
+    """Whether a pattern that reads alike repeats one character at most, and leaves few choices."""
+    repeats = pattern.count("*") + pattern.count("+")
+    choices = pattern.count("|") + pattern.count("?") - pattern.count("(?")
+    return repeats <= 1 and choices <= 2 and ")*" not in pattern and ")+" not in pattern
+
+
+_SHORT = 500  # characters: a search for a simple pattern then takes a million steps at most, a tenth of its time limit
 _LONGEST_ALIKE = 200  # characters
 _ALIKE = lazy_pattern(
     r"""(?:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.json import Json, canonical, canonical_pieces, parsed
+from mockserver.core.json import Json, canonical, parsed
 from mockserver.core.lazy import lazy_property
 from mockserver.core.tokens import APPROX, Tokenizer, part_tokens
 
@@ -192,7 +192,7 @@ class Call(Struct, frozen=True, dict=True):
     @lazy_property
     def fingerprint(self) -> str:
         """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
-        return fingerprint(self.dialect, self.operation, self.meaning, long=len(self.http.body) > LONG)
+        return fingerprint(self.dialect, self.operation, self.meaning)
 
     @lazy_property
     def content_fingerprint(self) -> str:
@@ -200,7 +200,7 @@ class Call(Struct, frozen=True, dict=True):
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
-        return fingerprint(self.dialect, self.operation, kept, long=len(self.http.body) > LONG)
+        return fingerprint(self.dialect, self.operation, kept)
 
     @lazy_property
     def last_user(self) -> str:
@@ -239,7 +239,7 @@ class Call(Struct, frozen=True, dict=True):
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
         said = [[m.role, m.text] for m in spoken[: first + 1]]
-        return fingerprint(self.dialect, self.operation, said, long=len(self.http.body) > LONG)
+        return fingerprint(self.dialect, self.operation, said)
 
     @lazy_property
     def prompt_tokens(self) -> int:
@@ -285,15 +285,9 @@ _SHAPING = frozenset(
 )
 
 
-LONG = 65_536  # bytes of a body
-
-
-def fingerprint(*parts: Json, long: bool = False) -> str:
-    """Return 32 hex digits that identify JSON values, regardless of key order; `long`: they may hold long texts."""
-    hashed = blake2b(digest_size=16)
-    for piece in canonical_pieces(parts) if long else (canonical(parts).encode("ascii"),):
-        hashed.update(piece)
-    return hashed.hexdigest()
+def fingerprint(*parts: Json) -> str:
+    """Return 32 hex digits that identify JSON values, regardless of key order."""
+    return blake2b(canonical(parts), digest_size=16).hexdigest()
 
 
 _NAMED, _TOOLS, _SHARED = 1, 9, 4  # tokens; tools share the system message if there is one

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.json import encode
 from msgspec.structs import replace
-from pydantic_core import PydanticKnownError, to_json
+from pydantic_core import PydanticKnownError
 
 from mockserver.config.tables import read_by
 from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
@@ -444,7 +445,7 @@ def _tool_with_schema_as_text(tool: Body) -> Body:
 
 
 def schema_as_text(holder: Body, key: str) -> Body:
-    return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
+    return {**holder, key: encode(holder[key]).decode()} if holder.get(key) is not None else holder
 
 
 def _without_ids(messages: Sequence[Body], ordinals: dict[str, str] | None = None) -> list[Body]:

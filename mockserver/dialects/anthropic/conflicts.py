@@ -26,9 +26,13 @@ def conflicts(body: Body, version: str, betas: Sequence[str]) -> Messages:
     if not body["messages"]:
         yield NO_MESSAGES
     yield from _empty(body, blocks)
-    yield from _of_tools(body)
-    yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
-    yield from find_unpaired(body)
+    if "tools" in body or "tool_choice" in body:
+        yield from _of_tools(body)
+    if "thinking" in body:
+        yield from _of_thinking(body, interleaved=INTERLEAVED_THINKING in betas)
+    kinds = {block["type"] for *_, block in blocks}
+    if not _PAIRED.isdisjoint(kinds):
+        yield from find_unpaired(body)
     cited = (block.get("citations") for *_, block in blocks if block["type"] in ("document", "search_result"))
     if output_format(body) and any((citations or {}).get("enabled") for citations in cited):
         yield "Citations cannot be enabled together with `output_config.format`."
@@ -63,14 +67,15 @@ def _empty(body: Body, blocks: Blocks) -> Messages:
         configures = "content" not in message and message.get("output_config")  # a system message
         if not message.get("content") and not configures and not (at == last and message["role"] == "assistant"):
             yield _EMPTY.format(at=at)
-    inner = (block.get("content") for *_, block in blocks if block["type"] == "tool_result")
-    named = {"messages": ([block for *_, block in blocks], *inner), "system": (body.get("system"),)}
-    for name, contents in named.items():
-        for content in contents:
-            if isinstance(content, list) and any(
-                block.get("text") == "" for block in content if block["type"] == "text"
-            ):
-                yield f"{name}: text content blocks must be non-empty"
+    results = [block.get("content") for *_, block in blocks if block["type"] == "tool_result"]
+    if any(map(_has_empty_text, ([block for *_, block in blocks], *results))):
+        yield "messages: text content blocks must be non-empty"
+    if _has_empty_text(body.get("system")):
+        yield "system: text content blocks must be non-empty"
+
+
+def _has_empty_text(content: Json) -> bool:
+    return isinstance(content, list) and any([block["type"] == "text" and block["text"] == "" for block in content])
 
 
 def _of_tools(body: Body) -> Messages:
@@ -273,6 +278,7 @@ def _unsupported(schema: Json) -> Messages:
         yield from _unsupported(schema.get(key))
 
 
+_PAIRED = frozenset({"tool_use", "tool_result"})
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MOST_CACHED, _LARGEST_IMAGE = 4, 5 << 20  # blocks, bytes
 _LEAST_TOP_P = 0.95

@@ -229,7 +229,9 @@ def _meaning(body: Body) -> dict[str, Json]:
     kept = fields_with_meaning(body, NAME, "chat", _BOOKKEEPING)
     ordinals: dict[str, str] = {}
     kept["messages"] = [
-        {**message, "content": _plain(message["content"], ordinals)} if "content" in message else message
+        {**message, "content": _plain(content, ordinals)}
+        if isinstance(content := message.get("content"), list)
+        else message
         for message in body["messages"]
     ]
     if "system" in kept:

@@ -29,11 +29,11 @@ def _find_nameless_calls(call: Call, messages: Messages) -> Problems:
     for at, message in enumerate(messages):
         calls = message.get("tool_calls")
         for index, made in enumerate(calls if isinstance(calls, list) else ()):
-            match made:
-                case {"function": {"name": ""}}:
-                    path = ("messages", at, "tool_calls", index, "function", "name")
-                    keep = "keep each call's name; a stream sends it only in the call's first piece"
-                    yield _problem(Complaint("short", path, got="", bound=1), keep)
+            function = made.get("function") if isinstance(made, dict) else None
+            if isinstance(function, dict) and function.get("name") == "":
+                path = ("messages", at, "tool_calls", index, "function", "name")
+                keep = "keep each call's name; a stream sends it only in the call's first piece"
+                yield _problem(Complaint("short", path, got="", bound=1), keep)
 
 
 def _find_unanswered(call: Call, messages: Messages) -> Problems:

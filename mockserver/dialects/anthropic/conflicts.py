@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
@@ -143,23 +142,23 @@ def find_unpaired(body: Body, *, first: bool = False) -> Messages:
         return
     turns = list(_turns(body["messages"]))
     for (role, blocks), (_, after) in zip(turns, [*turns[1:], ("", [])], strict=False):
-        calls = (
-            {block["id"]: at for at, _, block in blocks if block["type"] == "tool_use"} if role == "assistant" else {}
-        )
-        seen = Counter[str]()  # of this turn: later ones may use an id again
+        calls: dict[str, int] = {}  # of this turn: later ones may use an id again
         for at, index, block in blocks:
             if block["type"] == "tool_use":
-                seen[block["id"]] += 1
-                if seen[block["id"]] > 1:
+                if block["id"] in calls:
                     yield f"messages.{at}.content.{index}: `tool_use` ids must be unique"
+                calls[block["id"]] = at
+        if not calls or role != "assistant":
+            continue
         answers = takewhile(_is_result, after) if first else filter(_is_result, after)
-        results = {block["tool_use_id"] for _, _, block in answers}
-        if open_ids := [name for name in calls if name not in results]:
+        answered = {block["tool_use_id"] for _, _, block in answers}
+        if open_ids := [name for name in calls if name not in answered]:
             yield _UNANSWERED.format(at=calls[open_ids[0]], ids=clip(", ".join(open_ids), 400))
     for (_, before), (_, blocks) in zip([("", []), *turns], turns, strict=False):
-        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"}
-        for at, index, block in blocks:
-            if block["type"] == "tool_result" and block["tool_use_id"] not in made:
+        results = [entry for entry in blocks if _is_result(entry)]
+        made = {block["id"] for _, _, block in before if block["type"] == "tool_use"} if results else ()
+        for at, index, block in results:
+            if block["tool_use_id"] not in made:
                 yield _UNASKED.format(at=at, index=index, id=clip(block["tool_use_id"]))
 
 
@@ -169,7 +168,8 @@ def _is_result(entry: tuple[int, int, Body]) -> bool:
 
 def _turns(messages: Iterable[Body]) -> Iterator[tuple[str, list[tuple[int, int, Body]]]]:
     """Merge consecutive messages of one role: yield its blocks, each with its place."""
-    role, blocks = "", list[tuple[int, int, Body]]()
+    role = ""
+    blocks: list[tuple[int, int, Body]] = []
     for at, message in enumerate(messages):
         if message["role"] == "system":
             continue

@@ -25,7 +25,7 @@ CLIENT_RUN_TOOLS: Mapping[str, tuple[str, str]] = {
 OTHER = "other"  # the operation at a path that no dialect knows: only rules answer it
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Struct, frozen=True, gc=False):
     """A tool call; `arguments` is the string on the wire."""
 
     id: str
@@ -35,7 +35,7 @@ class ToolCall(Struct, frozen=True):
     namespace: str = ""  # of the tool, where it is in one
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """One message of the conversation; `text` is joined from the text parts, `parts` holds the others."""
 
     role: str
@@ -46,7 +46,7 @@ class Message(Struct, frozen=True):
     name: str | None = None
 
 
-class Tool(Struct, frozen=True):
+class Tool(Struct, frozen=True, gc=False):
     """An offered tool; `parameters` is a JSON Schema, or None if it takes nothing."""
 
     name: str
@@ -63,7 +63,7 @@ class Tool(Struct, frozen=True):
         return f"{self.namespace}.{self.name}" if self.namespace else self.name
 
 
-class Prompt(Struct, frozen=True):
+class Prompt(Struct, frozen=True, gc=False):
     """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""
 
     text: str
@@ -99,7 +99,7 @@ class Page(Struct, frozen=True):
 FIRST_PAGE = Page()
 
 
-class ToolChoice(Struct, frozen=True):
+class ToolChoice(Struct, frozen=True, gc=False):
     """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
     `servers` holds pairs of an MCP server label and a tool name (empty: any tool); no pairs: all servers.
@@ -121,7 +121,7 @@ class IdShape(Struct, frozen=True):
     alphabet: Literal["alnum", "base58", "hex"] = "alnum"
 
 
-class Options(Struct, frozen=True):
+class Options(Struct, frozen=True, gc=False):
     """What a request asks of its answers besides their content: how many, how long, in which form."""
 
     parallel_tool_calls: bool = True

@@ -4,7 +4,7 @@ The model has types and bounds as OpenAI publishes them; `chat_conflicts` says w
 the part forms of look-alikes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.json import encode
@@ -281,16 +281,6 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     )
 
 
-def too_long_ids(messages: Iterable[Json]) -> Iterator[tuple[int, int, str]]:
-    """Yield the ids of calls that are longer than OpenAI takes, each after the places of its message and its call."""
-    for at, message in enumerate(messages):
-        calls = message.get("tool_calls") if isinstance(message, dict) else None
-        for index, call in enumerate(calls if isinstance(calls, list) else ()):
-            name = call.get("id") if isinstance(call, dict) else None
-            if isinstance(name, str) and len(name) > MAX_CALL_ID:
-                yield at, index, name
-
-
 _IDS = ("id", "tool_call_id")
 
 
@@ -317,7 +307,8 @@ def _message(message: Body) -> Message:
     role, content = message["role"], message.get("content")
     if isinstance(content, str) and role in ("user", "system", "developer"):
         return Message(role, content, name=message.get("name"))
-    text, parts = content, ()
+    text: str | None = content
+    parts: tuple[Body, ...] = ()
     if isinstance(content, list):
         text = "".join([_text(part) for part in content])
         parts = tuple([_plain_image(part) for part in content if part["type"] not in _TEXTUAL])
@@ -325,7 +316,7 @@ def _message(message: Body) -> Message:
         role,
         text or message.get("refusal") or "",
         parts=parts,
-        tool_calls=() if _CALLING.isdisjoint(message) else tuple(_earlier_calls(message)),
+        tool_calls=() if _CALLING.isdisjoint(message) else _earlier_calls(message),
         tool_call_id=message.get("tool_call_id"),
         name=message.get("name"),
     )
@@ -345,14 +336,18 @@ def _plain_image(part: Body) -> Body:
     return {"type": "image_url", "image_url": {key: value for key, value in image.items() if value is not None}}
 
 
-def _earlier_calls(message: Body) -> Iterable[ToolCall]:
-    for call in message.get("tool_calls") or ():
-        if call["type"] == "custom":
-            yield ToolCall(call["id"], call["custom"]["name"], call["custom"]["input"], kind="custom")
-        else:
-            yield ToolCall(call.get("id") or "", call["function"]["name"], call["function"]["arguments"])
+def _earlier_calls(message: Body) -> tuple[ToolCall, ...]:
+    calls = [_earlier_call(call) for call in message.get("tool_calls") or ()]
     if old := message.get("function_call"):
-        yield ToolCall("", old["name"], old["arguments"])
+        calls.append(ToolCall("", old["name"], old["arguments"]))
+    return tuple(calls)
+
+
+def _earlier_call(call: Body) -> ToolCall:
+    if call["type"] == "custom":
+        return ToolCall(call["id"], call["custom"]["name"], call["custom"]["input"], kind="custom")
+    function = call["function"]
+    return ToolCall(call.get("id") or "", function["name"], function["arguments"])
 
 
 def _tools(body: Body) -> tuple[Tool, ...]:
@@ -546,23 +541,27 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
 
 def unanswered_calls(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Every tool call needs its tool message next, and every tool message a call before it."""
-    asked, at = frozenset[str](), 0
-    waiting: dict[str, int] = {}  # how many results each id of these calls still needs
+    asked: Collection[str] = ()
+    waiting: dict[str, int] = {}  # how many results the ids of these calls still need
+    at = 0
     for index, message in enumerate(messages):
-        if message["role"] == "tool":
+        role = message["role"]
+        if role == "tool":
             name = message["tool_call_id"]
             if name not in asked:
                 yield custom_complaint(_STRAY_TOOL_MESSAGE, "messages", index)
-            elif waiting.get(name):
+            elif waiting.get(name) == 1:
+                del waiting[name]
+            elif name in waiting:
                 waiting[name] -= 1
-        elif any(waiting.values()):
+        elif waiting:
             break
         else:
-            calls = message.get("tool_calls") if message["role"] == "assistant" else None  # elsewhere, it is any field
-            waiting = {}
-            for call in calls or ():
-                waiting[call["id"]] = waiting.get(call["id"], 0) + 1
-            asked, at = frozenset(waiting), index
+            asked, at = (), index
+            if role == "assistant" and (calls := message.get("tool_calls")):  # elsewhere, it is any field
+                for call in calls:
+                    waiting[call["id"]] = waiting.get(call["id"], 0) + 1
+                asked = frozenset(waiting)
     if unanswered := [name for name, count in waiting.items() for _ in range(count)]:
         yield custom_complaint(f"{_UNANSWERED} {clip(', '.join(unanswered))}", "messages", at)
 

@@ -74,7 +74,7 @@ def _empty(body: Body, blocks: Blocks) -> Messages:
 
 
 def _has_empty_text(content: Json) -> bool:
-    return isinstance(content, list) and any([block["type"] == "text" and block["text"] == "" for block in content])
+    return isinstance(content, list) and any(block["type"] == "text" and block["text"] == "" for block in content)
 
 
 def _of_tools(body: Body) -> Messages:
